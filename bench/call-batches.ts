@@ -147,6 +147,7 @@ function request(kind: Kind, i: number): ReservationRequest {
     model: 'bench',
     modelAliases: [],
     isKeyLimited: isOnPlan,
+    memberId: null,
     isRateLimited: false,
     tokens: 1,
     amountNano: isOnPlan ? null : 1_000n,

@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { createAccountChanges } from '../accounting/accounts/account-changes.ts';
+import type { MemberLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeys } from '../accounting/accounts/keys.ts';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import type { PlanTerms } from '../accounting/plans/plan.ts';
@@ -15,6 +16,7 @@ type Stores = Pick<
   | 'looseKeys'
   | 'looseLimits'
   | 'keyLimits'
+  | 'memberLimits'
   | 'keyReplacements'
   | 'rateLimits'
   | 'ledger'
@@ -34,6 +36,14 @@ interface AccountDomainParts {
 /** Wires what both management APIs do to accounts, their keys and their plans. */
 export function createAccountDomain(stores: Stores, parts: AccountDomainParts) {
   return {
+    memberLimits: {
+      ...stores.memberLimits,
+      async change(...asked) {
+        const changed = await stores.memberLimits.change(...asked);
+        parts.principals.forget(asked[0]);
+        return changed;
+      },
+    } satisfies MemberLimitStore,
     keys: createKeys({ ...stores, ...parts, fillRandom: randomFillSync }),
     accountChanges: createAccountChanges({ ...stores, ...parts }),
     planGrants: createPlanGrants({ ...stores, ...parts }),

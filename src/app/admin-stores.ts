@@ -1,4 +1,4 @@
-import { createKeyLimitStore, routedKeyLimits } from '../accounting/accounts/key-limit-store.ts';
+import { createKeyLimitStore, createMemberLimitStore, routedLimits } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createKeyUseStore, routedKeyUses } from '../accounting/accounts/key-use-store.ts';
@@ -18,6 +18,7 @@ import type { Routes } from '../accounting/partitions/routes.ts';
 import { routedSubscriptions } from '../accounting/plans/routed-subscriptions.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
+import { createKeyBudgetStore, routedKeyBudgets } from '../accounting/reservations/key-budget-store.ts';
 import { createStatementStore, routedStatements } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
 import type { OfferedPlan } from '../accounting/vouchers/redemptions.ts';
@@ -32,6 +33,8 @@ import { createInSteps } from './in-steps.ts';
 export const createPartitionAdmin = (partition: PartitionLane) => ({
   looseLimits: createLooseLimitStore(partition),
   keyLimits: createKeyLimitStore(partition),
+  memberLimits: createMemberLimitStore(partition),
+  keyBudgets: createKeyBudgetStore(partition),
   keyUses: createKeyUseStore(partition),
   rateLimits: createRateLimitStore(partition),
   ledger: createLedgerStore(partition),
@@ -49,7 +52,9 @@ export function joinPartitionAdmins(routes: Routes<PartitionAdmin>): PartitionAd
   if (routes.all.length === 1) return routes.all[0]!;
   return {
     looseLimits: routedLooseLimits(routes.map(({ looseLimits }) => looseLimits)),
-    keyLimits: routedKeyLimits(routes.map(({ keyLimits }) => keyLimits)),
+    keyLimits: routedLimits(routes.map(({ keyLimits }) => keyLimits)),
+    memberLimits: routedLimits(routes.map(({ memberLimits }) => memberLimits)),
+    keyBudgets: routedKeyBudgets(routes.map(({ keyBudgets }) => keyBudgets)),
     keyUses: routedKeyUses(routes.map(({ keyUses }) => keyUses)),
     rateLimits: routedRateLimits(routes.map(({ rateLimits }) => rateLimits)),
     ledger: routedLedger(routes.map(({ ledger }) => ledger)),

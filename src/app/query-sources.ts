@@ -19,8 +19,10 @@ export function createQuerySources({ accounting, settings, publicCatalog, databa
       const found = await balances.ledger.findBalances([accountId], periods());
       return found.get(accountId)?.balanceNano ?? 0n;
     }),
-    budgetLeftNano: async ({ accountId, keyId, isKeyLimited }) =>
-      isKeyLimited ? balances.keyBudgets.smallestLeftNano(accountId, keyId, periods()) : null,
+    budgetLeftNano: async ({ accountId, keyId, isKeyLimited, memberId }) => {
+      const owners = [...(isKeyLimited ? [keyId] : []), ...(memberId === null ? [] : [memberId])];
+      return owners.length === 0 ? null : balances.keyBudgets.smallestLeftNano(accountId, owners, periods());
+    },
     config: () => settings.current.config,
     publicCatalog,
     subscription: shareReads(async (accountId) => {

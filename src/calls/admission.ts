@@ -92,6 +92,7 @@ function reservationRequest(call: PreparedCall): ReservationRequest {
     model: model.id,
     modelAliases: model.aliases,
     isKeyLimited: principal.isKeyLimited,
+    memberId: principal.memberId,
     isRateLimited: principal.isRateLimited,
     tokens: reservation.tokens,
     amountNano: isOnPlan ? null : reservation.amountNano,
@@ -172,6 +173,10 @@ const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
   'keyMonthlySpendLimitReached',
   'keyWeeklySpendLimitReached',
   'keySpendLimitReached',
+  'memberTotalSpendLimitReached',
+  'memberMonthlySpendLimitReached',
+  'memberWeeklySpendLimitReached',
+  'memberSpendLimitReached',
 ]);
 
 const HELD = 'A part of it is held by calls in flight; try again when one of them has ended.';
@@ -181,6 +186,7 @@ interface LookRequest {
   readonly accountId: string;
   readonly keyId: string;
   readonly isKeyLimited: boolean;
+  readonly memberId: string | null;
   readonly policy: EndpointPolicy;
   readonly settings: Settings;
 }
@@ -193,9 +199,9 @@ interface LookRequest {
 export type CallLook = (request: LookRequest) => Promise<void>;
 
 export function createCallLook(reservations: Pick<Reservations, 'look'>, clock: Clock): CallLook {
-  return async function look({ accountId, keyId, isKeyLimited, policy, settings }) {
+  return async function look({ accountId, keyId, isKeyLimited, memberId, policy, settings }) {
     const isOnPlan = policy.context === 'coding';
-    const refusal = await reservations.look({ accountId, keyId, isKeyLimited, isOnPlan });
+    const refusal = await reservations.look({ accountId, keyId, isKeyLimited, memberId, isOnPlan });
     if (refusal !== null) throw refusalError(refusal, { policy, settings, nowMs: clock.nowMs() });
   };
 }

@@ -33,7 +33,7 @@ function admittedCall(fails: boolean) {
     client: { setHeaders: () => undefined },
     input: { isStream: false },
     policy: { context: 'balance', operation: chat },
-    principal: { accountId: 'acct', keyId: 'key', isKeyLimited: false },
+    principal: { accountId: 'acct', keyId: 'key', isKeyLimited: false, memberId: null },
     report: { trace: null, clientRequestId: null, outcome: null },
     routes: [route],
     startedAtMs: 0,
@@ -45,7 +45,7 @@ function admittedCall(fails: boolean) {
   } as unknown as PreparedCall;
   const call = new AdmittedCall(
     prepared,
-    { isAdmitted: true, remaining: null, rates: null, priceFactorBasisPoints: 10_000 },
+    { isAdmitted: true, remaining: null, rates: null, budgets: [], priceFactorBasisPoints: 10_000 },
     0,
     {
       settlement: {

@@ -10,7 +10,7 @@ import type { Route } from '../providers/catalog/catalog.ts';
 import type { RoutePermit } from '../providers/routing/health.ts';
 import { type CallEnd, settlementRecord, shownCharge } from './call-end.ts';
 import type { PreparedCall } from './prepared-call.ts';
-import { callHeaders, rateHeaders } from './relay/call-headers.ts';
+import { budgetHeaders, callHeaders, rateHeaders } from './relay/call-headers.ts';
 import type { ShownHeaders } from './relay/client.ts';
 import { reportResult } from './relay/failover.ts';
 import type { UnpricedUses } from './unpriced-uses.ts';
@@ -35,6 +35,7 @@ export class AdmittedCall implements ShownHeaders {
   readonly isTokenLimited: boolean;
   readonly failedRoutes: FailedRoute[] = [];
   readonly #rates: Admitted['rates'];
+  readonly #budgets: Admitted['budgets'];
   /** When it was admitted, by the database's clock. */
   readonly #admittedAtMs: number;
   readonly #parts: SettlementParts;
@@ -48,12 +49,13 @@ export class AdmittedCall implements ShownHeaders {
   #isEnded = false;
 
   constructor(prepared: PreparedCall, admitted: Admitted, admittedAtMs: number, parts: SettlementParts) {
-    const { remaining, priceFactorBasisPoints, rates } = admitted;
+    const { remaining, priceFactorBasisPoints, rates, budgets } = admitted;
     this.prepared = prepared;
     this.priceFactorBasisPoints = priceFactorBasisPoints;
     this.isTokenLimited = rates !== null && rates.tokens !== null;
     this.#remaining = remaining;
     this.#rates = rates;
+    this.#budgets = budgets;
     this.#admittedAtMs = admittedAtMs;
     this.#parts = parts;
     this.#route = prepared.routes[0]!;
@@ -163,7 +165,10 @@ export class AdmittedCall implements ShownHeaders {
     const remaining = this.#remaining;
     const isOfPlan = remaining !== null && 'calls' in remaining;
     // A key that does not see the balance reads nothing of it.
-    const own = callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null);
+    const own = {
+      ...callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null),
+      ...(policy.context === 'balance' && budgetHeaders(this.#budgets, this.#chargeNano ?? 0n)),
+    };
     // An error that says what it is about has no need of the others.
     if (this.#hasFailed || policy.operation.planHeaders === undefined) return own;
     return { ...own, ...policy.operation.planHeaders(isOfPlan ? remaining.windows : [], false) };

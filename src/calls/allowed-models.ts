@@ -8,23 +8,46 @@ import type { Catalog, Model } from '../providers/catalog/catalog.ts';
 /** The models that a message names. */
 const NAMED_MAX = 20;
 
+/** The allow-lists of a key, and of the person whose key it is. */
+type ModelLists = Pick<Principal, 'allowedModels' | 'memberModels'>;
+
 /**
- * Checks that a key may use a model: one that its allow-list names, by the id that it has now or by one that has become its
- * alias. `param` is the field of the request that names the model.
+ * Checks that a key, and the person whose key it is, may use a model: one that the allow-list of each names, by the id that it has now
+ * or by one that has become its alias. `param` is the field of the request that names the model.
  *
- * @throws GatewayError `modelNotAllowed`, with the models that the key may use.
+ * @throws GatewayError `modelNotAllowed` or `memberModelNotAllowed`, with the models that the key, or the person, may use.
  */
 export function requireAllowedModel(
   model: Model,
-  { allowedModels }: Pick<Principal, 'allowedModels'>,
+  { allowedModels, memberModels }: ModelLists,
   catalog: Pick<Catalog, 'find'>,
   param = 'model',
 ): void {
-  if (allowedModels === null || allowedModels.has(model.id)) return;
-  const allowed = new Set([...allowedModels].flatMap((name) => catalog.find(name) ?? []));
+  requireListed(model, allowedModels, catalog, 'modelNotAllowed', param);
+  requireListed(model, memberModels, catalog, 'memberModelNotAllowed', param);
+}
+
+function requireListed(
+  model: Model,
+  names: ReadonlySet<string> | null,
+  catalog: Pick<Catalog, 'find'>,
+  kind: keyof typeof WHO,
+  param: string,
+): void {
+  if (names === null || names.has(model.id)) return;
+  const allowed = new Set([...names].flatMap((name) => catalog.find(name) ?? []));
   if (allowed.has(model)) return;
-  const message = `This API key may not use the model ${JSON.stringify(model.id)}. ${whichMay([...allowed])}`;
-  throw new GatewayError('modelNotAllowed', { param, message });
+  const message = `${WHO[kind]} may not use the model ${JSON.stringify(model.id)}. ${whichMay([...allowed])}`;
+  throw new GatewayError(kind, { param, message });
+}
+
+const WHO = { modelNotAllowed: 'This API key', memberModelNotAllowed: 'The person whose API key this is' } as const;
+
+/** Whether lists show a model, by its id or one of its other names. */
+export function isShownModel({ id, aliases }: Pick<Model, 'id' | 'aliases'>, lists: ModelLists): boolean {
+  return [lists.allowedModels, lists.memberModels].every(
+    (allowed) => allowed === null || [id, ...aliases].some((name) => allowed.has(name)),
+  );
 }
 
 function whichMay(allowed: readonly Model[]): string {
@@ -43,12 +66,12 @@ export interface AllowedModel extends PricedInnerModel {
  * The inner models that a request names, each with the model of the catalog that prices and admits it.
  *
  * @throws GatewayError `invalidRequest` with the member to blame if a name is not allowed: its use would have no price
- * and would not be checked against the plan; `modelNotAllowed` where the key may not use it.
+ * and would not be checked against the plan; `modelNotAllowed` or `memberModelNotAllowed` where the key, or its person, may not use it.
  */
 export function allowInnerModels(
   named: Demand['innerModels'],
   model: Model,
-  { principal, catalog }: { readonly principal: Pick<Principal, 'allowedModels'>; readonly catalog: Catalog },
+  { principal, catalog }: { readonly principal: ModelLists; readonly catalog: Catalog },
   nowMs: number,
 ): AllowedModel[] {
   return named.map(({ name, param }) => {

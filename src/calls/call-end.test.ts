@@ -36,7 +36,7 @@ interface Case {
 function recordOf({ context = 'balance', end = {}, ...more }: Case) {
   const prepared = {
     policy: { context, operation: chat, moneyStatus: 402 },
-    principal: { accountId: 'acc', keyId: 'key', isKeyLimited: more.isKeyLimited ?? false },
+    principal: { accountId: 'acc', keyId: 'key', isKeyLimited: more.isKeyLimited ?? false, memberId: null },
     input: {
       isStream: false,
       model: 'large',

@@ -43,7 +43,7 @@ interface CallAtEnd {
 }
 
 type PreparedAtEnd = Pick<PreparedCall, 'callId' | 'startedAtMs' | 'model' | 'price' | 'basis' | 'inner' | 'claim'> & {
-  readonly principal: Pick<PreparedCall['principal'], 'accountId' | 'keyId' | 'isKeyLimited'>;
+  readonly principal: Pick<PreparedCall['principal'], 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>;
   readonly policy: Pick<PreparedCall['policy'], 'context' | 'operation'>;
   readonly input: Pick<PreparedCall['input'], 'model' | 'isStream' | 'choices' | 'demand'>;
   readonly report: Pick<PreparedCall['report'], 'clientRequestId'>;
@@ -90,11 +90,21 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
       costNano: charge === null ? null : charge.costNano,
     },
     plan: isOnPlan ? { counts, tokens: counts ? tokens : 0 } : null,
-    key: principal.isKeyLimited ? { counts, chargeNano: chargeNano ?? 0n } : null,
+    key: keyUse(principal, counts, chargeNano),
     rate: call.isTokenLimited ? { tokens } : null,
     kept: end.response === null ? null : kept(prepared, end.response, chargeNano),
     made: end.continuationKeys.length === 0 ? null : made(call, end.continuationKeys, charge && tokens, endedAtMs),
   };
+}
+
+/** `null`: neither the key nor its person has limits. */
+function keyUse(
+  { isKeyLimited, memberId }: PreparedAtEnd['principal'],
+  counts: boolean,
+  chargeNano: bigint | null,
+): SettlementRecord['key'] {
+  if (!isKeyLimited && memberId === null) return null;
+  return { counts, chargeNano: chargeNano ?? 0n, ...(memberId !== null && { memberId }) };
 }
 
 /** The charge of a call as its headers show it; `null` on a plan, which charges nothing. */

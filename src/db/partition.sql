@@ -190,6 +190,7 @@ create table key_limits (
   month_no bigint not null default 0,
   use_no bigint not null default 0,
   counted_before jsonb,
+  allowed_models text[],
   primary key (account_id, key_id)
 ) with (fillfactor = 50);
 
@@ -222,6 +223,8 @@ create table reservations (
   rate_tokens bigint check (rate_tokens >= 0),
   key_day_no bigint,
   rate_fills text,
+  member_id text,
+  member_day_no bigint,
   primary key (account_id, call_id)
 );
 

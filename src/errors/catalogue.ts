@@ -137,6 +137,12 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'This API key may not use this model.',
   },
+  memberModelNotAllowed: {
+    status: 403,
+    code: 'member_model_not_allowed',
+    retry: 'no',
+    message: 'The person whose API key this is may not use this model.',
+  },
   noHealthyRoute: {
     status: 503,
     code: 'MODEL_ROUTING_NO_HEALTHY_ROUTE',
@@ -254,6 +260,53 @@ export const errorCatalogue = {
     code: 'key_concurrency_limited',
     retry: 'yes',
     message: 'As many calls of this API key are in flight as it may have. Try again when one of them has ended.',
+  },
+  memberTotalSpendLimitReached: {
+    status: 429,
+    code: 'member_total_spend_limit_exceeded',
+    retry: 'no',
+    isMoney: true,
+    message:
+      'The spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.',
+  },
+  memberMonthlySpendLimitReached: {
+    status: 429,
+    code: 'member_monthly_spend_limit_exceeded',
+    retry: 'no',
+    isMoney: true,
+    message:
+      "This month's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+  },
+  memberWeeklySpendLimitReached: {
+    status: 429,
+    code: 'member_weekly_spend_limit_exceeded',
+    retry: 'no',
+    isMoney: true,
+    message:
+      "This week's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+  },
+  memberSpendLimitReached: {
+    status: 429,
+    code: 'member_daily_spend_limit_exceeded',
+    retry: 'no',
+    isMoney: true,
+    message:
+      "Today's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+  },
+  memberCallsLimitReached: {
+    status: 429,
+    code: 'member_daily_calls_limit_exceeded',
+    retry: 'no',
+    isMoney: true,
+    message:
+      "Today's number of calls that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+  },
+  memberConcurrencyLimited: {
+    status: 429,
+    code: 'member_concurrency_limited',
+    retry: 'yes',
+    message:
+      'As many calls of this member of the account are in flight as there may be. Try again when one of them has ended.',
   },
   insufficientBalance: {
     status: 429,

@@ -66,6 +66,26 @@ const noteLeaving: Statement = {
   text: 'update users set left_at = $2 where id = $1 and not exists (select from memberships m where m.user_id = $1)',
 };
 
+/**
+ * What becomes of the keys of a person who leaves: $4, whether those that can be used are revoked; $5, whose they are from now on.
+ * The name of the person stays on all of them. Plan: api_keys_by_user.
+ */
+const partFromKeys: Statement = {
+  name: 'memberships.part-from-keys',
+  text: `update api_keys set former_user_name = (select name from users where id = $2),
+  revoked_at = case when $4::boolean and revoked_at is null and (expires_at is null or expires_at > $3::timestamptz)
+    then $3::timestamptz else revoked_at end,
+  user_id = case when revoked_at is null and (expires_at is null or expires_at > $3::timestamptz)
+    then coalesce($5::text, user_id) else user_id end
+where account_id = $1 and user_id = $2`,
+};
+
+/** By primary key. */
+const hasMember: Statement = {
+  name: 'memberships.has-member',
+  text: 'select from memberships where account_id = $1 and user_id = $2',
+};
+
 const MEMBERS = selection({
   userId: textColumn('u.id as user_id'),
   email: orNull(textColumn('u.email')),
@@ -102,8 +122,11 @@ interface NewMembership {
 /** Why an account does not get a member. */
 export type MembershipRefusal = 'no_account' | 'no_user' | 'account_full' | 'user_full' | 'already';
 
-/** Why a member is not changed or removed. */
-export type MemberChangeRefusal = 'absent' | 'last_owner';
+/** Why a member is not changed or removed. `no_heir`: whoever is to get its keys is no other member. */
+export type MemberChangeRefusal = 'absent' | 'last_owner' | 'no_heir';
+
+/** What becomes of the keys of a person who is removed that can be used; an id: those of that other member from then on. */
+export type KeysOfRemoved = 'kept' | 'revoked' | { readonly handedTo: string };
 
 /** In one order everywhere: account, then user. */
 async function lockAndCount(transaction: DirectoryQueryable, accountId: string, userId: string) {
@@ -130,6 +153,15 @@ export async function addMembership(
   return null;
 }
 
+async function isOtherMember(
+  transaction: DirectoryQueryable,
+  accountId: string,
+  userId: string,
+  otherId: string,
+): Promise<boolean> {
+  return otherId !== userId && (await transaction.query(hasMember, [accountId, otherId])).length > 0;
+}
+
 export interface MembershipStore {
   add(membership: NewMembership): Promise<MembershipRefusal | null>;
   /** @param keepsOwner whether the account has to keep an owner. */
@@ -139,7 +171,13 @@ export interface MembershipStore {
     role: AccountRole,
     keepsOwner: boolean,
   ): Promise<MemberChangeRefusal | null>;
-  remove(accountId: string, userId: string, keepsOwner: boolean, at: Date): Promise<MemberChangeRefusal | null>;
+  remove(
+    accountId: string,
+    userId: string,
+    keepsOwner: boolean,
+    at: Date,
+    keys: KeysOfRemoved,
+  ): Promise<MemberChangeRefusal | null>;
   find(accountId: string, userId: string): Promise<Member | null>;
   /** By the ids of users. */
   list(accountId: string, afterUserId: string | null, limit: number): Promise<Member[]>;
@@ -153,12 +191,14 @@ export function createMembershipStore(database: DirectoryLane): MembershipStore 
     keepsOwner: boolean,
     role: AccountRole | null,
     write: (transaction: DirectoryQueryable) => Promise<unknown>,
+    heirId: string | null = null,
   ): Promise<MemberChangeRefusal | null> =>
     database.transaction(async (transaction) => {
       const counts = await lockAndCount(transaction, accountId, userId);
       if (counts === null || counts.role === null) return 'absent';
       const isLastOwner = counts.role === 'owner' && counts.otherOwners === 0;
       if (keepsOwner && isLastOwner && role !== 'owner') return 'last_owner';
+      if (heirId !== null && !(await isOtherMember(transaction, accountId, userId, heirId))) return 'no_heir';
       await write(transaction);
       await announceChange(transaction, accountId);
       return null;
@@ -171,13 +211,17 @@ export function createMembershipStore(database: DirectoryLane): MembershipStore 
       change(accountId, userId, keepsOwner, role, (transaction) =>
         transaction.query(updateRole, [userId, accountId, role]),
       ),
-    remove: (accountId, userId, keepsOwner, at) =>
-      change(accountId, userId, keepsOwner, null, async (transaction) => {
+    remove(accountId, userId, keepsOwner, at, keys) {
+      const heirId = typeof keys === 'string' ? null : keys.handedTo;
+      const write = async (transaction: DirectoryQueryable): Promise<void> => {
         // Of two accounts that remove a person at once, the second one is to see that it is the last.
         await transaction.query(lockUser, [userId]);
+        await transaction.query(partFromKeys, [accountId, userId, at, keys === 'revoked', heirId]);
         await transaction.query(deleteMembership, [userId, accountId]);
         await transaction.query(noteLeaving, [userId, at]);
-      }),
+      };
+      return change(accountId, userId, keepsOwner, null, write, heirId);
+    },
     find: async (accountId, userId) => MEMBERS.first(await database.query(selectMember, [accountId, userId])),
     list: async (accountId, afterUserId, limit) =>
       MEMBERS.all(await database.query(listMembers, [accountId, afterUserId ?? '', limit])),

@@ -1,3 +1,4 @@
+import { isPersonId } from '../accounting/accounts/key-limit-tables.ts';
 import type { Clock } from '../lib/clock.ts';
 import type {
   BatchRows,
@@ -118,7 +119,9 @@ async function* linesOf(
   };
   while (!tables.apiKeys.visit(id, onKey)) yield* nextSlice(tables.apiKeys, lines);
   // A key that had ended may have been forgotten since the cut, and one that is being made may not be there yet.
-  for (const { keyId, row } of account.keyLimitRows) if (keyIds.has(keyId)) lines.row('key_limits', row);
+  for (const { keyId, row } of account.keyLimitRows) {
+    if (isPersonId(keyId) || keyIds.has(keyId)) lines.row('key_limits', row);
+  }
   for (const { keyId, row } of account.rateLimitRows) {
     if (keyId === '' || keyIds.has(keyId)) lines.row('rate_limits', row);
   }

@@ -1,3 +1,4 @@
+import { isOfKey } from '../accounting/accounts/key-limit-tables.ts';
 import { createMonthTable, monthTableOf } from '../accounting/calls/calls-store.ts';
 import { inPartition } from '../accounting/partitions/partition-failures.ts';
 import { ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from '../accounting/usage/rollup-store.ts';
@@ -184,7 +185,8 @@ where not ${isInPartition} limit 1`,
   key: {
     name: 'import.find-strange-keys',
     text: `select v.account_id, v.key_id from unnest($1::text[], $2::text[]) as v (account_id, key_id)
-where not exists (select from api_keys k where k.account_id = v.account_id and k.id = v.key_id) or not ${isInPartition} limit 1`,
+where ${isOfKey('v.key_id')} and not exists (select from api_keys k where k.account_id = v.account_id and k.id = v.key_id)
+  or not ${isInPartition} limit 1`,
   },
 };
 

@@ -497,6 +497,7 @@ for (const engine of wireEngines) {
         allowedNetworks: null,
         scopes: ['calls'],
         userId: null,
+        formerUserName: null,
         requestsPerMinute: null,
         tokensPerMinute: null,
         modelLimits: {},

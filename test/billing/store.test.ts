@@ -104,7 +104,7 @@ for (const engine of engines) {
                 }
                 state.reserved += amount;
                 const remaining = { availableNano: state.balance - state.reserved };
-                return { isAdmitted: true, remaining, rates: null, priceFactorBasisPoints: 10_000 };
+                return { isAdmitted: true, remaining, rates: null, budgets: [], priceFactorBasisPoints: 10_000 };
               });
               const requests = batch.map(({ wallet, callId, amount }) => requestOf(ids[wallet]!, callId, amount));
               assert.deepEqual(await reservations.admit(requests, termsOf(CONTEXT)), expected);

@@ -309,8 +309,11 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
       /^sk-fg-\w+\n\nThis is the only time the key is shown\. Its id is key_\w+\.\n$/,
     );
     const listed = await printed('key', 'list', 'erin');
-    assert.match(listed, /^ID +NAME +KEY +CREATED +EXPIRES +LAST USED +REVOKED +SCOPES +WHOSE +LIMITS$/m);
-    assert.match(listed, / limited .* ¥2\.5 a day, 1 calls a day, 3 at a time$/m);
+    assert.match(listed, /^ID +NAME +KEY +CREATED +EXPIRES +LAST USED +REVOKED +SCOPES +WHOSE +LIMITS +USED$/m);
+    assert.match(
+      listed,
+      / limited .* ¥2\.5 a day, 1 calls a day, 3 at a time +¥[\d.]+ of 2\.5 today, 1 of 1 calls today$/m,
+    );
     assert.match(listed, / free .* none$/m);
     const stored = (await json('key', 'list', 'erin')).find(({ id }: { id: string }) => id === limited.id);
     assert.deepEqual([stored.dailySpendCapYuan, stored.dailyCalls, stored.concurrency], ['2.5', 1, 3]);

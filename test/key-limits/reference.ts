@@ -98,6 +98,16 @@ export class ReferenceKey {
     call.chargeNano = chargeNano;
   }
 
+  /** What a key that replaces this one begins with: what is used, and of calls in flight that they are counted. */
+  replacement(): ReferenceKey {
+    const next = new ReferenceKey();
+    next.#limits = this.#limits;
+    for (const call of this.#calls) {
+      next.#calls.push(call.state === 'in flight' ? { ...call, state: 'counted' } : { ...call });
+    }
+    return next;
+  }
+
   /** What is used at a day, by default the latest on which anything happened. */
   use(day = this.#dayFrom('')): ReferenceUse {
     const inFlight = this.#calls.filter(({ state }) => state === 'in flight');

@@ -203,10 +203,25 @@ describe('the row of a change', () => {
     'admin POST /accounts/:id/members': of('makes', user, (userId) =>
       admin('POST', `/accounts/${accountId}/members`, { userId, role: 'member' }),
     ),
+    'admin PATCH /accounts/:id/members': of(
+      'alters',
+      async () => (await person()).id,
+      (userId) => admin('PATCH', `/accounts/${accountId}/members`, { userId, dailyCalls: 3 }),
+    ),
     'admin DELETE /accounts/:id/members': of(
       'removes',
       async () => (await person()).id,
       (userId) => admin('DELETE', `/accounts/${accountId}/members?userId=${userId}`),
+    ),
+    'admin DELETE /accounts/:id/members with keys': of(
+      'removes',
+      async () => (await person()).id,
+      (userId) => admin('DELETE', `/accounts/${accountId}/members?userId=${userId}&keys=revoke`),
+    ),
+    'admin DELETE /accounts/:id/members with keysTo': of(
+      'removes',
+      async () => (await person()).id,
+      (userId) => admin('DELETE', `/accounts/${accountId}/members?userId=${userId}&keysTo=${owner.id}`),
     ),
     'admin POST /webhooks': makes(() => admin('POST', '/webhooks', { url: 'https://hooks.example.com/x' })),
     'admin PATCH /webhooks/:id': of('alters', endpoint, (id) =>
@@ -263,6 +278,16 @@ describe('the row of a change', () => {
       'removes',
       async () => (await person()).id,
       (id) => own('DELETE', `/members/${id}`),
+    ),
+    'account DELETE /members/:id with keys': of(
+      'removes',
+      async () => (await person()).id,
+      (id) => own('DELETE', `/members/${id}?keys=revoke`),
+    ),
+    'account DELETE /members/:id with keysTo': of(
+      'removes',
+      async () => (await person()).id,
+      (id) => own('DELETE', `/members/${id}?keysTo=${owner.id}`),
     ),
     'account POST /invitations': makes(() => own('POST', '/invitations', {})),
     'account DELETE /invitations/:id': of(

@@ -44,7 +44,7 @@ for (const engine of engines) {
         at: LONG_AGO,
       });
       assert.equal(refusal, null);
-      for (const accountId of accounts) assert.equal(await members().remove(accountId, id, false, at), null);
+      for (const accountId of accounts) assert.equal(await members().remove(accountId, id, false, at, 'kept'), null);
     }
     async function left(): Promise<string[]> {
       return (await rows<{ id: string }>('select id from users order by id')).map(({ id }) => id);
@@ -93,7 +93,7 @@ select 'usr_' || n, 'n', 'n' || n, 'active', now(), '${past}', case when n <= 25
     it('have left when two accounts have removed them at once', async () => {
       await rows('delete from users');
       await leave('usr_twice', LONG_AGO, []);
-      await Promise.all(['acct_a', 'acct_b'].map((id) => members().remove(id, 'usr_twice', false, LONG_AGO)));
+      await Promise.all(['acct_a', 'acct_b'].map((id) => members().remove(id, 'usr_twice', false, LONG_AGO, 'kept')));
       await forget();
       assert.deepEqual(await left(), []);
     });

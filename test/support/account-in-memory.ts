@@ -64,6 +64,7 @@ export function balanceCall(callId: string, parts: Partial<ReservationRequest> =
     model: 'test',
     modelAliases: [],
     isKeyLimited: false,
+    memberId: null,
     isRateLimited: false,
     tokens: 1,
     amountNano: 1n,
@@ -192,7 +193,7 @@ export class MemoryAccount {
 
   look(call: Partial<Omit<AskingCall, 'request'>>, nowMs: number): Refusal | null {
     this.#read(nowMs, 1);
-    const asking = { accountId: ACCOUNT, keyId: KEY, isKeyLimited: false, isOnPlan: false, ...call };
+    const asking = { accountId: ACCOUNT, keyId: KEY, isKeyLimited: false, memberId: null, isOnPlan: false, ...call };
     // A look is not written.
     const accounts = new Map([[asking.accountId, structuredClone(this.state)]]);
     return decideLooks([asking], accounts, this.contextAt(nowMs))[0]!;

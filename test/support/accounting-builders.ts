@@ -103,6 +103,7 @@ export function requestOf(
     model: 'test',
     modelAliases: [],
     isKeyLimited: false,
+    memberId: null,
     isRateLimited: false,
     tokens: 1,
     amountNano,

@@ -18,11 +18,11 @@ export type Change = { readonly id: string; readonly at: Instant; readonly ended
 
 export type ConfigInForce = { readonly node: string | null; readonly file: string | null; readonly loadedAt: Instant; readonly overridden: readonly string[]; readonly needsRestart: readonly string[]; readonly lastError: { readonly at: Instant; readonly message: string } | null; readonly config: unknown };
 
-export type CreatedKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string };
+export type CreatedKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string };
 
 export type Drain = { readonly provider: string; readonly model: string | null; readonly providerModel: string | null; readonly reason: string | null; readonly by: string; readonly byId: string | null; readonly since: Instant };
 
-export type FoundKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly status: 'active' | 'revoked' | 'expired'; readonly account: { readonly id: string; readonly name: string; readonly email: string | null; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly statusReason: string | null } };
+export type FoundKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly status: 'active' | 'revoked' | 'expired'; readonly account: { readonly id: string; readonly name: string; readonly email: string | null; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly statusReason: string | null } };
 
 export type FoundVoucher = { readonly codeEnd: string; readonly batch: VoucherBatch; readonly redemption: VoucherRedemption | null };
 
@@ -32,7 +32,7 @@ export type Instant = string;
 
 export type Invitation = { readonly id: string; readonly email: string | null; readonly role: 'owner' | 'member'; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly expiresAt: Instant };
 
-export type Key = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } } };
+export type Key = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly used: { readonly dailySpendYuan: Yuan; readonly weeklySpendYuan: Yuan; readonly monthlySpendYuan: Yuan; readonly totalSpendYuan: Yuan; readonly dailyCalls: number } | null };
 
 export type LedgerEntry = { readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly balanceAfterYuan: Yuan; readonly callId: string | null; readonly memo: string | null; readonly createdAt: Instant };
 
@@ -40,7 +40,9 @@ export type LimitsInForce = { readonly requestsPerMinute: number | null; readonl
 
 export type LinkView = { readonly kind: 'first_sign_in' | 'invitation' | 'reset'; readonly email: string | null; readonly name: string | null; readonly accountName: string | null; readonly role: 'owner' | 'member' | null; readonly expiresAt: Instant };
 
-export type Member = { readonly userId: string; readonly email: string | null; readonly name: string; readonly role: 'owner' | 'member'; readonly status: 'active' | 'suspended'; readonly since: Instant; readonly lastSignInAt: Instant | null };
+export type Member = { readonly userId: string; readonly email: string | null; readonly name: string; readonly role: 'owner' | 'member'; readonly status: 'active' | 'suspended'; readonly since: Instant; readonly lastSignInAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly used: { readonly dailySpendYuan: Yuan; readonly weeklySpendYuan: Yuan; readonly monthlySpendYuan: Yuan; readonly totalSpendYuan: Yuan; readonly dailyCalls: number } | null };
+
+export type MemberLimits = { readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly used: { readonly dailySpendYuan: Yuan; readonly weeklySpendYuan: Yuan; readonly monthlySpendYuan: Yuan; readonly totalSpendYuan: Yuan; readonly dailyCalls: number } | null };
 
 export type NewVoucherBatch = { readonly id: string; readonly name: string; readonly kind: 'value' | 'plan'; readonly amountYuan: Yuan | null; readonly planId: string | null; readonly count: number; readonly redeemedCount: number; readonly expiresAt: Instant | null; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly canceledAt: Instant | null; readonly codes: readonly string[] };
 
@@ -52,9 +54,9 @@ export type OwnCall = { readonly id: string; readonly accountId: string; readonl
 
 export type OwnCallInFlight = { readonly id: string; readonly accountId: string; readonly keyId: string; readonly keyName: string | null; readonly context: string; readonly operation: string | null; readonly model: string; readonly isStream: boolean | null; readonly status: 'in_flight'; readonly requestId: string | null; readonly heldYuan: Yuan | null; readonly heldTokens: number | null; readonly startedAt: Instant | null; readonly reservedAt: Instant };
 
-export type OwnCreatedKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string };
+export type OwnCreatedKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string };
 
-export type OwnKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } } };
+export type OwnKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly used: { readonly dailySpendYuan: Yuan; readonly weeklySpendYuan: Yuan; readonly monthlySpendYuan: Yuan; readonly totalSpendYuan: Yuan; readonly dailyCalls: number } | null };
 
 export type OwnLedgerEntry = { readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly balanceAfterYuan: Yuan; readonly callId: string | null; readonly createdAt: Instant };
 
@@ -62,7 +64,7 @@ export type OwnModel = { readonly id: string; readonly aliases: readonly string[
 
 export type OwnRefusal = { readonly id: string; readonly at: Instant; readonly count: number; readonly accountId: string | null; readonly keyId: string | null; readonly keyName: string | null; readonly clientRequestId: string | null; readonly clientAddress: string | null; readonly method: string | null; readonly path: string | null; readonly operation: string | null; readonly model: string | null; readonly status: number | null; readonly code: string; readonly message: string | null; readonly param: string | null };
 
-export type OwnReplacementKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string; readonly replaces: { readonly id: string; readonly validUntil: Instant } };
+export type OwnReplacementKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string; readonly replaces: { readonly id: string; readonly validUntil: Instant } };
 
 export type OwnStatement = { readonly accountId: string; readonly month: string; readonly timezone: string; readonly from: Instant; readonly to: Instant; readonly isOver: boolean; readonly openingYuan: Yuan; readonly closingYuan: Yuan; readonly kinds: readonly ({ readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly entries: number; readonly amountYuan: Yuan })[]; readonly areEntriesCut: boolean; readonly completeUntil: Instant | null; readonly entries: readonly ({ readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly callId: string | null; readonly createdAt: Instant })[]; readonly models: readonly OwnUsageGroup[] };
 
@@ -88,7 +90,7 @@ export type Refund = { readonly entryId: string; readonly callId: string; readon
 
 export type Refusal = { readonly id: string; readonly at: Instant; readonly count: number; readonly accountId: string | null; readonly accountName: string | null; readonly keyId: string | null; readonly keyName: string | null; readonly clientRequestId: string | null; readonly clientAddress: string | null; readonly method: string | null; readonly path: string | null; readonly operation: string | null; readonly model: string | null; readonly status: number | null; readonly code: string; readonly message: string | null; readonly param: string | null };
 
-export type ReplacementKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string; readonly replaces: { readonly id: string; readonly validUntil: Instant } };
+export type ReplacementKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string; readonly replaces: { readonly id: string; readonly validUntil: Instant } };
 
 export type Route = { readonly model: string; readonly provider: string; readonly providerModel: string; readonly priority: number; readonly weight: number; readonly state: 'off' | 'closed' | 'open' | 'probing'; readonly drained: Drain | null; readonly failuresInARow: number; readonly lastError: string | null; readonly lastErrorAt: Instant | null; readonly triedAgainAt: Instant | null; readonly accountBreakers: readonly ({ readonly accountId: string; readonly state: 'closed' | 'open' | 'probing'; readonly failuresInARow: number; readonly triedAgainAt: Instant | null })[]; readonly credentials: readonly ({ readonly name: string; readonly file: string | null; readonly state: 'active' | 'resting' | 'refused'; readonly status: number | null; readonly triedAgainAt: Instant | null })[] };
 
@@ -248,24 +250,31 @@ export interface Endpoints {
     body: { readonly code: string };
     response: OwnVoucherRedemption;
   };
-  /** List the people of the account. */
+  /** List the people of the account, and what each may use and has used. */
   'GET /account/v1/members': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
     response: { readonly data: readonly Member[]; readonly nextCursor: string | null };
   };
-  /** Make a member an owner, or an owner a member. */
+  /** Read what the person who asks, or whose key it is, may use in the account and has used. */
+  'GET /account/v1/member-limits': {
+    path: Record<never, never>;
+    query: { readonly accountId?: string | undefined };
+    body: null;
+    response: MemberLimits;
+  };
+  /** Make a member an owner, or an owner a member, or limit what the person may use. */
   'PATCH /account/v1/members/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
-    body: { readonly role: 'owner' | 'member' };
+    body: { readonly role?: 'owner' | 'member' | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly allowedModels?: readonly string[] | null | undefined };
     response: Member;
   };
-  /** Remove somebody from the account. */
+  /** Remove somebody from the account; the keys stay, are revoked, or are handed to another member. */
   'DELETE /account/v1/members/{id}': {
     path: { readonly id: string };
-    query: { readonly accountId?: string | undefined };
+    query: { readonly accountId?: string | undefined; readonly keys?: 'keep' | 'revoke' | undefined; readonly keysTo?: string | undefined };
     body: null;
     response: null;
   };
@@ -773,7 +782,7 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** List the people of an account. */
+  /** List the people of an account, and what each may use and has used. */
   'GET /admin/v1/accounts/{id}/members': {
     path: { readonly id: string };
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
@@ -787,10 +796,17 @@ export interface Endpoints {
     body: { readonly userId: string; readonly role: 'owner' | 'member' };
     response: Member;
   };
-  /** Remove a user from an account. */
+  /** Give a member another role, or limit what it may use by all its keys. */
+  'PATCH /admin/v1/accounts/{id}/members': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: { readonly role?: 'owner' | 'member' | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly userId: string };
+    response: Member;
+  };
+  /** Remove a user from an account; the keys stay, are revoked, or are handed to another member. */
   'DELETE /admin/v1/accounts/{id}/members': {
     path: { readonly id: string };
-    query: { readonly userId: string };
+    query: { readonly userId: string; readonly keys?: 'keep' | 'revoke' | undefined; readonly keysTo?: string | undefined };
     body: null;
     response: null;
   };

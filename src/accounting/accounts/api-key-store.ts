@@ -27,6 +27,8 @@ export const KEYS = selection({
   scopes: listColumn<KeyScope>('scopes'),
   /** The person whose key it is; `null`: the account's. */
   userId: orNull(textColumn('user_id')),
+  /** The name of the person whose key it was and who has left the account; `null`: nobody. */
+  formerUserName: orNull(textColumn('former_user_name')),
 });
 
 export type ApiKey = RowOf<typeof KEYS>;

@@ -4,6 +4,7 @@ import {
   countColumn,
   countedTable,
   instantColumn,
+  listColumn,
   orNull,
   type RowOf,
   type TermsOf,
@@ -12,9 +13,20 @@ import {
 } from '../../db/table.ts';
 
 /**
- * The limits of keys, and what is counted for them. What people set and read of them, what limits calls, what a key that replaces another
- * one takes over, and which counters an audit recomputes follows from here.
+ * The limits of keys and of the people of an account, and what is counted for them. What people set and read of them, what limits calls,
+ * what a key that replaces another one takes over, and which counters an audit recomputes follows from here.
+ *
+ * A row whose `key_id` is the id of a person limits that person by all keys that are that person's. It stays when the person leaves the
+ * account: keys may be left, and whoever comes back goes on with what is used.
  */
+
+/** The ids of people begin so, and those of keys do not. */
+const PERSON = 'usr_';
+
+export const isPersonId = (ownerId: string): boolean => ownerId.startsWith(PERSON);
+
+/** SQL: whether a row of limits is of a key. */
+export const isOfKey = (ownerId: string): string => `not starts_with(${ownerId}, '${PERSON}')`;
 
 const CAPS = {
   /** What it may spend in a day, a week and a month of the billing time zone, and in all. */
@@ -29,6 +41,10 @@ const CAPS = {
 /** What a key may use; `null` means not limited. */
 export const LIMITS = tableColumns(CAPS);
 export type KeyLimits = RowOf<typeof LIMITS>;
+
+/** What a person may use; the models of a key are in the directory. */
+export const MEMBER_LIMITS = tableColumns({ ...CAPS, allowedModels: orNull(listColumn('allowed_models')) });
+export type MemberLimits = RowOf<typeof MEMBER_LIMITS>;
 
 /** The periods that are counted. */
 const PERIODS = {

@@ -1,16 +1,16 @@
 import { isDataError } from '../../db/errors.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
 import { createBatcher } from '../../lib/batcher.ts';
-import type { KeyLimitation, LimitedKeyStore } from './limited-key-store.ts';
+import type { KeyLimitation, LimitedKeyStore, LookedUpKey } from './limited-key-store.ts';
 
 /** Which kinds of limits keys have: those of one partition that come together are one statement. */
 export interface LimitedKeys {
   /** @throws GatewayError `databaseDown`. */
-  find(key: { readonly accountId: string; readonly keyId: string }): Promise<KeyLimitation>;
+  find(key: LookedUpKey): Promise<KeyLimitation>;
 }
 
 export function createLimitedKeys(store: LimitedKeyStore, questions: Questions): LimitedKeys {
-  const lookUps = createBatcher<{ readonly accountId: string; readonly keyId: string }, KeyLimitation>({
+  const lookUps = createBatcher<LookedUpKey, KeyLimitation>({
     run: questions.guard((keys, { signal }) => store.find(keys, signal)),
     limit: questions.limit,
     isItemFault: isDataError,

@@ -24,8 +24,12 @@ export interface Principal {
   readonly keyPrefix: string;
   /** Whether what the key may use is limited. */
   readonly isKeyLimited: boolean;
+  /** The person whose key it is, if what that person may use is limited. */
+  readonly memberId: string | null;
   /** The models that the key may use, by canonical ids; `null`: every model. */
   readonly allowedModels: ReadonlySet<string> | null;
+  /** Those that the person may use whose key it is, likewise. */
+  readonly memberModels: ReadonlySet<string> | null;
   /** Where the key may be used from; `null`: everywhere. */
   readonly allowedNetworks: AddressRanges | null;
   /** Whether the account or the key has limits by the minute of its own. */
@@ -130,6 +134,7 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
       seesBalance,
       mayCall: scopes.includes('calls'),
       allowedModels: allowed.models && new Set(allowed.models),
+      memberModels: limitation.memberModels && new Set(limitation.memberModels),
       allowedNetworks: allowedRanges(allowed.networks),
       get isOnlyAccount() {
         return !hasSeveralAccounts;
@@ -191,8 +196,8 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
   };
 }
 
-function sizeOf({ status: { allowed } }: CachedStatus): number {
-  return 1 + (allowed.models?.length ?? 0) + (allowed.networks?.length ?? 0);
+function sizeOf({ status: { allowed }, principal: { memberModels } }: CachedStatus): number {
+  return 1 + (allowed.models?.length ?? 0) + (allowed.networks?.length ?? 0) + (memberModels?.size ?? 0);
 }
 
 function refused(message: string): GatewayError {

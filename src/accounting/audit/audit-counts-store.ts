@@ -98,9 +98,10 @@ union all
 select l.account_id, l.key_id, v.counter, v.place, v.stored::text, (v.known + ${dropped('l', 'l.key_id')})::text, l.use_no::text
 from key_limits l
 left join (
-  select r.account_id, r.key_id, r.key_day_no, count(*) as calls from reservations r
-  where r.key_day_no is not null and ${inRange('r')} group by r.account_id, r.key_id, r.key_day_no
-) f on f.account_id = l.account_id and f.key_id = l.key_id and f.key_day_no = l.day_no
+  select r.account_id, o.id, o.day_no, count(*) as calls from reservations r
+  cross join lateral (values (r.key_id, r.key_day_no), (r.member_id, r.member_day_no)) as o (id, day_no)
+  where o.day_no is not null and ${inRange('r')} group by r.account_id, o.id, o.day_no
+) f on f.account_id = l.account_id and f.id = l.key_id and f.day_no = l.day_no
 cross join lateral ${countersOf('l', OF_KEY)}
 where ${inRange('l')}
 union all

@@ -43,12 +43,14 @@ function split<Next>(rows: readonly SliceRow<Next>[]): { breaches: FoundBreach[]
   };
 }
 
-/** SQL: the counters of keys that are sums of charges `c`. */
+/** SQL: the counters of keys, and of the people whose keys they are, that are sums of charges `c`. */
 const KEY_CHARGES = KEY_COUNTERS.filter(({ of }) => of === 'charges')
-  .map(({ counter, period }) => {
-    const place = period === null ? "''" : `c.counted_key ->> '${period}'`;
-    return `(c.counted_key ->> 'id', '${counter}', ${place})`;
-  })
+  .flatMap(({ counter, period }) =>
+    ['c.counted_key', `(c.counted_key -> 'member')`].map((counted) => {
+      const place = period === null ? "''" : `${counted} ->> '${period}'`;
+      return `(${counted} ->> 'id', '${counter}', ${place})`;
+    }),
+  )
   .join(',\n    ');
 
 /** SQL: those that are numbers of calls `u`. */
@@ -219,7 +221,8 @@ uses as materialized (
   from part c
   cross join lateral (values
     (c.counted #>> '{plan,id}', c.counted -> 'plan'),
-    (case when c.counted ? 'key' then c.key_id end, c.counted -> 'key')
+    (case when c.counted ? 'key' then c.key_id end, c.counted -> 'key'),
+    (c.counted #>> '{member,id}', c.counted -> 'member')
   ) as u (owner_id, use)
   join unnest($5::text[], $6::text[], $7::bigint[]) as m (account_id, owner_id, mark)
     on m.account_id = c.account_id and m.owner_id = u.owner_id

@@ -2,6 +2,7 @@ import { columnsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { HomeTables, PartitionedTables } from '../../db/home-lanes.ts';
 import type { Home } from '../../db/homes.ts';
+import { isOfKey } from '../accounts/key-limit-tables.ts';
 import type { FoundBreach, FoundIn } from './audit-findings.ts';
 import type { AccountRange } from './audit-slices-store.ts';
 
@@ -20,11 +21,11 @@ const ownersIn = (table: string, where: string): string => `(
   order by account_id, key_id limit $5::int
 )`;
 
-/** Plans: primary keys, along the index. */
+/** Plans: primary keys, along the index. Limits of people stay, also of those who have left the account. */
 const sliceOwners: Statement = {
   name: 'audit.slice-limited-keys',
   text: `select distinct account_id, key_id from (
-${ownersIn('key_limits', 'true')}
+${ownersIn('key_limits', isOfKey('key_id'))}
 union all
 ${ownersIn('rate_limits', `key_id <> ''`)}
 ) owners order by account_id, key_id limit $5::int`,

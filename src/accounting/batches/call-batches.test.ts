@@ -14,7 +14,13 @@ const connectionLost = new Error('the connection was lost');
 const dataFault = Object.assign(new Error('a value is bad'), { code: '22003' });
 const lockNotAvailable = Object.assign(new Error('the lock is not free'), { code: '55P03' });
 
-const ADMITTED: Admission = { isAdmitted: true, remaining: null, rates: null, priceFactorBasisPoints: 10_000 };
+const ADMITTED: Admission = {
+  isAdmitted: true,
+  remaining: null,
+  rates: null,
+  budgets: [],
+  priceFactorBasisPoints: 10_000,
+};
 const endOf = (callId: string, accountId = 'acct') => recordOf(outcomeOf(accountId, callId, 7n));
 const askOf = (callId: string, accountId = 'acct') => requestOf(accountId, callId, 1n);
 

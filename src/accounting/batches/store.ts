@@ -125,7 +125,11 @@ function askedByBatch(
   const asked = askedBy(admissions, terms);
   if (ends.length === 0) return asked;
   // Also of calls whose reservations are gone: a late charge counts too.
-  const keys = ends.filter(({ key }) => key !== null).map(({ outcome }) => outcome);
+  const keys = ends.flatMap(({ key, outcome: { accountId, keyId } }) =>
+    key === null
+      ? []
+      : [keyId, ...(key.memberId === undefined ? [] : [key.memberId])].map((id) => ({ accountId, keyId: id })),
+  );
   return {
     ...asked,
     accountIds: [...new Set([...ends.map(({ outcome }) => outcome.accountId), ...asked.accountIds])],

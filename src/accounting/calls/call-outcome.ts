@@ -35,6 +35,8 @@ type EndStatus = 'succeeded' | 'failed' | 'aborted';
 export interface CallNotes extends ChargeNotes {
   /** What a call on a plan had reserved of the token quota when its node died. */
   readonly reservedTokens?: ReservedTokens;
+  /** The person whose limits had counted the call when its node died. */
+  readonly memberId?: string;
   /** How an operator resolved the call. */
   readonly resolution?: ResolutionNote;
 }

@@ -190,6 +190,7 @@ export type LostReservation = Pick<
   | 'subscriptionId'
   | 'periodNo'
   | 'tokens'
+  | 'memberId'
 >;
 
 /** The writes of unresolved calls. Facts that cannot be read are recorded empty. */
@@ -213,15 +214,19 @@ export function unresolvedWrites(reservations: readonly LostReservation[], now: 
   const ofReservations = columnsOf(
     known,
     ({ r }) => r.amountNano,
-    ({ r }) => reservedTokensText(r),
+    ({ r }) => reservedNotesText(r),
   );
   return writeRows(recordUnresolved, known, columns, [now, ...ofReservations]);
 }
 
-/** What an operator who resolves the call may count; the reservation is gone then. `null` on the balance. */
-function reservedTokensText({ subscriptionId, periodNo, tokens }: LostReservation): string | null {
-  if (subscriptionId === null || periodNo === null) return null;
-  const notes: CallNotes = { reservedTokens: { subscriptionId, periodNo, tokens: tokens ?? 0 } };
+/** What counts if an operator resolves the call, of whom the reservation is gone then; `null`: nothing that only that one says. */
+function reservedNotesText({ subscriptionId, periodNo, tokens, memberId }: LostReservation): string | null {
+  const isOnPlan = subscriptionId !== null && periodNo !== null;
+  if (!isOnPlan && memberId === null) return null;
+  const notes: CallNotes = {
+    ...(isOnPlan && { reservedTokens: { subscriptionId, periodNo, tokens: tokens ?? 0 } }),
+    ...(memberId !== null && { memberId }),
+  };
   return JSON.stringify(notes);
 }
 

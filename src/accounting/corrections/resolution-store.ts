@@ -199,7 +199,11 @@ async function resolveCall(
     countedText(counted),
   ]);
   if (chargeNano !== null) {
-    const key = await chargeKey(transaction, { accountId, keyId }, chargeNano, periods);
+    const key = await chargeOwner(transaction, accountId, keyId, chargeNano, periods);
+    const memberId = call.notes?.memberId;
+    const member =
+      memberId === undefined ? null : await chargeOwner(transaction, accountId, memberId, chargeNano, periods);
+    const countedKey = keyChargeOf(key, member);
     await transaction.query(chargeCall, [
       accountId,
       callId,
@@ -208,7 +212,7 @@ async function resolveCall(
       memo,
       idempotencyKey,
       at,
-      key === null ? null : keyChargeText(keyChargeOf(key)),
+      countedKey && keyChargeText(countedKey),
     ]);
   }
   return { outcome: 'resolved' };
@@ -227,21 +231,22 @@ async function countUse(
   return { plan: { id: subscriptionId, no: counted.useNo, week: null, period, tokens } };
 }
 
-/** Returns the key with what it has spent; `null` if it has no limits, and counts nothing. */
-async function chargeKey(
+/** Returns the key, or the person, with what is spent; `null` if there are no limits, and nothing is counted. */
+async function chargeOwner(
   transaction: PartitionQueryable,
-  { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
+  accountId: string,
+  ownerId: string,
   chargeNano: bigint,
   periods: RunningPeriods,
 ): Promise<KeyState | null> {
-  const [row] = await transaction.query<StoredRow>(readKeys, [toArray([accountId]), toArray([keyId])]);
+  const [row] = await transaction.query<StoredRow>(readKeys, [toArray([accountId]), toArray([ownerId])]);
   if (row === undefined) return null;
-  const key = KEY_LIMITS.columns.read(row);
-  countKeySpending(key, chargeNano, periods);
-  for (const { statement, parameters } of writeRows(countInBudgets, [key], KEY_LIMITS.written.values)) {
+  const owner = KEY_LIMITS.columns.read(row);
+  countKeySpending(owner, chargeNano, periods);
+  for (const { statement, parameters } of writeRows(countInBudgets, [owner], KEY_LIMITS.written.values)) {
     await transaction.query(statement, parameters);
   }
-  return key;
+  return owner;
 }
 
 function noteOf({ resolution, by, via, memo, periods }: ResolutionRequest): ResolutionNote {

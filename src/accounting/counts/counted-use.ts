@@ -5,6 +5,8 @@
 export interface CountedUse {
   readonly plan?: CountedPlanUse;
   readonly key?: CountedKeyUse;
+  /** Of the person whose key it is. */
+  readonly member?: CountedKeyUse & { readonly id: string };
 }
 
 interface CountedPlanUse {
@@ -20,21 +22,26 @@ interface CountedPlanUse {
 }
 
 interface CountedKeyUse {
-  /** 1, 2, 3 … of the key. */
+  /** 1, 2, 3 … of the key, or of the person. */
   readonly no: number;
   /** The day whose calls it is one of. */
   readonly day: string;
 }
 
-/** The budgets of a key that count a charge. */
-export interface CountedKeyCharge {
+/** The budgets of a key, or of a person, that count a charge. */
+interface CountedOwnerCharge {
   readonly id: string;
   readonly day: string;
   readonly week: string;
   readonly month: string;
 }
 
-/** The counts of a key. */
+/** The budgets that count a charge: those of the key, and of the person whose key it is. */
+export interface CountedKeyCharge extends Partial<CountedOwnerCharge> {
+  readonly member?: CountedOwnerCharge;
+}
+
+/** The counts of a key, or of a person. */
 interface KeyPeriods {
   readonly keyId: string;
   readonly dayNo: number;
@@ -58,12 +65,18 @@ export const placeSql = (no: string, beganAt: string): string =>
 /** When a place began, in ISO 8601. */
 export const beginningOf = (place: string): string => new Date(Number(place.split('@')[1])).toISOString();
 
-export const keyChargeOf = (key: KeyPeriods): CountedKeyCharge => ({
-  id: key.keyId,
-  day: placeOf(key.dayNo, key.dayBeganAtMs),
-  week: placeOf(key.weekNo, key.weekBeganAtMs),
-  month: placeOf(key.monthNo, key.monthBeganAtMs),
+const ownerChargeOf = (owner: KeyPeriods): CountedOwnerCharge => ({
+  id: owner.keyId,
+  day: placeOf(owner.dayNo, owner.dayBeganAtMs),
+  week: placeOf(owner.weekNo, owner.weekBeganAtMs),
+  month: placeOf(owner.monthNo, owner.monthBeganAtMs),
 });
+
+/** `null`: neither has budgets. */
+export function keyChargeOf(key: KeyPeriods | null, member: KeyPeriods | null): CountedKeyCharge | null {
+  if (member !== null) return { ...(key && ownerChargeOf(key)), member: ownerChargeOf(member) };
+  return key && ownerChargeOf(key);
+}
 
 /** As the record has it. */
 export const countedText = (counted: CountedUse | null): string | null =>

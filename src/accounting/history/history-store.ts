@@ -97,7 +97,7 @@ export function writeHistory(database: Database, { rows, outcomes, unresolved }:
 function reservationOf(call: LostOutcome): LostReservation {
   const { accountId, callId, keyId, model, startedAtMs, price, reservedNano } = call;
   const facts = factsText({ ...call, priceRule: price.rule });
-  const ofPlan = { subscriptionId: null, periodNo: null, tokens: null };
+  const ofPlan = { subscriptionId: null, periodNo: null, tokens: null, memberId: null };
   return { accountId, callId, keyId, model, reservedAtMs: startedAtMs, amountNano: reservedNano, facts, ...ofPlan };
 }
 

@@ -22,7 +22,7 @@ export interface AccountState {
   readonly subscriptions: Map<string, SubscriptionState>;
   /** The subscription that is active, or the one that ended last; `null` if none has begun. */
   currentSubscriptionId: string | null;
-  /** Keys with limits that the batch needs, by id. */
+  /** Keys with limits that the batch needs, and people with limits, by id. */
   readonly keys: Map<string, KeyState>;
   /** Limits by the minute that the batch needs, by `rateName`. */
   readonly rates: Map<string, RateState>;

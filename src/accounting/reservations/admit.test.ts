@@ -116,7 +116,7 @@ describe('admissions', () => {
       reservations.map(({ callId }) => callId),
       ['b'],
     );
-    const look = { accountId: 'acct_gone', keyId: 'k', isKeyLimited: false, isOnPlan: false };
+    const look = { accountId: 'acct_gone', keyId: 'k', isKeyLimited: false, memberId: null, isOnPlan: false };
     assert.deepEqual(decideLooks([look], new Map(), context), [UNKNOWN_ACCOUNT]);
   });
 
@@ -185,7 +185,7 @@ describe('a look', () => {
     const state = structuredClone(account.state);
     const slots = [{ callId: 'lapsed', takenAtMs: START_MS - DAY_MS }];
     Object.assign(state.subscriptions.get(subscription.id)!, { slots: 3, oldestSlots: slots });
-    const look = { accountId: state.accountId, keyId: 'key', isKeyLimited: false, isOnPlan: true };
+    const look = { accountId: state.accountId, keyId: 'key', isKeyLimited: false, memberId: null, isOnPlan: true };
     const refusals = decideLooks(
       [look, look, look],
       new Map([[state.accountId, state]]),

@@ -2,6 +2,7 @@ import type { PlanWindow } from '../../protocols/plan-windows.ts';
 import { atPriceFactor, LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { type AccountState, type AdmissionContext, activePlan } from './account-state.ts';
 import { LIMITS } from './limits/all.ts';
+import { shownBudgets } from './limits/key-budgets.ts';
 import type { AskingCall } from './limits/limit.ts';
 import { rateStatus } from './limits/minute-rates.ts';
 import {
@@ -47,6 +48,7 @@ export function decideAdmissions(
       isAdmitted: true,
       remaining: remainingOf(request, account, context),
       rates: rateStatus(request, account, context),
+      budgets: shownBudgets(request, account, context),
       priceFactorBasisPoints,
     };
   });
@@ -107,8 +109,8 @@ function pricedRequest(request: ReservationRequest, priceFactorBasisPoints: numb
 }
 
 function askingCall(request: ReservationRequest): AskingCall {
-  const { accountId, keyId, isKeyLimited, plan } = request;
-  return { accountId, keyId, isKeyLimited, isOnPlan: plan !== null, request };
+  const { accountId, keyId, isKeyLimited, memberId, plan } = request;
+  return { accountId, keyId, isKeyLimited, memberId, isOnPlan: plan !== null, request };
 }
 
 function emptyReservation(request: ReservationRequest, { nodeId, nowMs }: AdmissionContext): Reservation {

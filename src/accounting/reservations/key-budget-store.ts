@@ -4,23 +4,37 @@ import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { type Routes, routedByAccount } from '../partitions/routes.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { readKeys } from './account-store.ts';
-import { smallestBudgetLeft } from './limits/key-budgets.ts';
+import { leastOf, smallestBudgetLeft } from './limits/key-budgets.ts';
+import { type OwnerUse, usedNow } from './limits/key-day.ts';
 
-/** Reads what remains of the budgets of a key, for whoever may spend by the key and does not see the balance. */
-interface KeyBudgetStore {
-  /** What the budget leaves that leaves least, in nano-yuan; `null` if the key has none. */
-  smallestLeftNano(accountId: string, keyId: string, periods: RunningPeriods): Promise<bigint | null>;
+/** Reads what keys, and people, have used of their limits, and what remains of their budgets. */
+export interface KeyBudgetStore {
+  /**
+   * What the budget of a key, or of several owners of limits, leaves that leaves least, in nano-yuan; `null` if they have none: for
+   * whoever may spend by the key and does not see the balance.
+   */
+  smallestLeftNano(accountId: string, ownerIds: readonly string[], periods: RunningPeriods): Promise<bigint | null>;
+  /** What is used, by keys and people that have limits. */
+  uses(accountId: string, ownerIds: readonly string[], periods: RunningPeriods): Promise<ReadonlyMap<string, OwnerUse>>;
 }
 
 export function createKeyBudgetStore(database: PartitionLane): KeyBudgetStore {
+  async function read(accountId: string, ownerIds: readonly string[]) {
+    const names = [toArray(ownerIds.map(() => accountId)), toArray(ownerIds)];
+    return KEY_LIMITS.columns.all(await database.query<StoredRow>(readKeys, names));
+  }
+
   return {
-    async smallestLeftNano(accountId, keyId, periods) {
-      const [row] = await database.query<StoredRow>(readKeys, [toArray([accountId]), toArray([keyId])]);
-      return row === undefined ? null : smallestBudgetLeft(KEY_LIMITS.columns.read(row), periods);
+    async smallestLeftNano(accountId, ownerIds, periods) {
+      return leastOf((await read(accountId, ownerIds)).map((owner) => smallestBudgetLeft(owner, periods)));
+    },
+    async uses(accountId, ownerIds, periods) {
+      if (ownerIds.length === 0) return new Map();
+      return new Map((await read(accountId, ownerIds)).map((owner) => [owner.keyId, usedNow(owner, periods)]));
     },
   };
 }
 
 /** Of all partitions. */
 export const routedKeyBudgets = (routes: Routes<KeyBudgetStore>): KeyBudgetStore =>
-  routedByAccount(routes, { smallestLeftNano: (accountId) => accountId });
+  routedByAccount(routes, { smallestLeftNano: (accountId) => accountId, uses: (accountId) => accountId });

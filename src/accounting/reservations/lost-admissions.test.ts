@@ -14,6 +14,7 @@ const requestOf = (callId: string): ReservationRequest => ({
   model: 'test',
   modelAliases: [],
   isKeyLimited: false,
+  memberId: null,
   isRateLimited: false,
   tokens: 1,
   amountNano: 1n,

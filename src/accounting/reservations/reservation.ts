@@ -18,6 +18,8 @@ export interface ReservationRequest {
   readonly modelAliases: readonly string[];
   /** Whether the key has limits of its own. */
   readonly isKeyLimited: boolean;
+  /** The person whose key it is, if that person has limits. */
+  readonly memberId: string | null;
   /** Whether its account or its key has limits by the minute of its own. */
   readonly isRateLimited: boolean;
   /** The most tokens that it may use, of all its models. */
@@ -49,6 +51,8 @@ export const NOT_LIMITED: LimitNotes = {
   tokens: null,
   keyAmountNano: null,
   keyDayNo: null,
+  memberId: null,
+  memberDayNo: null,
   rateTokens: null,
   rateFills: null,
 };
@@ -70,7 +74,7 @@ export interface CallUse {
   readonly counts: boolean;
   /** All tokens of input and output, cached ones included; 0 if the call does not count. */
   readonly tokens: number;
-  /** What counts as the key's spending. */
+  /** What counts as spending of the key, and of the person. */
   readonly keyChargeNano: bigint;
   /** All tokens, whether or not the call counts; 0 if they are not known. */
   readonly rateTokens: number;
@@ -110,12 +114,22 @@ interface RemainingCalls {
   readonly windows: readonly PlanWindow[];
 }
 
+/** A budget of a key, or of the person whose key it is, as clients are told of it. */
+export interface ShownBudget {
+  readonly isOfMember: boolean;
+  readonly period: 'day' | 'week' | 'month' | 'total';
+  readonly capNano: bigint;
+  readonly spentNano: bigint;
+}
+
 /** An admitted call: its reservation is made. */
 export interface Admitted {
   readonly isAdmitted: true;
   readonly remaining: Remaining;
   /** What is left of its limits by the minute; `null` if it has none. */
   readonly rates: RateStatus | null;
+  /** What calls before it have used of the budgets of its key, and of the person whose key it is. */
+  readonly budgets: readonly ShownBudget[];
   /** What the account pays of the list price for this call; on a plan, which charges nothing, it has no meaning. */
   readonly priceFactorBasisPoints: number;
 }

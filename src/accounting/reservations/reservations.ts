@@ -9,7 +9,7 @@ import { decideLooks } from './admit.ts';
 import type { AskingCall } from './limits/limit.ts';
 import { BATCH_ITEMS_MAX, pastLocked, WAITING_ITEMS_MAX } from './locked-accounts.ts';
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
-import { distinctKeys, type ReservationStore } from './store.ts';
+import { limitedOwners, type ReservationStore } from './store.ts';
 
 /** Admits calls, coalesced; see `README.md` beside this file for the model and its invariants. */
 export interface Reservations {
@@ -107,7 +107,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
     const found = await store.look(
       {
         accountIds: [...new Set(calls.map(({ accountId }) => accountId))],
-        keys: distinctKeys(calls.filter(({ isKeyLimited }) => isKeyLimited)),
+        keys: limitedOwners(calls),
         // What a minute leaves changes until the body is there.
         rates: [],
         planAccountIds: [...new Set(onPlan)],

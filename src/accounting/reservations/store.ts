@@ -25,6 +25,7 @@ import {
 } from './account-store.ts';
 import { accountWrites, copyAccounts } from './account-writes-store.ts';
 import { countsAhead, warnOfCountsAhead } from './counts-ahead.ts';
+import type { OwnedCall } from './limits/limited-owner.ts';
 import { aliasPlacesOf, placesOf } from './limits/minute-rates.ts';
 import type { LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
@@ -64,15 +65,16 @@ where (s.account_id, s.id) in (
 )`,
 };
 
-/** The limits of the keys of calls in flight, where these are counted. Plan: primary keys. */
+/** The limits of the keys and the people of calls in flight, where these are counted. Plan: primary keys. */
 const readKeysOfCalls: Statement = {
   name: 'reservations.read-keys-of-calls',
   text: `select ${KEY_LIMITS.columns.of('l')}
 from key_limits l
 where (l.account_id, l.key_id) in (
-  select r.account_id, r.key_id from unnest($1::text[], $2::text[]) as v (account_id, call_id)
+  select r.account_id, o.id from unnest($1::text[], $2::text[]) as v (account_id, call_id)
   join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
-  where r.key_day_no is not null
+  cross join lateral (values (r.key_id, r.key_day_no), (r.member_id, r.member_day_no)) as o (id, day_no)
+  where o.day_no is not null
 )`,
 };
 
@@ -199,7 +201,7 @@ export function askedBy(
   }
   return {
     accountIds: [...new Set(requests.map(({ accountId }) => accountId))],
-    keys: distinctKeys(requests.filter(({ isKeyLimited }) => isKeyLimited)),
+    keys: limitedOwners(requests),
     rates: ratePlaces(requests.filter(({ isRateLimited }) => isRateLimited || rateDefaults !== null)),
     planAccountIds: [...callsOf.keys()],
     callsOfAccountMax: Math.max(0, ...callsOf.values()),
@@ -216,6 +218,15 @@ function ratePlaces(requests: readonly ReservationRequest[]): RatePlace[] {
     ),
   );
   return [...new Map(places).values()];
+}
+
+/** Whose limits count calls: keys and people, each once. */
+export function limitedOwners(calls: readonly (OwnedCall & { readonly accountId: string })[]): AskedAccounts['keys'] {
+  const keys = calls.filter(({ isKeyLimited }) => isKeyLimited);
+  const members = calls.flatMap(({ accountId, memberId }) =>
+    memberId === null ? [] : [{ accountId, keyId: memberId }],
+  );
+  return distinctKeys<AskedAccounts['keys'][number]>(members.length === 0 ? keys : [...keys, ...members]);
 }
 
 /** The keys of calls, each once. */

@@ -120,6 +120,9 @@ const NOTES = {
   keyAmountNano: orNull(bigintColumn('key_amount_nano')),
   /** The day on which the key counts the call, as its days are numbered. */
   keyDayNo: orNull(countColumn('key_day_no')),
+  /** The person whose limits count the call, and the day on which they do, as those of the key. */
+  memberId: orNull(textColumn('member_id')),
+  memberDayNo: orNull(countColumn('member_day_no')),
   /** What was taken of the tokens of a minute. */
   rateTokens: orNull(countColumn('rate_tokens')),
   /** How full that left the buckets of the call, in the order of its places; `null`: no limit of tokens stands there. */

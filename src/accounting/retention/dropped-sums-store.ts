@@ -63,7 +63,8 @@ uses as materialized (
   from dropped c
   cross join lateral (values
     (c.counted #>> '{plan,id}', c.counted -> 'plan', true),
-    (case when c.counted ? 'key' then c.key_id end, c.counted -> 'key', false)
+    (case when c.counted ? 'key' then c.key_id end, c.counted -> 'key', false),
+    (c.counted #>> '{member,id}', c.counted -> 'member', false)
   ) as u (owner_id, use, is_plan)
   cross join lateral (values ${COUNTED}) as n (counter, place, amount)
   where c.counted is not null and u.owner_id is not null and n.place is not null

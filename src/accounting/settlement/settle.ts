@@ -4,6 +4,7 @@ import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { AccountState, KeyState } from '../reservations/account-state.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
+import { KEY, type LimitedOwner, MEMBER } from '../reservations/limits/limited-owner.ts';
 import { freeReservation, NO_USE } from '../reservations/release.ts';
 import {
   type CallName,
@@ -39,7 +40,7 @@ interface ChargeCounts {
   /** The day of the account: how many it had begun, and when that one began. */
   readonly dayNo: number;
   readonly dayBeganAtMs: number;
-  /** The budgets of its key; `null`: it has none. */
+  /** The budgets of its key and of the person whose key it is; `null`: there are none. */
   readonly countedKey: CountedKeyCharge | null;
 }
 
@@ -97,9 +98,13 @@ export function decideEnds(
       ...record,
       counted: reservation === undefined ? null : countUse(reservation, useOf(record), account),
     });
-    const payer = countingKey(record, reservation, account);
-    if (reservation === undefined && payer !== null) countKeySpending(payer, record.key!.chargeNano, periods);
-    if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, payer, periods));
+    const payers = countingOwners(record, reservation, account);
+    if (reservation === undefined) {
+      for (const payer of [payers.key, payers.member]) {
+        if (payer !== null) countKeySpending(payer, record.key!.chargeNano, periods);
+      }
+    }
+    if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, payers, periods));
     return 'ended';
   });
   return { verdicts, fresh, freed, charges };
@@ -114,14 +119,10 @@ function useOf({ plan, key, rate }: SettlementRecord): CallUse {
  * What a call counts for in windows, quotas and calls of a day, beside the charges that the ledger has. What is counted there of a
  * week, a period or a day that is over is gone, and no record of it is needed.
  */
-function countUse(
-  { subscriptionId, weekNo, periodNo, keyId, keyDayNo }: ReservedLimits,
-  { counts, tokens }: CallUse,
-  { subscriptions, keys }: AccountState,
-): CountedUse | null {
+function countUse(reservation: ReservedLimits, { counts, tokens }: CallUse, account: AccountState): CountedUse | null {
   if (!counts) return null;
-  const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);
-  const key = keyDayNo === null ? undefined : keys.get(keyId);
+  const { subscriptionId, weekNo, periodNo } = reservation;
+  const subscription = subscriptionId === null ? undefined : account.subscriptions.get(subscriptionId);
   const week = subscription?.weekNo === weekNo && subscription ? placeOf(weekNo, subscription.weekBeganAtMs) : null;
   const period =
     subscription?.periodNo === periodNo && subscription ? placeOf(periodNo, subscription.periodBeganAtMs) : null;
@@ -129,30 +130,49 @@ function countUse(
     subscription === undefined || (week ?? period) === null
       ? null
       : { id: subscription.id, no: ++subscription.useNo, week, period, tokens };
-  const ofKey =
-    key === undefined || key.dayNo !== keyDayNo ? null : { no: ++key.useNo, day: placeOf(keyDayNo, key.dayBeganAtMs) };
-  if (plan === null && ofKey === null) return null;
-  return { ...(plan && { plan }), ...(ofKey && { key: ofKey }) };
+  const key = countOfOwner(KEY.taken(reservation, account));
+  const ofMember = countOfOwner(MEMBER.taken(reservation, account));
+  const member = ofMember && { id: reservation.memberId!, ...ofMember };
+  if (plan === null && key === null && member === null) return null;
+  return { ...(plan && { plan }), ...(key && { key }), ...(member && { member }) };
+}
+
+function countOfOwner(taken: ReturnType<LimitedOwner['taken']>): CountedUse['key'] | null {
+  if (taken === null || taken.owner.dayNo !== taken.dayNo) return null;
+  const { owner, dayNo } = taken;
+  return { no: ++owner.useNo, day: placeOf(dayNo, owner.dayBeganAtMs) };
+}
+
+/** Whose budgets count a charge. */
+interface CountingOwners {
+  readonly key: KeyState | null;
+  readonly member: KeyState | null;
 }
 
 /**
- * The key whose budgets count the charge. If a reservation was given back, because the node of the call was taken for dead, its
- * key was charged nothing then.
+ * The key and the person whose budgets count the charge. If a reservation was given back, because the node of the call was taken for
+ * dead, they were charged nothing then.
  */
-function countingKey(
+function countingOwners(
   { outcome, key: use }: SettlementRecord,
   reservation: ReservedLimits | undefined,
   { keys }: AccountState,
-): KeyState | null {
-  if (use === null || reservation?.keyAmountNano === null) return null;
-  return keys.get(outcome.keyId) ?? null;
+): CountingOwners {
+  if (use === null) return NO_OWNERS;
+  const memberId = reservation === undefined ? use.memberId : reservation.memberId;
+  return {
+    key: reservation?.keyAmountNano === null ? null : (keys.get(outcome.keyId) ?? null),
+    member: memberId == null ? null : (keys.get(memberId) ?? null),
+  };
 }
+
+const NO_OWNERS: CountingOwners = { key: null, member: null };
 
 function charge(
   outcome: CallOutcome,
   chargeNano: bigint,
   { money }: AccountState,
-  key: KeyState | null,
+  { key, member }: CountingOwners,
   periods: RunningPeriods,
 ): ChargeEntry {
   money.balanceNano -= chargeNano;
@@ -167,7 +187,7 @@ function charge(
     endedAtMs: outcome.endedAtMs,
     dayNo: money.dayNo,
     dayBeganAtMs: money.dayBeganAtMs,
-    countedKey: key && keyChargeOf(key),
+    countedKey: keyChargeOf(key, member),
   };
 }
 

@@ -12,7 +12,7 @@ export interface SettlementRecord {
   readonly outcome: CallOutcome;
   /** What it used of the account's Coding Plan; `null` for a call that is not on one. */
   readonly plan: PlanUse | null;
-  /** What it used of its key's limits; `null` if the key has none. */
+  /** What it used of the limits of its key, and of the person whose key it is; `null` if neither has any. */
   readonly key: KeyUse | null;
   /** What it used of limits of tokens a minute; `null` if it has none. */
   readonly rate: RateUse | null;
@@ -32,6 +32,8 @@ export interface PlanUse {
 interface KeyUse {
   readonly counts: boolean;
   readonly chargeNano: bigint;
+  /** The person, if that person has limits. */
+  readonly memberId?: string;
 }
 
 interface RateUse {
@@ -56,7 +58,7 @@ export function withheld({ outcome, plan, key, rate }: SettlementRecord): Settle
       chargeNano: null,
     },
     plan: plan && { counts: false, tokens: 0 },
-    key: key && { counts: false, chargeNano: 0n },
+    key: key && { ...key, counts: false, chargeNano: 0n },
     rate,
     kept: null,
     made: null,
@@ -74,7 +76,7 @@ export function unpaid(
   return {
     outcome: { ...outcome, errorCode, chargeNano: null },
     plan: plan && { counts: false, tokens: 0 },
-    key: key && { counts: false, chargeNano: 0n },
+    key: key && { ...key, counts: false, chargeNano: 0n },
     rate,
     kept: errorCode === 'charge_refused' ? kept : null,
     made,

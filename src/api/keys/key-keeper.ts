@@ -13,6 +13,8 @@ import type { KeyUseStore } from '../../accounting/accounts/key-use-store.ts';
 import type { Keys } from '../../accounting/accounts/keys.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
+import type { KeyBudgetStore } from '../../accounting/reservations/key-budget-store.ts';
 import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
@@ -22,13 +24,15 @@ import { at } from '../management/response-fields.ts';
 import { toPage } from '../management/wire.ts';
 import { toAllowListChange } from './allow-lists.ts';
 import type { KeyChangeBody, KeyListQuery, NewKeyBody, ReplacementBody } from './key-body.ts';
-import { keyMembers, keyToWire, toLimitChange } from './wire.ts';
+import { type KeyResponse, keyMembers, keyToWire, toLimitChange, usedToWire } from './wire.ts';
 
 export interface KeyAdminParts {
   readonly accounts: Pick<AccountStore, 'findAccount' | 'findKey' | 'listKeys'>;
   readonly keys: Keys;
   readonly keyLimits: Pick<KeyLimitStore, 'find'>;
   readonly keyUses: Pick<KeyUseStore, 'find'>;
+  readonly keyBudgets: Pick<KeyBudgetStore, 'uses'>;
+  readonly periods: () => RunningPeriods;
   readonly rateLimits: Pick<RateLimitStore, 'ofKeys'>;
   /** Whether a person belongs to an account, so that a key of the account may be that person's. */
   readonly isMember: (accountId: string, userId: string) => Promise<boolean>;
@@ -53,7 +57,7 @@ export type ReplacementKey = z.infer<typeof replacementKey>;
 
 /** What both APIs take and respond of keys. */
 export function keyKeeper(parts: KeyAdminParts) {
-  const { accounts, keys, keyLimits, keyUses, rateLimits, isMember, catalog, clock } = parts;
+  const { accounts, keys, keyLimits, keyUses, keyBudgets, periods, rateLimits, isMember, catalog, clock } = parts;
 
   async function withLimits(accountId: string, found: readonly ApiKey[]) {
     const keyIds = found.map(({ id }) => id);
@@ -64,6 +68,15 @@ export function keyKeeper(parts: KeyAdminParts) {
       const [limits, rates] = [limitsOf.get(key.id) ?? NO_LIMITS, ratesOf.get(key.id) ?? NO_RATE_LIMITS];
       return keyToWire(key, limits, underPresentNames(rates, catalog()), lastUses.get(key.id) ?? null);
     });
+  }
+
+  async function withUse(accountId: string, found: readonly ApiKey[]): Promise<KeyResponse[]> {
+    const uses = await keyBudgets.uses(
+      accountId,
+      found.map(({ id }) => id),
+      periods(),
+    );
+    return (await withLimits(accountId, found)).map((key) => ({ ...key, used: usedToWire(uses.get(key.id)) }));
   }
 
   async function requireKey(id: string): Promise<ApiKey> {
@@ -91,7 +104,7 @@ export function keyKeeper(parts: KeyAdminParts) {
 
     async list(accountId: string, { cursor, limit, status, userId }: KeyListQuery) {
       const filter = { userId: userId ?? null, status: status ?? null, at: new Date(clock.nowMs()) };
-      const wires = await withLimits(accountId, await accounts.listKeys(accountId, cursor ?? null, limit, filter));
+      const wires = await withUse(accountId, await accounts.listKeys(accountId, cursor ?? null, limit, filter));
       return toPage(
         wires,
         limit,
@@ -116,7 +129,7 @@ export function keyKeeper(parts: KeyAdminParts) {
       const changed = await keys.change(key, { name: body.name, limits: toLimitChange(body), rates, allowed });
       if (changed === 'absent') throw notFound('key', id);
       if (changed === 'too_many_models') throw tooManyModels();
-      const [wire] = await withLimits(key.accountId, [changed]);
+      const [wire] = await withUse(key.accountId, [changed]);
       return wire!;
     },
 

@@ -27,12 +27,13 @@ const members = {
   allowedNetworks: true,
   scopes: true,
   userId: true,
+  formerUserName: true,
   requestsPerMinute: true,
   tokensPerMinute: true,
   modelLimits: true,
 } as const;
 
-const ownKey = keyResponse.pick(members).meta({ id: 'OwnKey' });
+const ownKey = keyResponse.pick({ ...members, used: true }).meta({ id: 'OwnKey' });
 const ownCreatedKey = createdKey.pick({ ...members, key: true }).meta({ id: 'OwnCreatedKey' });
 const ownReplacementKey = replacementKey
   .pick({ ...members, key: true, replaces: true })

@@ -4,6 +4,8 @@ import type { KeyLimitChange } from '../../accounting/accounts/key-limit-store.t
 import type { KeyLimits } from '../../accounting/accounts/key-limit-tables.ts';
 import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
 import type { RateLimits } from '../../accounting/accounts/rate-limit-store.ts';
+import type { OwnerUse } from '../../accounting/reservations/limits/key-day.ts';
+import { formatYuan } from '../../lib/yuan.ts';
 import { at, count, listOf, yuan } from '../management/response-fields.ts';
 import { capYuan, rateLimits, rateLimitsToWire, yuanOrNull } from '../management/wire.ts';
 
@@ -64,10 +66,37 @@ export function toLimitChange(body: Asked): KeyLimitChange | undefined {
   return Object.values(change).every((limit) => limit === undefined) ? undefined : change;
 }
 
-function limitsToWire(limits: KeyLimits): OnWire {
+export function limitsToWire(limits: KeyLimits): OnWire {
   const toWire = <Of extends Limit>(limit: Of) =>
     (LIMITS[limit].toWire as (value: KeyLimits[Of]) => unknown)(limits[limit]);
   return Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, toWire(limit)])) as OnWire;
+}
+
+/** What is used of limits, in the days, weeks and months that run. */
+const used = z.strictObject({
+  dailySpendYuan: yuan,
+  weeklySpendYuan: yuan,
+  monthlySpendYuan: yuan,
+  totalSpendYuan: yuan,
+  dailyCalls: count,
+});
+
+/** The member of what is used in responses. */
+export const usedMember = {
+  used: used
+    .nullable()
+    .describe('What is used of the limits; null: nothing was counted, because there never were any.'),
+};
+
+export function usedToWire(use: OwnerUse | undefined): z.infer<typeof used> | null {
+  if (use === undefined) return null;
+  return {
+    dailySpendYuan: formatYuan(use.spentNano),
+    weeklySpendYuan: formatYuan(use.weekSpentNano),
+    monthlySpendYuan: formatYuan(use.monthSpentNano),
+    totalSpendYuan: formatYuan(use.totalSpentNano),
+    dailyCalls: use.calls,
+  };
 }
 
 /** The members of a key in every response. */
@@ -85,13 +114,22 @@ export const keyMembers = {
   allowedNetworks: listOf(z.string()).nullable(),
   scopes: listOf(z.enum(KEY_SCOPES)).describe('What the key may be used for.'),
   userId: z.string().nullable().describe('The person whose key it is; null: it is the account’s.'),
+  formerUserName: z
+    .string()
+    .nullable()
+    .describe('The person whose key it was and who has left the account; null: nobody.'),
   ...rateLimits,
 };
 
-export const keyResponse = z.strictObject(keyMembers).meta({ id: 'Key' });
+export const keyResponse = z.strictObject({ ...keyMembers, ...usedMember }).meta({ id: 'Key' });
 export type KeyResponse = z.infer<typeof keyResponse>;
 
-export function keyToWire(key: ApiKey, limits: KeyLimits, rates: RateLimits, lastUsedAt: Date | null): KeyResponse {
+export function keyToWire(
+  key: ApiKey,
+  limits: KeyLimits,
+  rates: RateLimits,
+  lastUsedAt: Date | null,
+): Omit<KeyResponse, 'used'> {
   return {
     id: key.id,
     accountId: key.accountId,
@@ -106,6 +144,7 @@ export function keyToWire(key: ApiKey, limits: KeyLimits, rates: RateLimits, las
     allowedNetworks: key.allowed.networks,
     scopes: key.scopes,
     userId: key.userId,
+    formerUserName: key.formerUserName,
     ...rateLimitsToWire(rates),
   };
 }

@@ -3,42 +3,39 @@ import type { AccountStore } from '../../accounting/accounts/store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { notFound } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
-import { page, shortText, toPage } from '../management/wire.ts';
+import { page, shortText } from '../management/wire.ts';
 import { accountRole } from '../sessions/fields.ts';
 import { peopleError } from '../sessions/people-errors.ts';
-import { memberResponse, memberToWire } from '../sessions/wire.ts';
-import type { AdminPeopleParts } from '../users/admin.ts';
+import { keysOfRemoved, type MemberKeeperParts, memberChange, memberKeeper, memberResponse } from './member-keeper.ts';
 
-export type AccountMemberParts = Pick<AdminPeopleParts, 'members' | 'clock'> & {
+export interface AccountMemberParts extends MemberKeeperParts {
   readonly accounts: Pick<AccountStore, 'findAccount'>;
-};
+}
 
 const memberList = z.strictObject(page);
 const membership = z.strictObject({ userId: shortText, role: accountRole });
-const oneMember = z.strictObject({ userId: shortText });
+const changedMember = memberChange.extend({ userId: shortText });
+const removedMember = z.strictObject({ userId: shortText, ...keysOfRemoved });
 
 /** The people of an account. An operator may leave an account without an owner. */
-export function accountMemberEndpoints({ members, accounts, clock }: AccountMemberParts): AdminEndpoint[] {
+export function accountMemberEndpoints(parts: AccountMemberParts): AdminEndpoint[] {
+  const { members, accounts, clock } = parts;
+  const keeper = memberKeeper(parts);
+
   async function requireAccount(id: string): Promise<void> {
     if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
-  }
-
-  async function findMember(accountId: string, userId: string) {
-    const member = await members.find(accountId, userId);
-    return member && memberToWire(member);
   }
 
   return [
     adminEndpoint({
       method: 'GET',
       path: '/accounts/:id/members',
-      summary: 'List the people of an account',
+      summary: 'List the people of an account, and what each may use and has used',
       query: memberList,
       response: pageOf(memberResponse),
-      async run({ id, query: { cursor, limit } }) {
+      async run({ id, query }) {
         await requireAccount(id);
-        const found = await members.list(id, cursor ?? null, limit);
-        return toPage(found, limit, memberToWire, ({ userId }) => userId);
+        return keeper.list(id, query);
       },
     }),
     adminEndpoint({
@@ -48,7 +45,7 @@ export function accountMemberEndpoints({ members, accounts, clock }: AccountMemb
         kind: 'member',
         isMadeInAccount: true,
         named: ({ body }) => body.userId,
-        read: (userId, { id }) => findMember(id, userId),
+        read: (userId, { id }) => keeper.read(id, userId),
       },
       status: 201,
       summary: 'Make a user a member of an account, or give a member another role',
@@ -59,9 +56,24 @@ export function accountMemberEndpoints({ members, accounts, clock }: AccountMemb
         const refusal = await members.add({ accountId: id, userId, role, at: new Date(clock.nowMs()) });
         if (refusal === 'already') await members.changeRole(id, userId, role, false);
         else if (refusal !== null) throw peopleError(refusal);
-        const member = await members.find(id, userId);
-        if (member === null) throw peopleError('absent');
-        return memberToWire(member);
+        return keeper.requireMember(id, userId);
+      },
+    }),
+    adminEndpoint({
+      method: 'PATCH',
+      path: '/accounts/:id/members',
+      subject: {
+        kind: 'member',
+        isMadeInAccount: true,
+        named: ({ body }) => body.userId,
+        read: (userId, { id }) => keeper.read(id, userId),
+      },
+      summary: 'Give a member another role, or limit what it may use by all its keys',
+      body: changedMember,
+      response: memberResponse,
+      async run({ id, body: { userId, ...change } }) {
+        await requireAccount(id);
+        return keeper.change(id, userId, change, false);
       },
     }),
     adminEndpoint({
@@ -71,16 +83,15 @@ export function accountMemberEndpoints({ members, accounts, clock }: AccountMemb
         kind: 'member',
         isMadeInAccount: true,
         named: ({ query }) => query.userId,
-        read: (userId, { id }) => findMember(id, userId),
+        read: (userId, { id }) => keeper.read(id, userId),
       },
       status: 204,
-      summary: 'Remove a user from an account',
-      query: oneMember,
+      summary: 'Remove a user from an account; the keys stay, are revoked, or are handed to another member',
+      query: removedMember,
       response: null,
-      async run({ id, query: { userId } }) {
+      async run({ id, query: { userId, ...keys } }) {
         await requireAccount(id);
-        const refusal = await members.remove(id, userId, false, new Date(clock.nowMs()));
-        if (refusal !== null) throw peopleError(refusal);
+        await keeper.remove(id, userId, keys, false);
         return null;
       },
     }),

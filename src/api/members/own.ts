@@ -1,36 +1,31 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { signatureOf } from '../../people/actor.ts';
 import type { LinkStore } from '../../people/link-store.ts';
-import type { MembershipStore } from '../../people/membership-store.ts';
 import type { OneTimeLinks } from '../../people/one-time-links.ts';
 import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX } from '../../people/user.ts';
 import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
 import type { AccountEntry } from '../management/guard.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { listOf, pageOf } from '../management/response-fields.ts';
-import { page, toPage } from '../management/wire.ts';
+import { page } from '../management/wire.ts';
 import { accountRole, emailAddress } from '../sessions/fields.ts';
-import { peopleError } from '../sessions/people-errors.ts';
+import { invitationMembers, invitationResponse, invitationToWire, linkMembers, linkToWire } from '../sessions/wire.ts';
 import {
-  invitationMembers,
-  invitationResponse,
-  invitationToWire,
-  linkMembers,
-  linkToWire,
+  keysOfRemoved,
+  type MemberKeeperParts,
+  memberChange,
+  memberKeeper,
+  memberLimitsResponse,
   memberResponse,
-  memberToWire,
-} from '../sessions/wire.ts';
+} from './member-keeper.ts';
 
-export interface MemberParts {
-  readonly members: MembershipStore;
+export interface MemberParts extends MemberKeeperParts {
   readonly links: Pick<LinkStore, 'listInvitations' | 'deleteInvitation'>;
   readonly oneTimeLinks: Pick<OneTimeLinks, 'invite'>;
   readonly accounts: Pick<AccountStore, 'findAccount'>;
   readonly publicUrl: () => string | null;
-  readonly clock: Clock;
 }
 
 const invitation = z.strictObject({
@@ -41,56 +36,52 @@ const invitation = z.strictObject({
 
 /** The people of an account, and those who are invited to it. */
 export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
-  const { members, links, oneTimeLinks, accounts, publicUrl, clock } = parts;
+  const { links, oneTimeLinks, accounts, publicUrl, clock } = parts;
+  const keeper = memberKeeper(parts);
   const subject: ChangeSubject<unknown, unknown, AccountEntry> = {
     kind: 'member',
-    async read(userId, _input, { scope }) {
-      const member = await members.find(scope.accountId, userId);
-      return member && memberToWire(member);
-    },
+    read: (userId, _input, { scope }) => keeper.read(scope.accountId, userId),
   };
   return [
     accountEndpoint({
       method: 'GET',
       path: '/members',
-      summary: 'List the people of the account',
+      summary: 'List the people of the account, and what each may use and has used',
       needs: 'owner',
       query: z.strictObject(page),
       response: pageOf(memberResponse),
-      async run({ query: { cursor, limit } }, { scope }) {
-        const found = await members.list(scope.accountId, cursor ?? null, limit);
-        return toPage(found, limit, memberToWire, ({ userId }) => userId);
-      },
+      run: ({ query }, { scope }) => keeper.list(scope.accountId, query),
+    }),
+    accountEndpoint({
+      method: 'GET',
+      path: '/member-limits',
+      summary: 'Read what the person who asks, or whose key it is, may use in the account and has used',
+      needs: 'member',
+      response: memberLimitsResponse,
+      run: (_input, { scope, actor }) =>
+        keeper.limitsOf(scope.accountId, scope.ownUserId ?? (actor.kind === 'user' ? actor.id : null)),
     }),
     accountEndpoint({
       method: 'PATCH',
       path: '/members/:id',
       subject,
-      summary: 'Make a member an owner, or an owner a member',
+      summary: 'Make a member an owner, or an owner a member, or limit what the person may use',
       needs: 'person',
-      body: z.strictObject({ role: accountRole }),
+      body: memberChange,
       response: memberResponse,
-      async run({ id, body: { role } }, { scope }) {
-        const refusal = await members.changeRole(scope.accountId, id, role, true);
-        if (refusal === 'absent') throw notFound('member', id);
-        if (refusal !== null) throw peopleError(refusal);
-        const member = await members.find(scope.accountId, id);
-        if (member === null) throw notFound('member', id);
-        return memberToWire(member);
-      },
+      run: ({ id, body }, { scope }) => keeper.change(scope.accountId, id, body, true),
     }),
     accountEndpoint({
       method: 'DELETE',
       path: '/members/:id',
       subject,
       status: 204,
-      summary: 'Remove somebody from the account',
+      summary: 'Remove somebody from the account; the keys stay, are revoked, or are handed to another member',
       needs: 'person',
+      query: z.strictObject(keysOfRemoved),
       response: null,
-      async run({ id }, { scope }) {
-        const refusal = await members.remove(scope.accountId, id, true, new Date(clock.nowMs()));
-        if (refusal === 'absent') throw notFound('member', id);
-        if (refusal !== null) throw peopleError(refusal);
+      async run({ id, query }, { scope }) {
+        await keeper.remove(scope.accountId, id, query, true);
         return null;
       },
     }),

@@ -2,7 +2,7 @@ import { BALANCE_QUERY, type Query, type QueryResponse } from './query.ts';
 import { balanceResponse } from './schemas.ts';
 
 /**
- * The general balance (contract 2.4, 4.11); for a key that does not see it, what its own budgets leave. `balance` is a JSON
+ * The general balance (contract 2.4, 4.11); for a key that does not see it, what its budgets and those of its person leave. `balance` is a JSON
  * number, because the tools that read it accept no other type; inside the gateway money is an integer of nano-yuan.
  */
 export const balance: Query = {

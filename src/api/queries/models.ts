@@ -1,3 +1,4 @@
+import { isShownModel } from '../../calls/allowed-models.ts';
 import type { ModelConfig } from '../../config/schema.ts';
 import { messages } from '../../protocols/operations/messages.ts';
 import { modelAbsence, tokenLimit } from '../../providers/catalog/catalog.ts';
@@ -139,14 +140,15 @@ function clientOf({ headers }: QueryRequest, sources: QuerySources): Client {
 }
 
 async function listedModels(view: View, visible: Visible, request: QueryRequest, sources: QuerySources) {
-  const { accountId, allowedModels } = request.principal!;
+  const principal = request.principal!;
+  const { accountId } = principal;
   const shown = await visible(accountId, sources);
   return Object.entries(sources.config().models).filter(
     ([id, model]) =>
       model.listed &&
       view.serves(model) &&
       (shown === null || shown.has(id)) &&
-      (allowedModels === null || [id, ...model.aliases].some((name) => allowedModels.has(name))),
+      isShownModel({ id, aliases: model.aliases }, principal),
   );
 }
 

@@ -48,7 +48,7 @@ export interface QuerySources {
   /** The balance of an account now, in nano-yuan. */
   balanceNano(accountId: string): Promise<bigint>;
   /** What the budget of a key leaves that leaves least, in nano-yuan; `null` if it has none. */
-  budgetLeftNano(key: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited'>): Promise<bigint | null>;
+  budgetLeftNano(key: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>): Promise<bigint | null>;
   publicCatalog(): PublicCatalog;
   config(): Config;
   /** The plan of an account now, by the database's clock. */

@@ -24,6 +24,8 @@ export function peopleError(refusal: Refusal): GatewayError {
       );
     case 'last_owner':
       return conflict('The account would have no owner. Make somebody else an owner first.');
+    case 'no_heir':
+      return invalidRequest('keysTo: Keys are handed to another member of the account.', 'keysTo');
     case 'no_account':
       return new GatewayError('pathUnknown', { message: 'There is no such account.' });
     case 'no_user':

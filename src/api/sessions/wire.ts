@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { signerIdOf } from '../../people/actor.ts';
 import type { Invitation, LinkView } from '../../people/link-store.ts';
-import type { Member } from '../../people/membership-store.ts';
 import type { OneTimeLink } from '../../people/one-time-links.ts';
 import type { Session } from '../../people/session-store.ts';
 import type { User } from '../../people/user-list-store.ts';
@@ -10,7 +9,7 @@ import { accountRole, operatorRole } from './fields.ts';
 
 /** The shapes of people on the wire. */
 
-const userStatus = z.enum(['active', 'suspended']);
+export const userStatus = z.enum(['active', 'suspended']);
 
 const membership = z.strictObject({ accountId: z.string(), accountName: z.string(), role: accountRole });
 
@@ -66,31 +65,6 @@ export function linkToWire(
     linkKind: kind,
     linkExpiresAt: expiresAt.toISOString(),
     linkHint: publicUrl === null ? NO_PUBLIC_URL : null,
-  };
-}
-
-export const memberResponse = z
-  .strictObject({
-    userId: z.string(),
-    email: z.string().nullable(),
-    name: z.string(),
-    role: accountRole,
-    status: userStatus,
-    since: at,
-    lastSignInAt: at.nullable(),
-  })
-  .meta({ id: 'Member' });
-export type MemberResponse = z.infer<typeof memberResponse>;
-
-export function memberToWire(member: Member): MemberResponse {
-  return {
-    userId: member.userId,
-    email: member.email,
-    name: member.name,
-    role: member.role,
-    status: member.status,
-    since: member.since.toISOString(),
-    lastSignInAt: member.lastSignInAt?.toISOString() ?? null,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Remaining } from '../../accounting/reservations/reservation.ts';
+import type { Remaining, ShownBudget } from '../../accounting/reservations/reservation.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
 import type { EndpointPolicy } from '../call-request.ts';
@@ -7,6 +7,7 @@ import type { Settings } from '../settings.ts';
 /** The names of the headers, which CORS exposes to web pages. */
 export const CALL_HEADER_NAMES = [
   'x-faregate-available-yuan',
+  'x-faregate-budgets',
   'x-faregate-call-id',
   'x-faregate-calls-left',
   'x-faregate-charge-yuan',
@@ -37,6 +38,19 @@ type Writable<Headers> = { -readonly [Name in keyof Headers]: Headers[Name] };
 export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHeaders {
   if (chargeNano === null) return { 'x-faregate-call-id': callId };
   return { 'x-faregate-call-id': callId, 'x-faregate-charge-yuan': formatYuan(chargeNano) };
+}
+
+/**
+ * What is used of the budgets of the key, and of the person whose key it is, as `day=0.31/5, member-month=12.4/100` in yuan: with this
+ * call, if its charge is known.
+ */
+export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigint): CallHeaders {
+  if (budgets.length === 0) return {};
+  const shown = budgets.map(({ isOfMember, period, spentNano, capNano }) => {
+    const name = isOfMember ? `member-${period}` : period;
+    return `${name}=${formatYuan(spentNano + chargeNano)}/${formatYuan(capNano)}`;
+  });
+  return { 'x-faregate-budgets': shown.join(', ') };
 }
 
 /** When a limit that refuses a call has room again (ISO 8601). */

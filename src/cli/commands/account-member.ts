@@ -1,18 +1,20 @@
 import type { Command } from 'commander';
-import type { MemberResponse } from '../../api/sessions/wire.ts';
+import type { MemberResponse } from '../../api/members/member-keeper.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
 import { renderTable } from '../table.ts';
 import { resolveUser } from '../user-reference.ts';
+import { addOwnerLimitOptions, describeOwnerLimits, describeUse, readOwnerLimits } from './limit-options.ts';
+import { NONE } from './minute-options.ts';
 
 const ACCOUNT_ARGUMENT = ['<account>', 'id or name'] as const;
 const USER_ARGUMENT = ['<user>', 'id, e-mail address, or the name of somebody without one'] as const;
 
 /** `faregate account member …` */
 export function accountMemberCommands(account: Command, kit: CommandKit): void {
-  const member = account.command('member').description('list, add and remove the people of an account');
+  const member = account.command('member').description('list, add, limit and remove the people of an account');
 
   member
     .command('list')
@@ -33,6 +35,8 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
               { title: 'status', cell: (row) => row.status },
               { title: 'since', cell: (row) => localTime(row.since) },
               { title: 'signed in', cell: (row) => localTime(row.lastSignInAt ?? 'never') },
+              { title: 'limits', cell: (row) => describeOwnerLimits(row).join(', ') || NONE },
+              { title: 'used', cell: describeUse },
             ],
             'Nobody belongs to the account. Add somebody: faregate account member add <account> <user> --role owner',
           ),
@@ -55,16 +59,37 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
       }),
     );
 
+  addOwnerLimitOptions(
+    member
+      .command('limit')
+      .description('limit what a member may use by all its keys together; "none" takes a limit away')
+      .argument(...ACCOUNT_ARGUMENT)
+      .argument(...USER_ARGUMENT),
+  ).action(
+    kit.changing(async (admin, output, [accountReference, userReference], options) => {
+      const id = await resolveAccount(admin, accountReference!);
+      const userId = await resolveUser(admin, userReference!);
+      const limits = { userId, ...readOwnerLimits(options) };
+      const changed = await admin.request<MemberResponse>('PATCH', `/accounts/${id}/members`, limits);
+      output.print(changed, () => `${changed.name}: ${describeOwnerLimits(changed).join(', ') || NONE}`);
+    }),
+  );
+
   member
     .command('remove')
-    .description('take an account away from a user, at once')
+    .description('take an account away from a user, at once; keys stay unless an option says otherwise')
     .argument(...ACCOUNT_ARGUMENT)
     .argument(...USER_ARGUMENT)
+    .option('--revoke-keys', 'revoke the keys of the user in the account')
+    .option('--keys-to <user>', 'hand them to another member')
     .action(
-      kit.changing(async (admin, output, [accountReference, userReference]) => {
+      kit.changing(async (admin, output, [accountReference, userReference], { revokeKeys, keysTo }) => {
         const id = await resolveAccount(admin, accountReference!);
         const userId = await resolveUser(admin, userReference!);
-        await admin.request('DELETE', `/accounts/${id}/members?${new URLSearchParams({ userId })}`);
+        const query = new URLSearchParams({ userId });
+        if (revokeKeys === true) query.set('keys', 'revoke');
+        if (keysTo !== undefined) query.set('keysTo', await resolveUser(admin, String(keysTo)));
+        await admin.request('DELETE', `/accounts/${id}/members?${query}`);
         output.print({ accountId: id, userId, removed: true }, () => `${userId} does not belong to ${id} any more.`);
       }),
     );

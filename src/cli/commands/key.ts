@@ -8,7 +8,8 @@ import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
 import { renderTable } from '../table.ts';
 import { keyFindCommand } from './key-find.ts';
-import { addMinuteOptions, describeMinuteLimits, NONE, orNull, readCount, readMinuteLimits } from './minute-options.ts';
+import { addOwnerLimitOptions, describeOwnerLimits, describeUse, readList, readOwnerLimits } from './limit-options.ts';
+import { addMinuteOptions, describeMinuteLimits, NONE, orNull, readMinuteLimits } from './minute-options.ts';
 
 /** `faregate key …` */
 export function keyCommands(program: Command, kit: CommandKit): void {
@@ -86,8 +87,9 @@ export function keyCommands(program: Command, kit: CommandKit): void {
               { title: 'last used', cell: (row) => localTime(row.lastUsedAt ?? '') },
               { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
               { title: 'scopes', cell: (row) => row.scopes.join(' ') },
-              { title: 'whose', cell: (row) => row.userId ?? '' },
+              { title: 'whose', cell: whoseKey },
               { title: 'limits', cell: describeLimits },
+              { title: 'used', cell: (row) => describeUse(row) },
             ],
             `The account has no keys. Create one: faregate key create ${reference}`,
           ),
@@ -130,22 +132,12 @@ export function keyCommands(program: Command, kit: CommandKit): void {
 }
 
 function addLimitOptions(command: Command): Command {
-  const limited = command
-    .option(...BUDGET)
-    .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
-    .option('--daily-calls <count>', 'the most calls in a day', readCount)
-    .option('--concurrency <count>', 'the most calls at the same time', readCount)
-    .option('--models <names>', 'the models that it may call, separated by commas', readList)
-    .option('--networks <ranges>', 'where it may be used from, such as 10.0.0.0/8,2001:db8::/32', readList);
+  const limited = addOwnerLimitOptions(command).option(
+    '--networks <ranges>',
+    'where it may be used from, such as 10.0.0.0/8,2001:db8::/32',
+    readList,
+  );
   return addMinuteOptions(limited);
-}
-
-/** Parses a list: names between commas, or nothing, or the word for none. */
-function readList(text: string): readonly string[] | typeof NONE {
-  const names = text.split(',').map((name) => name.trim());
-  if (text.trim() === '' || text === NONE) return NONE;
-  if (names.includes('')) throw new InvalidArgumentError('Expected names between commas, such as a,b.');
-  return names;
 }
 
 /** Parses names between commas. */
@@ -164,59 +156,22 @@ function readSeconds(text: string): number {
   return durationMs / 1_000;
 }
 
-const BUDGETS = {
-  day: 'dailySpendCapYuan',
-  week: 'weeklySpendCapYuan',
-  month: 'monthlySpendCapYuan',
-  total: 'totalSpendCapYuan',
-} as const;
-
-type Budgets = { readonly [Period in (typeof BUDGETS)[keyof typeof BUDGETS]]?: string };
-
-/** The option of budgets, which may be given several times. */
-const BUDGET = [
-  '--budget <yuan/period>',
-  'the most it may spend in a day, a week (from Monday), a month or in all, such as 100/month or 1000/total; several may be given',
-  readBudget,
-] as const;
-
-/** Parses a budget such as `100/month`, and adds it to those before. */
-function readBudget(text: string, before: Budgets = {}): Budgets {
-  const [, amount, period] = /^([^/]+)\/(day|week|month|total)$/.exec(text) ?? [];
-  if (amount === undefined) {
-    throw new InvalidArgumentError(
-      `Expected an amount and a period, such as 100/month; periods: ${PERIODS.join(', ')}.`,
-    );
-  }
-  return { ...before, [BUDGETS[period as keyof typeof BUDGETS]]: amount };
-}
-
-const PERIODS = Object.keys(BUDGETS);
-
 /** The limits that the options set; all others stay unchanged. */
-function readLimits({ budget, dailySpend, models, networks, ...options }: Record<string, unknown>) {
-  const limits = {
-    dailySpendCapYuan: dailySpend,
-    dailyCalls: options.dailyCalls,
-    concurrency: options.concurrency,
-    allowedModels: models,
-    allowedNetworks: networks,
-    ...(budget as Budgets | undefined),
-  };
-  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, orNull(value)]));
-}
+const readLimits = (options: Record<string, unknown>) => ({
+  ...readOwnerLimits(options),
+  allowedNetworks: orNull(options.networks),
+});
 
-function describeLimits(key: KeyResponse): string {
-  const { dailyCalls, concurrency, allowedModels, allowedNetworks } = key;
+function describeLimits(key: Omit<KeyResponse, 'used'>): string {
+  const { allowedNetworks } = key;
   const limits = [
-    ...Object.entries(BUDGETS).flatMap(([period, name]) =>
-      key[name] === null ? [] : [`¥${key[name]} ${period === 'total' ? 'in all' : `a ${period}`}`],
-    ),
-    ...(dailyCalls === null ? [] : [`${dailyCalls} calls a day`]),
-    ...(concurrency === null ? [] : [`${concurrency} at a time`]),
+    ...describeOwnerLimits(key),
     ...describeMinuteLimits(key),
-    ...(allowedModels === null ? [] : [`only ${allowedModels.join(' ')}`]),
     ...(allowedNetworks === null ? [] : [`only from ${allowedNetworks.join(' ')}`]),
   ];
   return limits.length === 0 ? NONE : limits.join(', ');
+}
+
+function whoseKey({ userId, formerUserName }: KeyResponse): string {
+  return [userId ?? '', formerUserName === null ? '' : `(was ${formerUserName}’s)`].filter(Boolean).join(' ');
 }

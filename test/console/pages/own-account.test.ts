@@ -160,9 +160,9 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await console.close();
   });
 
-  it('an invitation is a link that is shown once; who is removed keeps keys, to which the page leads', async () => {
+  it('an invitation is a link that is shown once; a member is limited, and its keys are revoked or handed over', async () => {
     const { accountId, owner, member } = await people();
-    await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of Mo', userId: member.id });
+    const made = await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of Mo', userId: member.id });
     const console = await openConsole(browser, server, { person: owner, at: '#/members' });
     const { page } = console;
     await page.getByRole('button', { name: 'Invite somebody' }).click();
@@ -175,13 +175,25 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByRole('button', { name: 'Take back' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click();
     await page.getByText('No open invitations').waitFor();
+    const dialog = page.getByRole('dialog');
+    await choose(page, 'Mo', 'Change limits');
+    await dialog.getByLabel('A day', { exact: true }).fill('5');
+    await dialog.getByLabel('Calls a day').fill('7');
+    await dialog.getByRole('button', { name: 'Change limits' }).click();
+    await page.getByText('¥0.00 of ¥5.00 a day').waitFor();
+    await page.getByText('0 of 7 calls a day').waitFor();
     await choose(page, 'Mo', 'Remove');
-    await page.getByText('calls with them go on').waitFor();
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    const revokes = dialog.getByLabel('Revoke the keys of this person');
+    assert.ok(await revokes.isChecked());
+    await revokes.uncheck();
+    await page.getByText('Calls with the keys go on').waitFor();
+    await dialog.getByRole('combobox', { name: 'Hand the keys to' }).click();
+    await page.getByRole('option', { name: 'Ada' }).click();
+    await dialog.getByRole('button', { name: 'Remove' }).click();
     await page.getByText('The person is removed.').waitFor();
-    await console.go(`#/keys?userId=${member.id}`);
-    await page.getByText('of Mo').waitFor();
-    await page.getByRole('cell', { name: 'somebody who left' }).waitFor();
+    await console.go(`#/keys?userId=${owner.id}`);
+    await page.getByText('was Mo’s').waitFor();
+    assert.equal((await ask(server, 'GET', '/keys', undefined, owner.headers)).body.data[0].id, made.body.id);
     await console.close();
   });
 

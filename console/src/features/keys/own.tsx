@@ -1,10 +1,11 @@
-import { Button, Group, NativeSelect, SegmentedControl, Stack } from '@mantine/core';
+import { Button, Group, NativeSelect, SegmentedControl, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useAccountChoice } from '../../api/account-choice.ts';
-import { useList } from '../../api/queries.ts';
-import type { Key } from '../../api/types.ts';
+import { useList, useRead } from '../../api/queries.ts';
+import type { Key, MemberLimits } from '../../api/types.ts';
 import { KEY_STATES, useKeyStateTexts } from '../../parts/keys/key-state.tsx';
+import { LimitsInShort, OF_KEYS_ALONE } from '../../parts/limits/limits-in-short.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -81,6 +82,7 @@ export function KeysPage() {
           />
         </Stack>
       </Section>
+      <OwnLimits />
       <NewKeyDialog
         endpoint="POST /account/v1/keys"
         title={text.create}
@@ -102,14 +104,43 @@ export function KeysPage() {
   );
 }
 
+/** What the person who looks may use by all keys together; nothing is shown if that is not limited. */
+function OwnLimits() {
+  const text = useTexts(keysTexts);
+  const { data } = useRead('GET /account/v1/member-limits', {});
+  if (data === undefined || !isLimited(data)) return null;
+  return (
+    <Section title={text.ownLimits} lead={text.ownLimitsLead}>
+      <LimitsInShort limits={{ ...OF_KEYS_ALONE, ...data }} />
+    </Section>
+  );
+}
+
+const isLimited = ({ used: _, ...limits }: MemberLimits): boolean =>
+  Object.values(limits).some((limit) => limit !== null);
+
 /** Whose a key is, for those who see keys of others. */
 function useOwnerColumns(people: People | null): Column<Key>[] {
   const text = useTexts(keysTexts);
   const { user } = useSession();
   if (people === null) return [];
-  const nameOf = (userId: string): string =>
-    userId === user.id ? text.you : (people.get(userId) ?? text.formerMember);
-  return [{ header: text.owner, cell: ({ userId }) => (userId === null ? text.ofAccount : nameOf(userId)) }];
+  const nameOf = (userId: string, former: string | null): string =>
+    userId === user.id ? text.you : (people.get(userId) ?? former ?? text.formerMember);
+  return [
+    {
+      header: text.owner,
+      cell: ({ userId, formerUserName }) => (
+        <div>
+          <div>{userId === null ? text.ofAccount : nameOf(userId, formerUserName)}</div>
+          {formerUserName !== null && (
+            <Text size="xs" c="dimmed">
+              {text.wasOf(formerUserName)}
+            </Text>
+          )}
+        </div>
+      ),
+    },
+  ];
 }
 
 interface OwnerFilterProps {

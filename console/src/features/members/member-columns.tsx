@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { Member } from '../../api/types.ts';
 import { StatusWord } from '../../parts/account-status.tsx';
 import { Instant } from '../../parts/figures.tsx';
+import { LimitsInShort, OF_KEYS_ALONE } from '../../parts/limits/limits-in-short.tsx';
 import type { Column } from '../../parts/list-table.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -24,6 +25,7 @@ export function useMemberColumns(nameOf: (member: Member) => ReactNode): Column<
     },
     { header: text.email, cell: ({ email }) => email ?? '–' },
     { header: text.role, cell: ({ role }) => common[role] },
+    { header: text.limits, cell: (member) => <LimitsInShort limits={{ ...OF_KEYS_ALONE, ...member }} /> },
     { header: text.since, cell: ({ since }) => <Instant at={since} isRelative /> },
     { header: text.lastSignIn, cell: ({ lastSignInAt }) => <Instant at={lastSignInAt} isRelative /> },
   ];

@@ -23,7 +23,7 @@ export const peopleTexts = defineTexts(
     newLinkQuestion: (name: string) => `Makes a link by which ${name} chooses a password. Earlier links are void.`,
     remove: 'Remove',
     removeQuestion: (name: string) =>
-      `${name} leaves the account at once. Keys that the person knows go on; revoke them under “API keys”.`,
+      `${name} leaves the account at once. Keys of the account that the person knows go on; revoke them under “API keys”.`,
   },
   {
     title: '成员',
@@ -46,6 +46,6 @@ export const peopleTexts = defineTexts(
     newLink: '新链接',
     newLinkQuestion: (name: string) => `生成供 ${name} 设置密码的链接，之前的链接随即失效。`,
     remove: '移除',
-    removeQuestion: (name: string) => `${name} 将立即离开此账户。其知晓的密钥仍然有效，请在“API 密钥”中吊销。`,
+    removeQuestion: (name: string) => `${name} 将立即离开此账户。其知晓的账户密钥仍然有效，请在“API 密钥”中吊销。`,
   },
 );

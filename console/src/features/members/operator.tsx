@@ -1,4 +1,4 @@
-import { Anchor, Button, Group } from '@mantine/core';
+import { Anchor, Button, Group, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useChange, useList } from '../../api/queries.ts';
@@ -6,6 +6,7 @@ import type { Member } from '../../api/types.ts';
 import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { hashOf } from '../../parts/location.tsx';
+import { useModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -13,8 +14,12 @@ import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useMemberColumns } from './member-columns.tsx';
+import { MemberLimitsDialog, RemoveMemberDialog } from './member-dialogs.tsx';
 import { AddMemberDialog, InviteDialog } from './operator-dialogs.tsx';
 import { peopleTexts } from './operator-texts.ts';
+import { membersTexts } from './texts.ts';
+
+type Dialog = { readonly kind: 'limits' | 'remove'; readonly member: Member };
 
 /** Who belongs to an account. */
 export function PeopleTab({ accountId }: { readonly accountId: string }) {
@@ -24,6 +29,9 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
   const [isAdding, add] = useDisclosure(false);
   const [isInviting, invite] = useDisclosure(false);
   const [link, setLink] = useState<ShownLink | null>(null);
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const models = useModelNames(dialog !== null);
+  const close = () => setDialog(null);
   const list = useList('GET /admin/v1/accounts/{id}/members', { path: { id: accountId } });
   const columns = useMemberColumns(({ userId, name, email }) => (
     <Anchor href={hashOf('/operator/users', { search: email ?? name })} size="sm" fw={600} title={userId}>
@@ -32,7 +40,7 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
   ));
   const actions: Column<Member> = {
     header: common.actions,
-    cell: (member) => <MemberActions accountId={accountId} member={member} onLink={setLink} />,
+    cell: (member) => <MemberActions accountId={accountId} member={member} onLink={setLink} onOpen={setDialog} />,
   };
   return (
     <Section
@@ -58,6 +66,19 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
         empty={<EmptyState title={text.none} hint={text.noneHint} />}
       />
       <InviteDialog accountId={accountId} isOpen={isInviting} onClose={invite.close} onLink={setLink} />
+      {dialog?.kind === 'limits' && (
+        <MemberLimitsDialog member={dialog.member} accountId={accountId} models={models} onClose={close} />
+      )}
+      {dialog?.kind === 'remove' && (
+        <RemoveMemberDialog
+          member={dialog.member}
+          accountId={accountId}
+          others={list.items.filter(({ userId }) => userId !== dialog.member.userId)}
+          onClose={close}
+        >
+          <Text>{text.removeQuestion(dialog.member.name)}</Text>
+        </RemoveMemberDialog>
+      )}
       <AddMemberDialog accountId={accountId} isOpen={isAdding} onClose={add.close} />
     </Section>
   );
@@ -67,12 +88,14 @@ interface MemberActionsProps {
   readonly accountId: string;
   readonly member: Member;
   readonly onLink: (link: ShownLink) => void;
+  readonly onOpen: (dialog: Dialog) => void;
 }
 
-function MemberActions({ accountId, member: { userId, name, role }, onLink }: MemberActionsProps) {
+function MemberActions({ accountId, member, onLink, onOpen }: MemberActionsProps) {
   const text = useTexts(peopleTexts);
+  const membersText = useTexts(membersTexts);
+  const { userId, name, role } = member;
   const { mutateAsync: changeRole } = useChange('POST /admin/v1/accounts/{id}/members');
-  const { mutateAsync: remove } = useChange('DELETE /admin/v1/accounts/{id}/members');
   const { mutateAsync: makeLink } = useChange('POST /admin/v1/users/{id}/links');
   const otherRole = role === 'owner' ? 'member' : 'owner';
   const path = { id: accountId };
@@ -88,12 +111,12 @@ function MemberActions({ accountId, member: { userId, name, role }, onLink }: Me
         question={text.newLinkQuestion(name)}
         onConfirm={async () => onLink({ ...(await makeLink({ path: { id: userId } })), name })}
       />
-      <ConfirmButton
-        label={text.remove}
-        question={text.removeQuestion(name)}
-        isDangerous
-        onConfirm={() => remove({ path, query: { userId } })}
-      />
+      <Button size="compact-sm" variant="subtle" onClick={() => onOpen({ kind: 'limits', member })}>
+        {membersText.changeLimits}
+      </Button>
+      <Button size="compact-sm" variant="subtle" color="red" onClick={() => onOpen({ kind: 'remove', member })}>
+        {text.remove}
+      </Button>
     </Group>
   );
 }

@@ -1,8 +1,8 @@
-import { ActionIcon, Anchor, Group, Menu, Stack, Text } from '@mantine/core';
+import { ActionIcon, Anchor, Group, Menu, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { KebabHorizontalIcon } from '@primer/octicons-react';
 import { useState } from 'react';
-import { useList } from '../../api/queries.ts';
+import { useList, useRead } from '../../api/queries.ts';
 import type { Member } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
@@ -14,9 +14,10 @@ import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { Invitations, InviteButton } from './invitations.tsx';
 import { useMemberColumns } from './member-columns.tsx';
+import { MemberLimitsDialog, RemoveMemberDialog } from './member-dialogs.tsx';
 import { membersTexts } from './texts.ts';
 
-type Dialog = { readonly kind: 'role' | 'remove'; readonly member: Member };
+type Dialog = { readonly kind: 'role' | 'limits' | 'remove'; readonly member: Member };
 
 /** The people of the account, and who is invited to it. */
 export function MembersPage() {
@@ -41,7 +42,14 @@ export function MembersPage() {
       </Section>
       <Invitations />
       {dialog?.kind === 'role' && <RoleDialog member={dialog.member} onClose={() => setDialog(null)} />}
-      {dialog?.kind === 'remove' && <RemoveDialog member={dialog.member} onClose={() => setDialog(null)} />}
+      {dialog?.kind === 'limits' && <LimitsDialog member={dialog.member} onClose={() => setDialog(null)} />}
+      {dialog?.kind === 'remove' && (
+        <RemoveDialog
+          member={dialog.member}
+          others={list.items.filter(({ userId }) => userId !== dialog.member.userId)}
+          onClose={() => setDialog(null)}
+        />
+      )}
     </Page>
   );
 }
@@ -66,6 +74,7 @@ function MemberMenu({ member, onOpen }: MemberMenuProps) {
           <Menu.Item onClick={() => onOpen({ kind: 'role', member })}>
             {member.role === 'owner' ? text.makeMember : text.makeOwner}
           </Menu.Item>
+          <Menu.Item onClick={() => onOpen({ kind: 'limits', member })}>{text.changeLimits}</Menu.Item>
           <Menu.Item color="red" onClick={() => onOpen({ kind: 'remove', member })}>
             {text.remove}
           </Menu.Item>
@@ -102,27 +111,20 @@ function RoleDialog({ member, onClose }: MemberDialogProps) {
   );
 }
 
-function RemoveDialog({ member, onClose }: MemberDialogProps) {
+function RemoveDialog({ member, others, onClose }: MemberDialogProps & { readonly others: readonly Member[] }) {
   const text = useTexts(membersTexts);
   const { user } = useSession();
   return (
-    <ChangeDialog
-      endpoint="DELETE /account/v1/members/{id}"
-      title={text.removeTitle(member.name)}
-      submitLabel={text.remove}
-      isDangerous
-      isOpen
-      onClose={onClose}
-      input={() => ({ path: { id: member.userId } })}
-      onDone={() => notifications.show({ color: 'teal', message: text.removed })}
-    >
-      <Stack gap="xs">
-        <Text>{member.userId === user.id ? text.removeYourself : text.removeQuestion(member.name)}</Text>
-        <Text>{text.keysGoOn}</Text>
-        <Anchor href={keysOf(member)}>{text.keysOf(member.name)}</Anchor>
-      </Stack>
-    </ChangeDialog>
+    <RemoveMemberDialog member={member} accountId={null} others={others} onClose={onClose}>
+      <Text>{member.userId === user.id ? text.removeYourself : text.removeQuestion(member.name)}</Text>
+      <Anchor href={keysOf(member)}>{text.keysOf(member.name)}</Anchor>
+    </RemoveMemberDialog>
   );
+}
+
+function LimitsDialog({ member, onClose }: MemberDialogProps) {
+  const models = (useRead('GET /account/v1/models', {}).data?.data ?? []).map(({ id }) => id);
+  return <MemberLimitsDialog member={member} accountId={null} models={models} onClose={onClose} />;
 }
 
 function keysOf({ userId }: Member): string {

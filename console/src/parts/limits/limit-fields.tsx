@@ -11,10 +11,12 @@ interface LimitFieldsProps {
   readonly onChange: (draft: LimitsDraft) => void;
   /** Models to choose from. */
   readonly models: readonly string[];
+  /** Whether they are of a member, who has none by the minute and of networks. */
+  readonly isOfMember?: boolean;
 }
 
-/** All limits that a key may have. */
-export function LimitFields({ draft, onChange, models }: LimitFieldsProps) {
+/** All limits that a key, or a member, may have. */
+export function LimitFields({ draft, onChange, models, isOfMember = false }: LimitFieldsProps) {
   const text = useTexts(limitsTexts);
   const common = useTexts(commonTexts);
   return (
@@ -47,13 +49,15 @@ export function LimitFields({ draft, onChange, models }: LimitFieldsProps) {
             />
           ))}
         </SimpleGrid>
-        <RateFields draft={draft.rates} onChange={(rates) => onChange({ ...draft, rates })} models={models} />
+        {!isOfMember && (
+          <RateFields draft={draft.rates} onChange={(rates) => onChange({ ...draft, rates })} models={models} />
+        )}
       </Fieldset>
       <Fieldset legend={text.allowLists}>
         <Stack gap="sm">
           <MultiSelect
             label={text.allowedModels}
-            description={text.allowedModelsHint}
+            description={isOfMember ? text.memberModelsHint : text.allowedModelsHint}
             placeholder={draft.allowedModels.length === 0 ? text.allModels : ''}
             data={[...new Set([...models, ...draft.allowedModels])]}
             value={[...draft.allowedModels]}
@@ -62,16 +66,18 @@ export function LimitFields({ draft, onChange, models }: LimitFieldsProps) {
             clearable
             hidePickedOptions
           />
-          <TagsInput
-            label={text.allowedNetworks}
-            description={text.allowedNetworksHint}
-            placeholder={draft.allowedNetworks.length === 0 ? text.allNetworks : ''}
-            value={[...draft.allowedNetworks]}
-            onChange={(allowedNetworks) => onChange({ ...draft, allowedNetworks })}
-            splitChars={[',', ' ', ';']}
-            acceptValueOnBlur
-            clearable
-          />
+          {!isOfMember && (
+            <TagsInput
+              label={text.allowedNetworks}
+              description={text.allowedNetworksHint}
+              placeholder={draft.allowedNetworks.length === 0 ? text.allNetworks : ''}
+              value={[...draft.allowedNetworks]}
+              onChange={(allowedNetworks) => onChange({ ...draft, allowedNetworks })}
+              splitChars={[',', ' ', ';']}
+              acceptValueOnBlur
+              clearable
+            />
+          )}
         </Stack>
       </Fieldset>
     </Stack>

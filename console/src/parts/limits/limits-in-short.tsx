@@ -17,6 +17,7 @@ const texts = defineTexts(
     modelLimits: (count: number) => (count === 1 ? '1 model with limits' : `${count} models with limits`),
     models: (count: number) => (count === 1 ? '1 model only' : `${count} models only`),
     networks: (count: number) => (count === 1 ? '1 network only' : `${count} networks only`),
+    usedOf: (used: string, limit: string) => `${used} of ${limit}`,
   },
   {
     day: (amount: string) => `每日 ${amount}`,
@@ -30,11 +31,12 @@ const texts = defineTexts(
     modelLimits: (count: number) => `${count} 个模型另有限额`,
     models: (count: number) => `仅限 ${count} 个模型`,
     networks: (count: number) => `仅限 ${count} 个网络`,
+    usedOf: (used: string, limit: string) => `${used} / ${limit}`,
   },
 );
 
-/** As account holders see them, and operators. */
-type KeyLimits = Pick<
+/** As account holders see them, and operators; what is used of them, where that is known. */
+type KeyLimits = { readonly used?: Key['used'] } & Pick<
   Key,
   | 'dailySpendCapYuan'
   | 'weeklySpendCapYuan'
@@ -49,17 +51,30 @@ type KeyLimits = Pick<
   | 'allowedNetworks'
 >;
 
-/** The limits of a key, a line each. */
+/** What keys may have and members have not. */
+export const OF_KEYS_ALONE = {
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  modelLimits: {},
+  allowedNetworks: null,
+} as const;
+
+/** The limits of a key, or of a member, a line each, with what is used of them. */
 export function LimitsInShort({ limits }: { readonly limits: KeyLimits }) {
   const short = useTexts(texts);
   const common = useTexts(commonTexts);
   const format = useFormat();
+  const { used = null } = limits;
+  const yuan = (cap: string, spent: string | undefined): string =>
+    spent === undefined ? format.yuan(cap) : short.usedOf(format.yuan(spent), format.yuan(cap));
+  const calls = (limit: number): string =>
+    used === null ? format.count(limit) : short.usedOf(format.count(used.dailyCalls), format.count(limit));
   const lines = [
-    limits.dailySpendCapYuan !== null && short.day(format.yuan(limits.dailySpendCapYuan)),
-    limits.weeklySpendCapYuan !== null && short.week(format.yuan(limits.weeklySpendCapYuan)),
-    limits.monthlySpendCapYuan !== null && short.month(format.yuan(limits.monthlySpendCapYuan)),
-    limits.totalSpendCapYuan !== null && short.total(format.yuan(limits.totalSpendCapYuan)),
-    limits.dailyCalls !== null && short.dailyCalls(format.count(limits.dailyCalls)),
+    limits.dailySpendCapYuan !== null && short.day(yuan(limits.dailySpendCapYuan, used?.dailySpendYuan)),
+    limits.weeklySpendCapYuan !== null && short.week(yuan(limits.weeklySpendCapYuan, used?.weeklySpendYuan)),
+    limits.monthlySpendCapYuan !== null && short.month(yuan(limits.monthlySpendCapYuan, used?.monthlySpendYuan)),
+    limits.totalSpendCapYuan !== null && short.total(yuan(limits.totalSpendCapYuan, used?.totalSpendYuan)),
+    limits.dailyCalls !== null && short.dailyCalls(calls(limits.dailyCalls)),
     limits.concurrency !== null && short.concurrency(format.count(limits.concurrency)),
     limits.requestsPerMinute !== null && short.requests(format.count(limits.requestsPerMinute)),
     limits.tokensPerMinute !== null && short.tokens(format.count(limits.tokensPerMinute)),

@@ -1,8 +1,8 @@
 import { balance } from './balance.ts';
 import { dailyCap } from './daily-cap.ts';
 import { fiveHourWindow } from './five-hour-window.ts';
-import { keyBudgets } from './key-budgets.ts';
-import { keyCalls, keyConcurrency } from './key-limits.ts';
+import { keyBudgets, memberBudgets } from './key-budgets.ts';
+import { keyCalls, keyConcurrency, memberCalls, memberConcurrency } from './key-limits.ts';
 import type { Limit } from './limit.ts';
 import { minuteRates } from './minute-rates.ts';
 import { planConcurrency } from './plan-concurrency.ts';
@@ -15,6 +15,9 @@ export const LIMITS: readonly Limit[] = [
   keyBudgets,
   keyCalls,
   keyConcurrency,
+  memberBudgets,
+  memberCalls,
+  memberConcurrency,
   balance,
   dailyCap,
   planIsActive,

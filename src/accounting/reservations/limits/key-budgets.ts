@@ -1,42 +1,63 @@
 import type { RunningPeriods } from '../../pricing/running-periods.ts';
-import type { KeyState } from '../account-state.ts';
-import type { Refusal } from '../reservation.ts';
-import { beginPeriods, keyOf, usedNow } from './key-day.ts';
+import type { AccountState, KeyState } from '../account-state.ts';
+import type { Refusal, ShownBudget } from '../reservation.ts';
+import { beginPeriods, usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
+import { KEY, type LimitedOwner, MEMBER, type OwnedCall } from './limited-owner.ts';
 
 /**
- * What a key may spend in a day, a week and a month of the billing time zone, and in all; what its calls have reserved counts
- * as spent. Off by default. Calls on a plan cost no money and are not limited by it.
+ * What a key, or a person by all keys of that person, may spend in a day, a week and a month of the billing time zone, and in all; what
+ * calls in flight have reserved counts as spent. Off by default. Calls on a plan cost no money and are not limited by it.
  */
-export const keyBudgets: Limit = {
+const budgetsOf = ({ kinds, of, note, taken }: LimitedOwner): Limit => ({
   refuse(call, account, context) {
-    const key = keyOf(call, account);
-    if (call.isOnPlan || key === null) return null;
+    const owner = of(call, account);
+    if (call.isOnPlan || owner === null) return null;
     let held: Refusal | null = null;
-    for (const { kind, capNano, spentNano, freesAtMs } of budgetsOf(key, context)) {
-      if (capNano === null || spentNano + key.reservedNano < capNano) continue;
-      if (spentNano >= capNano) return { kind, retryAt: freesAtMs };
-      held ??= { kind, retryAt: 'soon' };
+    for (const { period, capNano, spentNano, freesAtMs } of allBudgets(owner, context)) {
+      if (capNano === null || spentNano + owner.reservedNano < capNano) continue;
+      if (spentNano >= capNano) return { kind: kinds[period], retryAt: freesAtMs };
+      held ??= { kind: kinds[period], retryAt: 'soon' };
     }
     return held;
   },
   take(request, account, reservation, context) {
-    const key = keyOf(request, account);
-    if (key === null) return;
-    beginPeriods(key, context);
-    const { amountNano } = request;
-    reservation.keyAmountNano = amountNano ?? 0n;
-    key.reservedNano += amountNano ?? 0n;
+    const owner = of(request, account);
+    if (owner === null) return;
+    beginPeriods(owner, context);
+    const amountNano = request.amountNano ?? 0n;
+    note(reservation, owner, amountNano);
+    owner.reservedNano += amountNano;
   },
-  free({ keyId, keyAmountNano }, { keyChargeNano }, { keys }, periods) {
-    const key = keys.get(keyId);
-    if (key === undefined || keyAmountNano === null) return;
-    key.reservedNano -= keyAmountNano;
-    countKeySpending(key, keyChargeNano, periods);
+  free(reservation, { keyChargeNano }, account, periods) {
+    const use = taken(reservation, account);
+    if (use === null) return;
+    use.owner.reservedNano -= use.amountNano;
+    countKeySpending(use.owner, keyChargeNano, periods);
   },
-};
+});
 
-/** Counts a charge in all budgets of a key, in the periods in which it is charged. */
+/** What is used of the budgets that there are of a key, and of the person whose key it is, whatever calls in flight hold. */
+export function shownBudgets(call: OwnedCall, account: AccountState, periods: RunningPeriods): readonly ShownBudget[] {
+  if (!call.isKeyLimited && call.memberId === null) return NO_BUDGETS;
+  const shown: ShownBudget[] = [];
+  for (const owner of OWNERS) {
+    const state = owner.of(call, account);
+    if (state === null) continue;
+    for (const { period, capNano, spentNano } of allBudgets(state, periods)) {
+      if (capNano !== null) shown.push({ isOfMember: owner === MEMBER, period, capNano, spentNano });
+    }
+  }
+  return shown;
+}
+
+const OWNERS = [KEY, MEMBER];
+const NO_BUDGETS: readonly ShownBudget[] = [];
+
+export const keyBudgets = budgetsOf(KEY);
+export const memberBudgets = budgetsOf(MEMBER);
+
+/** Counts a charge in all budgets of a key or a person, in the periods in which it is charged. */
 export function countKeySpending(key: KeyState, chargeNano: bigint, periods: RunningPeriods): void {
   beginPeriods(key, periods);
   key.spentNano += chargeNano;
@@ -45,7 +66,7 @@ export function countKeySpending(key: KeyState, chargeNano: bigint, periods: Run
   key.totalSpentNano += chargeNano;
 }
 
-/** What remains of the budget that leaves least, whatever calls in flight hold; `null` if the key has none. */
+/** What remains of the budget that leaves least, whatever calls in flight hold; `null` if there is none. */
 export function smallestBudgetLeft(key: KeyState, periods: RunningPeriods): bigint | null {
   const used = usedNow(key, periods);
   const left = [
@@ -53,8 +74,14 @@ export function smallestBudgetLeft(key: KeyState, periods: RunningPeriods): bigi
     leftOf(key.monthlySpendCapNano, used.monthSpentNano),
     leftOf(key.weeklySpendCapNano, used.weekSpentNano),
     leftOf(key.dailySpendCapNano, used.spentNano),
-  ].filter((nano) => nano !== null);
-  return left.length === 0 ? null : left.reduce((least, nano) => (nano < least ? nano : least));
+  ];
+  return leastOf(left);
+}
+
+/** The least of amounts; `null` if there is none. */
+export function leastOf(amounts: readonly (bigint | null)[]): bigint | null {
+  const known = amounts.filter((nano) => nano !== null);
+  return known.length === 0 ? null : known.reduce((least, nano) => (nano < least ? nano : least));
 }
 
 function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
@@ -62,31 +89,31 @@ function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
   return spentNano < capNano ? capNano - spentNano : 0n;
 }
 
-/** The budgets of a key; the one that frees last comes first, because only its end helps. */
-function budgetsOf(key: KeyState, periods: RunningPeriods) {
+/** The budgets of a key or a person; the one that frees last comes first, because only its end helps. */
+function allBudgets(key: KeyState, periods: RunningPeriods) {
   const used = usedNow(key, periods);
   const { nextDayMs, nextWeekMs, nextMonthMs } = periods;
   return [
     {
-      kind: 'keyTotalSpendLimitReached',
+      period: 'total',
       capNano: key.totalSpendCapNano,
       spentNano: used.totalSpentNano,
       freesAtMs: null,
     },
     {
-      kind: 'keyMonthlySpendLimitReached',
+      period: 'month',
       capNano: key.monthlySpendCapNano,
       spentNano: used.monthSpentNano,
       freesAtMs: nextMonthMs,
     },
     {
-      kind: 'keyWeeklySpendLimitReached',
+      period: 'week',
       capNano: key.weeklySpendCapNano,
       spentNano: used.weekSpentNano,
       freesAtMs: nextWeekMs,
     },
     {
-      kind: 'keySpendLimitReached',
+      period: 'day',
       capNano: key.dailySpendCapNano,
       spentNano: used.spentNano,
       freesAtMs: nextDayMs,

@@ -1,22 +1,16 @@
 import type { KeyCounts } from '../../accounts/key-limit-tables.ts';
 import { isCounted } from '../../counts/counted-since.ts';
 import type { RunningPeriods } from '../../pricing/running-periods.ts';
-import type { AccountState, KeyState } from '../account-state.ts';
-import type { AskingCall } from './limit.ts';
+import type { KeyState } from '../account-state.ts';
 
-/** What a key counts by the day, the week and the month. */
-type KeyUse = Pick<KeyCounts, 'spentNano' | 'weekSpentNano' | 'monthSpentNano' | 'totalSpentNano' | 'calls'>;
-
-/** The key of a call, if it has limits. */
-export function keyOf(call: Pick<AskingCall, 'keyId' | 'isKeyLimited'>, { keys }: AccountState): KeyState | null {
-  return call.isKeyLimited ? (keys.get(call.keyId) ?? null) : null;
-}
+/** What a key, or a person, counts by the day, the week and the month. */
+export type OwnerUse = Pick<KeyCounts, 'spentNano' | 'weekSpentNano' | 'monthSpentNano' | 'totalSpentNano' | 'calls'>;
 
 /**
  * What counts in the day, the week and the month that run. A day that goes on is in the week and the month that run, also where these
  * began anew in it, because the time zone was changed.
  */
-export function usedNow(key: KeyState, periods: RunningPeriods): KeyUse {
+export function usedNow(key: KeyState, periods: RunningPeriods): OwnerUse {
   const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
   const spentNano = isDay ? key.spentNano : 0n;
   const atLeastOfDay = (spent: bigint): bigint => (spent > spentNano ? spent : spentNano);

@@ -140,3 +140,59 @@ describe('the limits of a key', () => {
     );
   });
 });
+
+describe('the limits of a member', () => {
+  const MEMBER = 'usr_test';
+
+  /** Two keys of one person, one of which has limits of its own. */
+  function memberScene(limits: Limits, ofKey: Limits): TranscriptScene {
+    const of = scene(ofKey);
+    of.account.limitKey(limits, MEMBER);
+    return {
+      ...of,
+      call(callId, parts) {
+        const isOther = parts.has('other');
+        const key = { keyId: isOther ? 'key_other' : KEY, isKeyLimited: !isOther, memberId: MEMBER };
+        if (parts.has('plan')) return codingCall(callId, {}, key);
+        return balanceCall(callId, { ...key, amountNano: BigInt(parts.get('amount') ?? 1) });
+      },
+      state({ state: { keys } }) {
+        const { spentNano, reservedNano, calls, inFlight } = keys.get(MEMBER)!;
+        return `${spentNano}+${reservedNano},calls=${calls},${inFlight}`;
+      },
+    };
+  }
+
+  it('count the calls of all keys, and are asked behind those of the key', () => {
+    runTranscript(
+      `
+      time     operation  call  with              result                           state
+      0d00:00  asks       a     amount=6          admitted:994                     0+6,calls=1,1
+      0d00:00  asks       b     amount=1          keySpendLimitReached@soon        0+6,calls=1,1
+      0d00:00  asks       b     other=1,amount=6  admitted:988                     0+12,calls=2,2
+      0d00:00  asks       c     other=1           memberSpendLimitReached@soon     0+12,calls=2,2
+      0d00:00  counts     b     charge=10         -                                10+6,calls=2,1
+      0d00:00  asks       c     other=1           memberSpendLimitReached@0d12:00  10+6,calls=2,1
+      0d00:00  asks       c     other=1,plan=1    admitted:999                     10+6,calls=3,2
+      0d00:00  asks       d     other=1,plan=1    memberCallsLimitReached@0d12:00  10+6,calls=3,2
+      0d00:00  fails      c     -                 -                                10+6,calls=2,1
+      0d12:00  asks       d     other=1           admitted:993                     0+7,calls=1,2
+      0d12:00  fails      a     -                 -                                0+1,calls=1,1
+      `,
+      memberScene({ dailySpendCapNano: 10n, dailyCallsMax: 3 }, { dailySpendCapNano: 6n }),
+    );
+  });
+
+  it('let as many calls run at the same time as they say, by whatever keys', () => {
+    runTranscript(
+      `
+      time     operation  call  with     result                         state
+      0d00:00  asks       a     -        admitted:999                   0+1,calls=1,1
+      0d00:00  asks       b     other=1  memberConcurrencyLimited@soon  0+1,calls=1,1
+      0d00:00  counts     a     -        -                              0+0,calls=1,0
+      0d00:00  asks       b     other=1  admitted:999                   0+1,calls=2,1
+      `,
+      memberScene({ concurrencyMax: 1 }, {}),
+    );
+  });
+});

@@ -1,43 +1,50 @@
-import { beginPeriods, keyOf, usedNow } from './key-day.ts';
+import { beginPeriods, usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
+import { KEY, type LimitedOwner, MEMBER } from './limited-owner.ts';
 
-/** The calls of a single key, off by default: those of a day, and those at the same time. */
+/** The calls of a key, and of a person by all keys of that person, off by default: those of a day, and those at the same time. */
 
-/** How many calls a key may make in a day. */
-export const keyCalls: Limit = {
+/** How many calls may be made in a day. */
+const callsOf = ({ kinds, of, taken }: LimitedOwner): Limit => ({
   refuse(call, account, context) {
-    const key = keyOf(call, account);
-    if (key === null || key.dailyCallsMax === null || usedNow(key, context).calls < key.dailyCallsMax) return null;
-    return { kind: 'keyCallsLimitReached', retryAt: context.nextDayMs };
+    const owner = of(call, account);
+    if (owner === null || owner.dailyCallsMax === null || usedNow(owner, context).calls < owner.dailyCallsMax) {
+      return null;
+    }
+    return { kind: kinds.calls, retryAt: context.nextDayMs };
   },
-  take(request, account, reservation, context) {
-    const key = keyOf(request, account);
-    if (key === null) return;
-    beginPeriods(key, context);
-    reservation.keyDayNo = key.dayNo;
-    key.calls++;
+  take(request, account, _reservation, context) {
+    const owner = of(request, account);
+    if (owner === null) return;
+    beginPeriods(owner, context);
+    owner.calls++;
   },
-  free({ keyId, keyDayNo }, { counts }, { keys }, periods) {
-    const key = keys.get(keyId);
-    if (key === undefined || keyDayNo === null) return;
-    beginPeriods(key, periods);
-    if (!counts && keyDayNo === key.dayNo) key.calls--;
+  free(reservation, { counts }, account, periods) {
+    const use = taken(reservation, account);
+    if (use === null) return;
+    beginPeriods(use.owner, periods);
+    if (!counts && use.dayNo === use.owner.dayNo) use.owner.calls--;
   },
-};
+});
 
-/** How many calls of a key may run at the same time. */
-export const keyConcurrency: Limit = {
+/** How many calls may run at the same time. */
+const concurrencyOf = ({ kinds, of, taken }: LimitedOwner): Limit => ({
   refuse(call, account) {
-    const key = keyOf(call, account);
-    if (key === null || key.concurrencyMax === null || key.inFlight < key.concurrencyMax) return null;
-    return { kind: 'keyConcurrencyLimited', retryAt: 'soon' };
+    const owner = of(call, account);
+    if (owner === null || owner.concurrencyMax === null || owner.inFlight < owner.concurrencyMax) return null;
+    return { kind: kinds.concurrency, retryAt: 'soon' };
   },
   take(request, account) {
-    const key = keyOf(request, account);
-    if (key !== null) key.inFlight++;
+    const owner = of(request, account);
+    if (owner !== null) owner.inFlight++;
   },
-  free({ keyId, keyDayNo }, _use, { keys }) {
-    const key = keys.get(keyId);
-    if (key !== undefined && keyDayNo !== null) key.inFlight--;
+  free(reservation, _use, account) {
+    const use = taken(reservation, account);
+    if (use !== null) use.owner.inFlight--;
   },
-};
+});
+
+export const keyCalls = callsOf(KEY);
+export const keyConcurrency = concurrencyOf(KEY);
+export const memberCalls = callsOf(MEMBER);
+export const memberConcurrency = concurrencyOf(MEMBER);

@@ -5,7 +5,7 @@ import type { CallUse, Refusal, ReservationRequest, ReservedLimits } from '../re
 import type { Reservation } from '../tables.ts';
 
 /** A call before its body has been read: what depends on the body is `null`. */
-export type AskingCall = Pick<ReservationRequest, 'accountId' | 'keyId' | 'isKeyLimited'> & {
+export type AskingCall = Pick<ReservationRequest, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'> & {
   readonly isOnPlan: boolean;
   /** `null`: not known yet. */
   readonly request: ReservationRequest | null;

@@ -49,7 +49,7 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
   const price = priceInForce(model.price, startedAtMs);
   const isStream = status === 'aborted' || (isText && dice.happens(0.7));
   const prepared = {
-    principal: { accountId: key.accountId, keyId: key.keyId, isKeyLimited: false },
+    principal: { accountId: key.accountId, keyId: key.keyId, isKeyLimited: false, memberId: null },
     policy: { context: key.isOnPlan ? ('coding' as const) : ('balance' as const), operation },
     input: { model: null, choices: 1, demand: plainDemand, isStream },
     report: { clientRequestId: null },

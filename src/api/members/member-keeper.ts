@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { type MemberLimitStore, NO_MEMBER_LIMITS } from '../../accounting/accounts/key-limit-store.ts';
+import type { MemberLimits } from '../../accounting/accounts/key-limit-tables.ts';
+import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
+import type { KeyBudgetStore } from '../../accounting/reservations/key-budget-store.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { AccountRole } from '../../people/actor.ts';
+import type { KeysOfRemoved, Member, MembershipStore } from '../../people/membership-store.ts';
+import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { allowListFields, toAllowListChange } from '../keys/allow-lists.ts';
+import { askedLimits, limitsToWire, shownLimits, toLimitChange, usedMember, usedToWire } from '../keys/wire.ts';
+import { notFound } from '../management/endpoint.ts';
+import { at, listOf } from '../management/response-fields.ts';
+import { shortText, toPage } from '../management/wire.ts';
+import { accountRole } from '../sessions/fields.ts';
+import { peopleError } from '../sessions/people-errors.ts';
+import { userStatus } from '../sessions/wire.ts';
+
+/** The people of an account, with what limits each over all keys, as the admin API and the account API have them. */
+
+export interface MemberKeeperParts {
+  readonly members: MembershipStore;
+  readonly memberLimits: MemberLimitStore;
+  readonly keyBudgets: Pick<KeyBudgetStore, 'uses'>;
+  readonly catalog: () => Catalog;
+  readonly periods: () => RunningPeriods;
+  readonly clock: Clock;
+}
+
+const memberLimitMembers = { ...shownLimits, allowedModels: listOf(z.string()).nullable(), ...usedMember };
+
+/** What a person may use, and has used. */
+export const memberLimitsResponse = z.strictObject(memberLimitMembers).meta({ id: 'MemberLimits' });
+
+export const memberResponse = z
+  .strictObject({
+    userId: z.string(),
+    email: z.string().nullable(),
+    name: z.string(),
+    role: accountRole,
+    status: userStatus,
+    since: at,
+    lastSignInAt: at.nullable(),
+    ...memberLimitMembers,
+  })
+  .meta({ id: 'Member' });
+export type MemberResponse = z.infer<typeof memberResponse>;
+
+/** What may be changed of a member: `null` removes a limit, an absent member leaves it unchanged. */
+export const memberChange = z.strictObject({
+  role: accountRole.optional(),
+  ...askedLimits,
+  allowedModels: allowListFields.allowedModels,
+});
+
+/** What becomes of the keys of a member who is removed. */
+export const keysOfRemoved = {
+  keys: z.enum(['keep', 'revoke']).default('keep'),
+  /** The member whose they are from then on. */
+  keysTo: shortText.optional(),
+};
+
+type AskedKeys = z.infer<z.ZodObject<typeof keysOfRemoved>>;
+
+const memberToWire = (member: Member) => ({
+  userId: member.userId,
+  email: member.email,
+  name: member.name,
+  role: member.role,
+  status: member.status,
+  since: member.since.toISOString(),
+  lastSignInAt: member.lastSignInAt?.toISOString() ?? null,
+});
+
+const memberLimitsToWire = ({ allowedModels, ...limits }: MemberLimits) => ({ ...limitsToWire(limits), allowedModels });
+
+export function memberKeeper({ members, memberLimits, keyBudgets, catalog, periods, clock }: MemberKeeperParts) {
+  async function limitsOf(accountId: string, userIds: readonly string[]) {
+    const limits = await memberLimits.find(accountId, userIds);
+    const uses = await keyBudgets.uses(accountId, userIds, periods());
+    return (userId: string) => ({
+      ...memberLimitsToWire(limits.get(userId) ?? NO_MEMBER_LIMITS),
+      used: usedToWire(uses.get(userId)),
+    });
+  }
+
+  async function toWires(accountId: string, found: readonly Member[]): Promise<MemberResponse[]> {
+    const ofUser = await limitsOf(
+      accountId,
+      found.map(({ userId }) => userId),
+    );
+    return found.map((member) => ({ ...memberToWire(member), ...ofUser(member.userId) }));
+  }
+
+  async function find(accountId: string, userId: string): Promise<MemberResponse | null> {
+    const member = await members.find(accountId, userId);
+    return member && (await toWires(accountId, [member]))[0]!;
+  }
+
+  async function requireMember(accountId: string, userId: string): Promise<MemberResponse> {
+    const member = await find(accountId, userId);
+    if (member === null) throw notFound('member', userId);
+    return member;
+  }
+
+  return {
+    requireMember,
+
+    /** What the change log shows of a member. */
+    async read(accountId: string, userId: string) {
+      const member = await find(accountId, userId);
+      if (member === null) return null;
+      const { used: _, ...shown } = member;
+      return shown;
+    },
+
+    async list(accountId: string, { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number }) {
+      const found = await members.list(accountId, cursor ?? null, limit);
+      return toPage(
+        await toWires(accountId, found),
+        limit,
+        (member) => member,
+        ({ userId }) => userId,
+      );
+    },
+
+    /** What a person may use and has used, who may have left the account; `null`: there is no person. */
+    limitsOf: async (accountId: string, userId: string | null) =>
+      (await limitsOf(accountId, userId === null ? [] : [userId]))(userId ?? ''),
+
+    /** @param keepsOwner whether the account has to keep an owner. */
+    async change(
+      accountId: string,
+      userId: string,
+      { role, allowedModels, ...limits }: z.infer<typeof memberChange>,
+      keepsOwner: boolean,
+    ): Promise<MemberResponse> {
+      const { allowedModels: current } = await requireMember(accountId, userId);
+      const { models } = toAllowListChange({ allowedModels }, { models: current, networks: null }, catalog());
+      const change = { ...toLimitChange(limits), ...(models !== undefined && { allowedModels: models }) };
+      if (role !== undefined) await changeRole(accountId, userId, role, keepsOwner);
+      if (Object.keys(change).length > 0) await memberLimits.change(accountId, userId, change);
+      return requireMember(accountId, userId);
+    },
+
+    async remove(accountId: string, userId: string, { keys, keysTo }: AskedKeys, keepsOwner: boolean): Promise<void> {
+      if (keysTo !== undefined && keys === 'revoke') {
+        throw invalidRequest('keysTo: Keys are either revoked or handed to somebody.', 'keysTo');
+      }
+      const kept: KeysOfRemoved = keys === 'revoke' ? 'revoked' : 'kept';
+      const ofRemoved: KeysOfRemoved = keysTo === undefined ? kept : { handedTo: keysTo };
+      const refusal = await members.remove(accountId, userId, keepsOwner, new Date(clock.nowMs()), ofRemoved);
+      if (refusal === 'absent') throw notFound('member', userId);
+      if (refusal !== null) throw peopleError(refusal);
+    },
+  };
+
+  async function changeRole(accountId: string, userId: string, role: AccountRole, keepsOwner: boolean): Promise<void> {
+    const refusal = await members.changeRole(accountId, userId, role, keepsOwner);
+    if (refusal === 'absent') throw notFound('member', userId);
+    if (refusal !== null) throw peopleError(refusal);
+  }
+}

@@ -1,0 +1,451 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import {
+  createKeyLimitStore,
+  createMemberLimitStore,
+  type KeyLimitChange,
+} from '../../src/accounting/accounts/key-limit-store.ts';
+import { createLimitedKeyStore } from '../../src/accounting/accounts/limited-key-store.ts';
+import { createLooseLimitStore } from '../../src/accounting/accounts/loose-limit-store.ts';
+import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
+import { createAccountStore } from '../../src/accounting/accounts/store.ts';
+import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
+import { createResolutionStore } from '../../src/accounting/corrections/resolution-store.ts';
+import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import type { ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
+import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
+import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
+import { createMembershipStore, type KeysOfRemoved } from '../../src/people/membership-store.ts';
+import { createUserStore } from '../../src/people/user-store.ts';
+import { planOf } from '../support/account-in-memory.ts';
+import {
+  CONTEXT,
+  createTestNode,
+  openAccount,
+  outcomeOf,
+  periodsAt,
+  periodsOf,
+  recordOf,
+  requestOf,
+  timeAt,
+  timeOf,
+  verdictsOn,
+} from '../support/accounting-builders.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { waitingForLocks } from '../support/locks.ts';
+import { isQuickRun, propertyRuns } from '../support/scope.ts';
+import { type KeyVerdict, ReferenceKey } from './reference.ts';
+
+const DAYS = ['2026-02-27', '2026-02-28', '2026-03-01', '2026-12-31', '2027-01-01'];
+const NOW = new Date('2026-11-20T04:00:00Z');
+const WIDE = planOf({ id: 'wide', fiveHourCalls: 1_000_000, weeklyCalls: 1_000_000, concurrency: 1_000_000 });
+const contextAt = (atMs: number) => ({ ...CONTEXT, ...periodsAt(atMs), plans: new Map([[WIDE.id, WIDE]]) });
+const noonOf = (day: string): number => Date.parse(`${day}T12:00+08:00`);
+
+/** What a refusal of a key is called if it is one of its person. */
+const ofMember = (verdict: KeyVerdict): string => verdict.replace(/^key/, 'member');
+
+interface ModelKey {
+  readonly id: string;
+  /** Whose it is: the number of a person. */
+  person: number;
+  readonly reference: ReferenceKey;
+  isEnded: boolean;
+}
+
+interface ModelPerson {
+  readonly id: string;
+  readonly reference: ReferenceKey;
+}
+
+/** Who counts a call is decided when it is admitted. */
+interface ModelCall {
+  readonly request: ReservationRequest;
+  readonly counting: readonly ReferenceKey[];
+}
+
+const isLimited = ({ limits }: ReferenceKey): boolean => Object.values(limits).some((limit) => limit !== null);
+
+const limit = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null | undefined> =>
+  fc.oneof({ weight: 3, arbitrary: value }, fc.constant(null), fc.constant(undefined));
+
+/** Narrow enough that people are refused by keys that are not. */
+const change: fc.Arbitrary<KeyLimitChange> = fc.record({
+  dailySpendCapNano: limit(fc.bigInt(0n, 60n)),
+  weeklySpendCapNano: limit(fc.bigInt(0n, 80n)),
+  monthlySpendCapNano: limit(fc.bigInt(0n, 80n)),
+  totalSpendCapNano: limit(fc.bigInt(0n, 150n)),
+  dailyCallsMax: limit(fc.nat(9)),
+  concurrencyMax: limit(fc.nat(6)),
+});
+
+/** Keys and people are numbers that are taken modulo how many there are. */
+type Step =
+  | { readonly kind: 'calls'; readonly calls: readonly { key: number; amountNano: bigint | null }[] }
+  | { readonly kind: 'end'; readonly ends: readonly { which: number; counts: boolean; chargeNano: bigint }[] }
+  | { readonly kind: 'release'; readonly which: number }
+  | { readonly kind: 'next day' }
+  | { readonly kind: 'limit person'; readonly person: number; readonly change: KeyLimitChange }
+  | { readonly kind: 'limit key'; readonly key: number; readonly change: KeyLimitChange }
+  | { readonly kind: 'replace'; readonly key: number }
+  | {
+      readonly kind: 'remove';
+      readonly person: number;
+      readonly keys: 'kept' | 'revoked' | 'handed';
+      readonly heir: number;
+    };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('calls' as const),
+      calls: fc.array(
+        fc.record({
+          key: fc.nat(20),
+          amountNano: fc.oneof({ weight: 3, arbitrary: fc.bigInt(0n, 15n) }, fc.constant(null)),
+        }),
+        { minLength: 1, maxLength: 10 },
+      ),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('end' as const),
+      ends: fc.array(fc.record({ which: fc.nat(20), counts: fc.boolean(), chargeNano: fc.bigInt(0n, 20n) }), {
+        minLength: 1,
+        maxLength: 6,
+      }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('release' as const), which: fc.nat(20) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('next day' as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('limit person' as const), person: fc.nat(2), change }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('limit key' as const), key: fc.nat(20), change }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('replace' as const), key: fc.nat(20) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('remove' as const),
+      person: fc.nat(2),
+      keys: fc.constantFrom('kept' as const, 'revoked' as const, 'handed' as const),
+      heir: fc.nat(2),
+    }),
+  },
+);
+
+for (const engine of engines) {
+  describe(`the limits of members on ${engine}`, { timeout: 240_000 }, () => {
+    let stored: TestDatabase;
+    let second: Database;
+    let database: Database;
+    let nodes: readonly ReturnType<typeof createTestNode>['stores'][];
+    let runs = 0;
+    let made = 0;
+
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      database = stored.database;
+      second = engine === 'postgresql' ? stored.openAnother() : database;
+      nodes = [waitingForLocks(database), waitingForLocks(second)].map((each) => createTestNode(each).stores);
+    });
+    after(async () => {
+      try {
+        assert.deepEqual(await nodes[0]!.reservations.listOfDeadNodes('nobody', 0, 1_000), []);
+        const results = await auditLedger(inOneDatabase(database));
+        assert.deepEqual(
+          results.flatMap(({ breaches }) => breaches),
+          [],
+        );
+      } finally {
+        if (second !== database) await second.close();
+        await stored.remove();
+      }
+    });
+
+    const hashOf = (keyId: string): Buffer => Buffer.from(keyId);
+
+    async function insertKey(accountId: string, id: string, userId: string): Promise<void> {
+      const key = {
+        accountId,
+        id,
+        name: 'test',
+        keyHash: hashOf(id),
+        prefix: 'sk-fg-…',
+        expiresAt: null,
+        userId,
+        at: NOW,
+      };
+      await createAccountStore(database).insertKey(key);
+    }
+
+    async function join(accountId: string, userId: string): Promise<void> {
+      await createMembershipStore(database).add({ accountId, userId, role: 'member', at: NOW });
+    }
+
+    /** An account with enough money and a plan, and three people. */
+    async function createPeople(): Promise<{ accountId: string; people: ModelPerson[] }> {
+      const accountId = `acct_members_${engine}_${++runs}`;
+      await openAccount(database, accountId, 1_000_000n);
+      await createSubscriptionStore(database).grant({
+        accountId,
+        id: `sub_${accountId}`,
+        planId: WIDE.id,
+        startsAt: new Date('2026-01-01T00:00Z'),
+        endsAt: new Date('2027-12-31T00:00Z'),
+        at: NOW,
+      });
+      const people = [0, 1, 2].map((n) => ({ id: `usr_${accountId}_${n}`, reference: new ReferenceKey() }));
+      for (const { id } of people) {
+        const user = { id, email: null, name: id, passwordHash: null, operatorRole: null, memberships: [], at: NOW };
+        assert.equal(await createUserStore(database).insert(user), null);
+        await join(accountId, id);
+      }
+      return { accountId, people };
+    }
+
+    /** A call by what authentication says of its key; `null`: the key is refused. */
+    async function requestBy(accountId: string, keyId: string, amountNano: bigint | null) {
+      const [status] = await createKeyStatusStore(database).findStatuses([hashOf(keyId)]);
+      assert.ok(status);
+      if (status.isRevoked) return null;
+      const [limitation] = await createLimitedKeyStore(database).find([status]);
+      const { isKeyLimited, memberId } = limitation!;
+      const plan = amountNano === null ? { inputBytes: 1, outputTokensRequested: 0, tokens: 0, innerModels: [] } : null;
+      return requestOf(accountId, `call_${engine}_${++made}`, amountNano, { keyId, isKeyLimited, memberId, plan });
+    }
+
+    function endOf(
+      { accountId, callId, keyId, isKeyLimited, memberId }: ReservationRequest,
+      counts: boolean,
+      chargeNano: bigint,
+    ): SettlementRecord {
+      const use = { counts, chargeNano, ...(memberId !== null && { memberId }) };
+      return recordOf(
+        { ...outcomeOf(accountId, callId, chargeNano), keyId },
+        { key: isKeyLimited || memberId !== null ? use : null, plan: { counts, tokens: 0 } },
+      );
+    }
+
+    async function readUse(accountId: string, ownerId: string) {
+      const statement = {
+        name: 'test.owner-use',
+        text: 'select * from key_limits where account_id = $1 and key_id = $2',
+      };
+      const [row] = await database.query<Record<string, bigint>>(statement, [accountId, ownerId]);
+      if (row === undefined) return null;
+      return {
+        spentNano: row.spent_nano,
+        weekSpentNano: row.week_spent_nano,
+        monthSpentNano: row.month_spent_nano,
+        totalSpentNano: row.total_spent_nano,
+        reservedNano: row.reserved_nano,
+        calls: Number(row.calls),
+        inFlight: Number(row.in_flight),
+      };
+    }
+
+    it('admit what those of key and person admit in a model, whoever is removed and whatever key is replaced', async () => {
+      const seen = new Map<string, number>();
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(change, { minLength: 2, maxLength: 2 }),
+          fc.array(step, { minLength: 5, maxLength: 30 }),
+          async (limits, steps) => {
+            const { accountId, people } = await createPeople();
+            const present = new Set([0, 1, 2]);
+            const keys: ModelKey[] = [];
+            const addKey = (person: number, reference: ReferenceKey): ModelKey => {
+              const key = { id: `key_${accountId}_${keys.length}`, person, reference, isEnded: false };
+              keys.push(key);
+              return key;
+            };
+            for (const person of [0, 0, 1, 1, 2])
+              await insertKey(accountId, addKey(person, new ReferenceKey()).id, people[person]!.id);
+            let inFlight: ModelCall[] = [];
+            let day = 0;
+
+            async function limitPerson(person: number, wanted: KeyLimitChange): Promise<void> {
+              const { id, reference } = people[person]!;
+              reference.change(wanted);
+              const changed = await createMemberLimitStore(database).change(accountId, id, wanted);
+              assert.deepEqual(changed, { ...reference.limits, allowedModels: null });
+            }
+            for (const [person, wanted] of limits.entries()) await limitPerson(person, wanted);
+
+            function admitInModel(
+              request: ReservationRequest,
+              key: ModelKey,
+            ): { verdict: string; counting: ReferenceKey[] } {
+              const person = people[key.person]!.reference;
+              const [byKey, byPerson] = [isLimited(key.reference), isLimited(person)];
+              const today = DAYS[day]!;
+              const ofKey = byKey ? key.reference.refusal(request, today) : null;
+              const verdict = ofKey ?? (byPerson ? person.refusal(request, today) : null);
+              if (verdict !== null) return { verdict: ofKey ?? ofMember(verdict), counting: [] };
+              const counting = [...(byKey ? [key.reference] : []), ...(byPerson ? [person] : [])];
+              for (const reference of counting) assert.equal(reference.admit(request, today), 'admitted');
+              return { verdict: 'admitted', counting };
+            }
+
+            for (const [index, taken] of steps.entries()) {
+              const node = nodes[index % nodes.length]!;
+              const today = DAYS[day]!;
+              const time = timeAt(noonOf(today));
+              switch (taken.kind) {
+                case 'calls': {
+                  const asked: { request: ReservationRequest; key: ModelKey }[] = [];
+                  for (const { key: number, amountNano } of taken.calls) {
+                    const key = keys[number % keys.length]!;
+                    const request = await requestBy(accountId, key.id, amountNano);
+                    assert.equal(request === null, key.isEnded);
+                    if (request !== null) asked.push({ request, key });
+                  }
+                  const requests = asked.map(({ request }) => request);
+                  const verdicts = await verdictsOn(node.reservations, requests, contextAt(noonOf(today)));
+                  const expected = asked.map(({ request, key }) => ({ request, ...admitInModel(request, key) }));
+                  assert.deepEqual(
+                    verdicts,
+                    expected.map(({ verdict }) => verdict),
+                    `step ${index}`,
+                  );
+                  inFlight.push(...expected.filter(({ verdict }) => verdict === 'admitted'));
+                  for (const verdict of verdicts) seen.set(verdict, (seen.get(verdict) ?? 0) + 1);
+                  break;
+                }
+                case 'end': {
+                  const records: SettlementRecord[] = [];
+                  for (const { which, counts, chargeNano } of taken.ends) {
+                    const call = inFlight[which % Math.max(inFlight.length, 1)];
+                    if (call === undefined) continue;
+                    inFlight = inFlight.filter((other) => other !== call);
+                    const charged = counts ? chargeNano : 0n;
+                    records.push(endOf(call.request, counts, charged));
+                    const outcome = { callId: call.request.callId, counts, chargeNano: charged };
+                    for (const reference of call.counting) reference.end(outcome, today);
+                  }
+                  await node.settlement.end(records, time);
+                  await node.settlement.end(records, time);
+                  break;
+                }
+                case 'release': {
+                  const [call] = inFlight.splice(taken.which % Math.max(inFlight.length, 1), 1);
+                  if (call === undefined) break;
+                  await node.reservations.release([call.request], time);
+                  const outcome = { callId: call.request.callId, counts: false, chargeNano: 0n };
+                  for (const reference of call.counting) reference.end(outcome, today);
+                  break;
+                }
+                case 'next day':
+                  day = Math.min(day + 1, DAYS.length - 1);
+                  break;
+                case 'limit person':
+                  await limitPerson(taken.person, taken.change);
+                  break;
+                case 'limit key': {
+                  const { id, reference, isEnded } = keys[taken.key % keys.length]!;
+                  if (isEnded) break;
+                  reference.change(taken.change);
+                  await createKeyLimitStore(database).change(accountId, id, taken.change);
+                  break;
+                }
+                case 'replace': {
+                  const old = keys[taken.key % keys.length]!;
+                  if (old.isEnded) break;
+                  const next = addKey(old.person, old.reference.replacement());
+                  const loose = { accountId, keyId: next.id };
+                  await createLooseLimitStore(database).copy(loose, old.id);
+                  await insertKey(accountId, next.id, people[old.person]!.id);
+                  await createAccountStore(database).revokeKey(old.id, NOW);
+                  old.isEnded = true;
+                  break;
+                }
+                case 'remove': {
+                  const { person, heir } = taken;
+                  // Somebody who has left comes back, and goes on with what is used.
+                  if (!present.has(person)) {
+                    await join(accountId, people[person]!.id);
+                    present.add(person);
+                    break;
+                  }
+                  const handed: KeysOfRemoved = { handedTo: people[heir]!.id };
+                  const keysOf: KeysOfRemoved = taken.keys === 'handed' ? handed : taken.keys;
+                  const refusal = await createMembershipStore(database).remove(
+                    accountId,
+                    people[person]!.id,
+                    false,
+                    NOW,
+                    keysOf,
+                  );
+                  const hasHeir = taken.keys !== 'handed' || (heir !== person && present.has(heir));
+                  assert.equal(refusal, hasHeir ? null : 'no_heir');
+                  if (!hasHeir) break;
+                  present.delete(person);
+                  for (const key of keys.filter((each) => each.person === person && !each.isEnded)) {
+                    if (taken.keys === 'revoked') key.isEnded = true;
+                    if (taken.keys === 'handed') key.person = heir;
+                  }
+                  break;
+                }
+              }
+              for (const { id, reference } of [...people, ...keys]) {
+                const use = await readUse(accountId, id);
+                if (use !== null || isLimited(reference))
+                  assert.deepEqual(use, reference.use(), `${id} after step ${index}`);
+              }
+            }
+            await nodes[0]!.reservations.release(
+              inFlight.map(({ request }) => request),
+              timeOf(DAYS[day]!),
+            );
+          },
+        ),
+        { numRuns: propertyRuns(40) },
+      );
+      if (isQuickRun) return;
+      for (const verdict of [
+        'admitted',
+        'memberTotalSpendLimitReached',
+        'memberMonthlySpendLimitReached',
+        'memberWeeklySpendLimitReached',
+        'memberSpendLimitReached',
+        'memberCallsLimitReached',
+        'memberConcurrencyLimited',
+      ]) {
+        assert.ok((seen.get(verdict) ?? 0) > 5, `${verdict} was hardly ever the response`);
+      }
+    });
+
+    it('count the charge of a call that ends, or is resolved, when its node was taken for dead', async () => {
+      const { accountId, people } = await createPeople();
+      const [person] = people;
+      const keyId = `key_${accountId}`;
+      await insertKey(accountId, keyId, person!.id);
+      await createMemberLimitStore(database).change(accountId, person!.id, { totalSpendCapNano: 100n });
+      const [{ reservations, settlement }] = nodes as [(typeof nodes)[number]];
+      const today = '2026-12-31';
+      const [late, byHand] = [await requestBy(accountId, keyId, 50n), await requestBy(accountId, keyId, 50n)];
+      for (const request of [late!, byHand!]) {
+        assert.deepEqual(await verdictsOn(reservations, [request], contextAt(noonOf(DAYS[0]!))), ['admitted']);
+        await settlement.resolve([request], timeOf(DAYS[0]!));
+      }
+      await settlement.end([endOf(late!, true, 40n)], timeOf(today));
+      const resolved = await createResolutionStore(database).resolve({
+        callId: byHand!.callId,
+        resolution: { action: 'charge', chargeNano: 40n },
+        by: null,
+        via: 'command_line',
+        memo: null,
+        idempotencyKey: null,
+        periods: periodsOf(today),
+      });
+      assert.equal(resolved.outcome, 'resolved');
+      const spent = { spentNano: 80n, weekSpentNano: 80n, monthSpentNano: 80n, totalSpentNano: 80n };
+      assert.deepEqual(await readUse(accountId, person!.id), { ...spent, reservedNano: 0n, calls: 0, inFlight: 0 });
+      assert.equal(await readUse(accountId, keyId), null);
+    });
+  });
+}
