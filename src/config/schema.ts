@@ -351,6 +351,8 @@ const plan = section({
   concurrency: wholeNumber(1),
   quotaTokens: wholeNumber(0),
   periodDays: wholeNumber(1),
+  /** What a period is sold for: revenue of the operator, spread over its days. It charges nothing. */
+  priceYuan: amountNano.optional(),
   models: listOf('at least one model', text, 1),
   inputByteLimit: sizeBytes,
   outputTokenLimit: wholeNumber(1),

@@ -70,6 +70,7 @@ export const HOMES = {
   dropped_usage: 'partition',
   subscriptions: 'partition',
   subscription_requests: 'partition',
+  plan_periods: 'partition',
   /** Decided with what the redemption would have given, under the lock of its account. */
   refused_redemptions: 'partition',
   plan_slots: 'partition',

@@ -156,6 +156,17 @@ create table subscription_requests (
   primary key (account_id, idempotency_key)
 );
 
+create table plan_periods (
+  account_id text not null,
+  subscription_id text not null,
+  starts_at timestamptz not null,
+  first_day date not null,
+  days int not null check (days > 0),
+  price_nano bigint not null check (price_nano >= 0),
+  primary key (account_id, subscription_id, starts_at)
+);
+create index plan_periods_by_end on plan_periods ((first_day + days));
+
 create table plan_slots (
   account_id text not null,
   subscription_id text not null,

@@ -23,6 +23,7 @@ export const EXPORTED_TABLES = [
   'plan_slots',
   'subscriptions',
   'subscription_requests',
+  'plan_periods',
   'voucher_redemptions',
   'continuation_keys',
   'stored_responses',

@@ -22,7 +22,7 @@ const MODELS = `
 `;
 const PLANS = `
 plans:
-  coder: { name: Coder, fiveHourCalls: 10, weeklyCalls: 50, concurrency: 3, quotaTokens: 1000000, periodDays: 30, models: [costed-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
+  coder: { name: Coder, fiveHourCalls: 10, weeklyCalls: 50, concurrency: 3, quotaTokens: 1000000, periodDays: 30, priceYuan: "300.00000001", models: [costed-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
 `;
 /** 07:00 on the last day of October in Shanghai. */
 const OCTOBER_MS = Date.UTC(2026, 9, 30, 23, 0, 0);
@@ -122,11 +122,39 @@ for (const engine of gatewayEngines) {
         [coding.model, coding.context, coding.calls, coding.chargeYuan],
         ['costed-chat', 'coding', 1, '0'],
       );
-      assert.equal(parseYuan(coding.marginYuan), -costNano);
+      assert.equal(parseYuan(coding.planCostYuan), costNano);
+      // What its plan earned is of no model.
+      assert.deepEqual([coding.planRevenueYuan, coding.planMarginYuan, coding.marginYuan], [null, null, null]);
+      assert.equal(coding.balanceMarginYuan, '0');
+      assert.equal(balance.balanceMarginYuan, balance.marginYuan);
       assert.deepEqual(
         [plain.model, plain.costYuan, plain.marginYuan, plain.callsWithoutCost],
         ['test-chat', '0', null, 1],
       );
+    });
+
+    it('spreads the price of a plan over the days of its period, and parts its margin from that of the balance', async () => {
+      // 30 days from the last one of October on; nothing of the days to come is earned yet.
+      const days = await usage('groupBy=day');
+      const ofDay = '10.000000001';
+      assert.deepEqual(
+        days.map(({ day, planRevenueYuan }) => [day, planRevenueYuan]),
+        [
+          ['2026-10-31', ofDay],
+          ['2026-11-01', ofDay],
+        ],
+      );
+      const [all] = await usage('');
+      assert.equal(all.planRevenueYuan, '20.000000002');
+      assert.equal(parseYuan(all.planMarginYuan), parseYuan(all.planRevenueYuan)! - parseYuan(all.planCostYuan)!);
+      // A call on the balance has no cost.
+      assert.deepEqual([all.balanceMarginYuan, all.marginYuan], [null, null]);
+      const [ofBob] = await usage(`accountId=${bob.id}&from=2026-10-31&to=2026-11-01`);
+      assert.equal(ofBob.planRevenueYuan, ofDay);
+      assert.equal(parseYuan(ofBob.marginYuan), parseYuan(ofBob.balanceMarginYuan)! + parseYuan(ofBob.planMarginYuan)!);
+      // A day without a call has what it earned, too.
+      const [sunday] = await usage(`groupBy=account,context&accountId=${bob.id}&from=2026-11-01`);
+      assert.deepEqual([sunday.context, sunday.calls, sunday.planMarginYuan], ['coding', 0, ofDay]);
     });
 
     it('never tells a client what a call costs the operator', async () => {
@@ -254,7 +282,10 @@ from generate_series(0, 90 * 7 - 1) n`,
     it('is CSV for spreadsheets, whose names are no formulas', async () => {
       const lines = (await csv('/usage?groupBy=account&limit=1')).split('\r\n');
       assert.equal(lines.length, 4);
-      assert.match(lines[0]!, /^accountId,accountName,calls,chargeYuan,refundYuan,netChargeYuan,costYuan,marginYuan,/);
+      assert.match(
+        lines[0]!,
+        /^accountId,accountName,calls,chargeYuan,refundYuan,netChargeYuan,planRevenueYuan,costYuan,planCostYuan,marginYuan,/,
+      );
       assert.ok(lines.some((line) => line.startsWith(`${bob.id},"'=cmd|bob, ""the builder""",`)));
     });
 
@@ -300,7 +331,10 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
         return stdout;
       };
       const table = await cli('usage', '--group-by', 'model,context', '--account', alice.id);
-      assert.match(table, /^MODEL +CONTEXT +CALLS +INPUT +OUTPUT +IMAGES +CHARGE ¥ +REFUND ¥ +COST ¥ +MARGIN ¥$/m);
+      assert.match(
+        table,
+        /^MODEL +CONTEXT +CALLS +INPUT +OUTPUT +IMAGES +CHARGE ¥ +REFUND ¥ +PLANS ¥ +COST ¥ +MARGIN ¥ +OF BALANCE ¥ +OF PLANS ¥$/m,
+      );
       assert.match(table, /^costed-chat +balance +2 /m);
       assert.match(table, /^test-chat +balance +1 .* - +-$/m);
       assert.match(table, /^all +3 .* -$/m);
@@ -311,8 +345,8 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
       assert.equal(parseYuan(top.netChargeYuan), most);
       for (const filter of [[], ['--model', 'nothing']]) {
         const asked = filter.length === 0 ? '' : '&model=nothing';
-        const printed = await cli('usage', '--group-by', 'account', '--csv', ...filter);
-        assert.equal(printed, await csv(`/usage?groupBy=account${asked}`));
+        const printed = await cli('usage', '--group-by', 'account', '--to', '2026-11-02', '--csv', ...filter);
+        assert.equal(printed, await csv(`/usage?groupBy=account&to=2026-11-02${asked}`));
       }
       const month = ['statement', '--account', alice.id, '--month', '2026-11'];
       assert.match(await cli(...month), /^\d{4}-\d\d-\d\d \S+ [+-]\d\d:\d\d +top_up +/m);

@@ -35,6 +35,10 @@ function added(left: GroupSums, right: GroupSums): GroupSums {
     costNano: left.costNano + right.costNano,
     uncostedCalls: left.uncostedCalls + right.uncostedCalls,
     reservedNano: left.reservedNano + right.reservedNano,
+    planCalls: left.planCalls + right.planCalls,
+    planCostNano: left.planCostNano + right.planCostNano,
+    planUncostedCalls: left.planUncostedCalls + right.planUncostedCalls,
+    planRevenueNano: left.planRevenueNano + right.planRevenueNano,
     images: left.images + right.images,
     units: byUnit((unit) => left.units[unit] + right.units[unit]),
   };
