@@ -144,6 +144,8 @@ const retention = section({
   changes: keptDayMs.default(400 * DAY_MS),
   /** Notices and their deliveries: longer than they are tried to be delivered. */
   notices: keptWeekMs.default(30 * DAY_MS),
+  /** How fast routes respond, by the hour. */
+  latency: keptDayMs.default(100 * DAY_MS),
 });
 
 /** Where `keepDays` has gone. */

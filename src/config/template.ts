@@ -114,6 +114,8 @@ retention:
   #changes: 400d
   # Notices and their deliveries.
   #notices: 30d
+  # How fast routes respond and how often they fail, by the hour.
+  #latency: 100d
 
 people:
   # Who has signed in is signed out after so long without a request, and after so long in all.

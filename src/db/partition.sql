@@ -216,6 +216,21 @@ create table rate_limits (
   primary key (account_id, key_id, model)
 ) with (fillfactor = 50);
 
+create table route_hours (
+  hour timestamptz not null,
+  model text not null,
+  provider text not null,
+  provider_model text not null,
+  attempts bigint not null,
+  errors bigint not null,
+  refused bigint not null,
+  durations bigint[] not null,
+  first_bytes bigint[] not null,
+  output_tokens bigint not null,
+  generation_ms bigint not null,
+  primary key (hour, model, provider, provider_model)
+);
+
 create table reservations (
   account_id text not null,
   call_id text not null,

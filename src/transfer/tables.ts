@@ -53,6 +53,7 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   usage_backfill: 'an import sums all call records anew',
   usage_rollups: 'an import sums all call records anew, and adds what those said that were dropped',
   usage_totals: 'as usage_rollups',
+  route_hours: 'an import makes them of its call records anew',
   nodes: 'processes that run',
   account_changes: 'an import looks at all accounts anew',
   due_notices: 'as notices',

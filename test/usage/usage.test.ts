@@ -157,6 +157,39 @@ for (const engine of gatewayEngines) {
       assert.deepEqual([sunday.context, sunday.calls, sunday.planMarginYuan], ['coding', 0, ofDay]);
     });
 
+    it('says by the hour how fast routes respond and how often they fail, also as CSV', async () => {
+      const from = new Date(OCTOBER_MS).toISOString();
+      const { data, timezone, isCut } = await get(`/latency?groupBy=hour,model,providerModel&from=${from}`);
+      assert.deepEqual([timezone, isCut], ['Asia/Shanghai', false]);
+      assert.deepEqual(
+        data.map(({ hour, model, providerModel, attempts, errors }: Record<string, unknown>) => [
+          hour,
+          model,
+          providerModel,
+          attempts,
+          errors,
+        ]),
+        [
+          ['2026-10-30T23:00:00Z', 'costed-chat', 'upstream-costed', 3, 0],
+          ['2026-10-30T23:00:00Z', 'test-chat', 'upstream-chat', 1, 0],
+          ['2026-10-31T17:00:00Z', 'costed-chat', 'upstream-costed', 1, 0],
+        ],
+      );
+      assert.ok(data.every(({ durationMs }: { durationMs: { p95: number } }) => durationMs.p95 >= 0));
+      const byDay = await get(`/latency?groupBy=day&model=costed-chat&from=${from}`);
+      assert.deepEqual(
+        byDay.data.map(({ day, attempts }: Record<string, unknown>) => [day, attempts]),
+        [
+          ['2026-10-31', 3],
+          ['2026-11-01', 1],
+        ],
+      );
+      const [titles, line] = (await csv(`/latency?groupBy=provider&from=${from}`)).split('\r\n');
+      assert.equal(titles!.split(',')[0], 'provider');
+      assert.match(line!, /^chatty,5,0,0,0,/);
+      assert.equal((await g.admin('GET', '/latency?groupBy=colour')).status, 400);
+    });
+
     it('never tells a client what a call costs the operator', async () => {
       const response = await call(`${g.url}/v1/chat/completions`, bob.key, { model: 'costed-chat', messages: [] });
       assert.doesNotMatch(JSON.stringify(response.headers), /cost/i);
@@ -348,6 +381,8 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
         const printed = await cli('usage', '--group-by', 'account', '--to', '2026-11-02', '--csv', ...filter);
         assert.equal(printed, await csv(`/usage?groupBy=account&to=2026-11-02${asked}`));
       }
+      const fast = await cli('latency', '--from', new Date(OCTOBER_MS).toISOString(), '--group-by', 'provider');
+      assert.match(fast, /^PROVIDER +ATTEMPTS +ERRORS +REFUSED +P50 MS +P95 MS +FIRST P50 +FIRST P95 +TOKENS\/S$/m);
       const month = ['statement', '--account', alice.id, '--month', '2026-11'];
       assert.match(await cli(...month), /^\d{4}-\d\d-\d\d \S+ [+-]\d\d:\d\d +top_up +/m);
       assert.equal(await cli(...month, '--csv'), await csv(`/accounts/${alice.id}/statement?month=2026-11`));

@@ -32,6 +32,8 @@ export type Invitation = { readonly id: string; readonly email: string | null; r
 
 export type Key = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } } };
 
+export type LatencyGroup = { readonly hour?: string | undefined; readonly day?: string | undefined; readonly model?: string | undefined; readonly provider?: string | undefined; readonly providerModel?: string | undefined; readonly attempts: number; readonly errors: number; readonly refused: number; readonly errorRatio: number | null; readonly durationMs: { readonly p50: number | null; readonly p95: number | null }; readonly firstByteMs: { readonly p50: number | null; readonly p95: number | null }; readonly outputTokens: number; readonly tokensPerSecond: number | null };
+
 export type LedgerEntry = { readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly balanceAfterYuan: Yuan; readonly callId: string | null; readonly memo: string | null; readonly createdAt: Instant };
 
 export type LimitsInForce = { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } } };
@@ -686,6 +688,13 @@ export interface Endpoints {
     query: { readonly month: string };
     body: null;
     response: Statement;
+  };
+  /** Latency, first byte, errors and tokens a second of routes, by hour, day, model, provider; also as CSV. */
+  'GET /admin/v1/latency': {
+    path: Record<never, never>;
+    query: { readonly groupBy?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined; readonly model?: string | undefined; readonly provider?: string | undefined };
+    body: null;
+    response: { readonly data: readonly LatencyGroup[]; readonly isCut: boolean; readonly from: Instant; readonly to: Instant; readonly timezone: string };
   };
   /** All of the database as lines of JSON, for the command line of this machine. */
   'GET /admin/v1/export': {

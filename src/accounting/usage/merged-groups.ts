@@ -19,7 +19,7 @@ export function mergeGroups(pages: readonly (readonly GroupSums[])[], limit: num
 }
 
 /** As the statements sort them: value by value, by the bytes of each. */
-function compareGroups(left: readonly string[], right: readonly string[]): number {
+export function compareGroups(left: readonly string[], right: readonly string[]): number {
   for (const [i, value] of left.entries()) {
     if (value !== right[i]) return Buffer.compare(Buffer.from(value), Buffer.from(right[i]!));
   }
