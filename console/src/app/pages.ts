@@ -17,6 +17,7 @@ import {
   OrganizationIcon,
   PeopleIcon,
   PersonIcon,
+  PulseIcon,
   RocketIcon,
   SearchIcon,
   ServerIcon,
@@ -220,6 +221,14 @@ export const PAGES: readonly ConsolePage[] = [
     () => import('../features/routes/operator.tsx'),
   ),
   page(
+    '/operator/latency',
+    'operator',
+    PulseIcon,
+    { en: 'Latency', zh: '延迟' },
+    'LatencyPage',
+    () => import('../features/latency/operator.tsx'),
+  ),
+  page(
     '/operator/usage',
     'operator',
     GraphIcon,
@@ -242,6 +251,14 @@ export const PAGES: readonly ConsolePage[] = [
     { en: 'Users and tokens', zh: '用户与令牌' },
     'UsersPage',
     () => import('../features/users/operator.tsx'),
+  ),
+  page(
+    '/operator/notices',
+    'operator',
+    WebhookIcon,
+    { en: 'Notices', zh: '通知' },
+    'OperatorWebhooksPage',
+    () => import('../features/webhooks/operator.tsx'),
   ),
   page(
     '/operator/plans',

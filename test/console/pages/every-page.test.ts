@@ -37,7 +37,9 @@ const PLACES = [
     '/operator/routes',
   ],
   ...[
+    '/operator/latency',
     '/operator/usage',
+    '/operator/notices',
     '/operator/vouchers',
     '/operator/users',
     '/operator/plans',
