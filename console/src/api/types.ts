@@ -696,7 +696,7 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly LatencyGroup[]; readonly isCut: boolean; readonly from: Instant; readonly to: Instant; readonly timezone: string };
   };
-  /** All of the database as lines of JSON, for the command line of this machine. */
+  /** All of the database as lines of JSON, for operators who have signed in and the command line. */
   'GET /admin/v1/export': {
     path: Record<never, never>;
     query: Record<never, never>;

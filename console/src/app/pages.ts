@@ -5,6 +5,7 @@ import {
   CheckCircleIcon,
   CodeIcon,
   CreditCardIcon,
+  DatabaseIcon,
   FileDirectoryIcon,
   GearIcon,
   GiftIcon,
@@ -283,6 +284,14 @@ export const PAGES: readonly ConsolePage[] = [
     { en: 'Audit', zh: '审计' },
     'AuditPage',
     () => import('../features/audit/operator.tsx'),
+  ),
+  page(
+    '/operator/backup',
+    'operator',
+    DatabaseIcon,
+    { en: 'Backup', zh: '备份' },
+    'BackupPage',
+    () => import('../features/backup/operator.tsx'),
   ),
   page(
     '/operator/changes',

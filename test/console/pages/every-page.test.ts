@@ -39,6 +39,7 @@ const PLACES = [
   ...[
     '/operator/latency',
     '/operator/usage',
+    '/operator/backup',
     '/operator/notices',
     '/operator/vouchers',
     '/operator/users',
