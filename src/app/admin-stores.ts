@@ -19,6 +19,7 @@ import { routedSubscriptions } from '../accounting/plans/routed-subscriptions.ts
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createKeyBudgetStore, routedKeyBudgets } from '../accounting/reservations/key-budget-store.ts';
+import { createLatencyStore, joinedLatency } from '../accounting/usage/latency-store.ts';
 import { createStatementStore, routedStatements } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
 import type { OfferedPlan } from '../accounting/vouchers/redemptions.ts';
@@ -43,6 +44,7 @@ export const createPartitionAdmin = (partition: PartitionLane) => ({
   resolutions: createResolutionStore(partition),
   subscriptions: createSubscriptionStore(partition),
   statements: createStatementStore(partition),
+  latency: createLatencyStore(partition),
 });
 
 export type PartitionAdmin = ReturnType<typeof createPartitionAdmin>;
@@ -63,6 +65,7 @@ export function joinPartitionAdmins(routes: Routes<PartitionAdmin>): PartitionAd
     resolutions: routedResolutions(routes.map(({ resolutions }) => resolutions)),
     subscriptions: routedSubscriptions(routes.map(({ subscriptions }) => subscriptions)),
     statements: routedStatements(routes.map(({ statements }) => statements)),
+    latency: joinedLatency(routes.map(({ latency }) => latency)),
   };
 }
 

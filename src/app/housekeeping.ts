@@ -9,6 +9,7 @@ import type { Routes } from '../accounting/partitions/routes.ts';
 import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import type { StoredResponseStore } from '../accounting/repeats/stored-response-store.ts';
 import type { Dropping } from '../accounting/retention/dropping.ts';
+import type { LatencyStore } from '../accounting/usage/latency-store.ts';
 import type { ChangesStore } from '../changes/changes-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { NodeStore } from '../db/nodes/nodes-store.ts';
@@ -21,6 +22,7 @@ interface PartitionStores {
   readonly continuationKeys: Pick<ContinuationKeyStore, 'deleteBefore'>;
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
+  readonly latency: Pick<LatencyStore, 'deleteBefore'>;
   readonly dropping: Dropping;
 }
 
@@ -80,6 +82,9 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
     ),
     ...inEach('slots of plans', ({ subscriptions }, signal) => subscriptions.forgetSlots(testNowMs(), signal)),
     ...inEach('stored responses', ({ storedResponses }, signal) => storedResponses.forgetExpired(testNowMs(), signal)),
+    ...inEach('latency of routes', ({ latency }, signal) =>
+      latency.deleteBefore(clock.nowMs() - parts.retention().latency, signal),
+    ),
     {
       name: 'refusals',
       run: (signal) => parts.refusals.deleteBefore(clock.nowMs() - parts.retention().refusals, signal),

@@ -24,6 +24,7 @@ import { createDatabaseSettlement } from '../accounting/settlement/database-sett
 import { createRecovery } from '../accounting/settlement/recovery.ts';
 import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
 import { createSettlementStore } from '../accounting/settlement/store.ts';
+import { createLatencyStore } from '../accounting/usage/latency-store.ts';
 import { createRollupStore } from '../accounting/usage/rollup-store.ts';
 import { createRollups } from '../accounting/usage/rollups.ts';
 import type { HomeDatabases } from '../db/home-lanes.ts';
@@ -144,6 +145,7 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
       subscriptions: createSubscriptionStore(housekeeping),
       storedResponses: createStoredResponseStore(housekeeping),
       looseLimits: createLooseLimitStore(housekeeping),
+      latency: createLatencyStore(housekeeping),
       dropping: createDropping({
         store: createRetentionStore(housekeeping, partition.engine),
         keptMs: () => settings.current.config.retention.calls,

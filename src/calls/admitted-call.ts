@@ -76,7 +76,8 @@ export class AdmittedCall implements ShownHeaders {
   goesOver(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.#route;
-      this.failedRoutes.push({ provider: providerId, model: providerModel, error: failure.code });
+      const afterMs = this.#parts.clock.nowMs() - this.prepared.startedAtMs;
+      this.failedRoutes.push({ provider: providerId, model: providerModel, error: failure.code, afterMs });
     }
     this.#route = route;
     this.#permit = permit;

@@ -73,11 +73,12 @@ describe('retention', () => {
   const DAY_MS = 86_400_000;
 
   it('keeps calls for ever unless it says otherwise, and may record no refusals', () => {
-    assert.deepEqual(retention('{ calls: 400d, refusals: 0, changes: 36h, notices: 7d }'), {
+    assert.deepEqual(retention('{ calls: 400d, refusals: 0, changes: 36h, notices: 7d, latency: 1d }'), {
       calls: 400 * DAY_MS,
       refusals: 0,
       changes: 36 * 3_600_000,
       notices: 7 * DAY_MS,
+      latency: DAY_MS,
     });
     assert.equal(retention('{}').calls, undefined);
     assert.equal(retention('{ refusals: 0d }').refusals, 0);
@@ -119,7 +120,12 @@ describe('the schema', () => {
         trustedProxies: [],
       },
       log: { requests: 'all' },
-      retention: { refusals: 30 * 86_400_000, changes: 400 * 86_400_000, notices: 30 * 86_400_000 },
+      retention: {
+        refusals: 30 * 86_400_000,
+        changes: 400 * 86_400_000,
+        notices: 30 * 86_400_000,
+        latency: 100 * 86_400_000,
+      },
       oidc: {},
       people: { sessionIdle: 7 * 86_400_000, sessionMax: 30 * 86_400_000 },
       notices: { planPercents: [80, 100], routeDownAfter: 60_000, allowNetworks: [] },

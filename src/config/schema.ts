@@ -144,6 +144,8 @@ const retention = section({
   changes: keptDayMs.default(400 * DAY_MS),
   /** Notices and their deliveries: longer than they are tried to be delivered. */
   notices: keptWeekMs.default(30 * DAY_MS),
+  /** How fast routes respond, by the hour. */
+  latency: keptDayMs.default(100 * DAY_MS),
 });
 
 /** Where `keepDays` has gone. */
@@ -351,6 +353,8 @@ const plan = section({
   concurrency: wholeNumber(1),
   quotaTokens: wholeNumber(0),
   periodDays: wholeNumber(1),
+  /** What a period is sold for: revenue of the operator, spread over its days. It charges nothing. */
+  priceYuan: amountNano.optional(),
   models: listOf('at least one model', text, 1),
   inputByteLimit: sizeBytes,
   outputTokenLimit: wholeNumber(1),

@@ -114,6 +114,8 @@ retention:
   #changes: 400d
   # Notices and their deliveries.
   #notices: 30d
+  # How fast routes respond and how often they fail, by the hour.
+  #latency: 100d
 
 people:
   # Who has signed in is signed out after so long without a request, and after so long in all.
@@ -338,6 +340,8 @@ plans:
     # Tokens in a period, and how long a period is.
     quotaTokens: 200000000
     periodDays: 30
+    # What a period is sold for. It charges nothing, and is revenue in margins, spread over the days of the period.
+    #priceYuan: "199"
     # How many calls may wait for their turn if as many as allowed are in flight, and for how long.
     #queue: { length: 0, wait: 30s }
     # The largest request, and the most output that one may ask for.

@@ -70,6 +70,7 @@ export const HOMES = {
   dropped_usage: 'partition',
   subscriptions: 'partition',
   subscription_requests: 'partition',
+  plan_periods: 'partition',
   /** Decided with what the redemption would have given, under the lock of its account. */
   refused_redemptions: 'partition',
   plan_slots: 'partition',
@@ -86,6 +87,8 @@ export const HOMES = {
   usage_rollups: 'partition',
   /** Each partition has the sums over its own accounts; whoever asks for all adds them up. */
   usage_totals: 'partition',
+  /** Made from call records, as the sums of usage. */
+  route_hours: 'partition',
   account_changes: 'partition',
   /** What was said of a balance and of a plan, decided under the changes of these. */
   notice_states: 'partition',

@@ -156,6 +156,17 @@ create table subscription_requests (
   primary key (account_id, idempotency_key)
 );
 
+create table plan_periods (
+  account_id text not null,
+  subscription_id text not null,
+  starts_at timestamptz not null,
+  first_day date not null,
+  days int not null check (days > 0),
+  price_nano bigint not null check (price_nano >= 0),
+  primary key (account_id, subscription_id, starts_at)
+);
+create index plan_periods_by_end on plan_periods ((first_day + days));
+
 create table plan_slots (
   account_id text not null,
   subscription_id text not null,
@@ -205,6 +216,21 @@ create table rate_limits (
   tokens_used bigint not null default 0 check (tokens_used >= 0),
   primary key (account_id, key_id, model)
 ) with (fillfactor = 50);
+
+create table route_hours (
+  hour timestamptz not null,
+  model text not null,
+  provider text not null,
+  provider_model text not null,
+  attempts bigint not null,
+  errors bigint not null,
+  refused bigint not null,
+  durations bigint[] not null,
+  first_bytes bigint[] not null,
+  output_tokens bigint not null,
+  generation_ms bigint not null,
+  primary key (hour, model, provider, provider_model)
+);
 
 create table reservations (
   account_id text not null,

@@ -18,13 +18,13 @@ const MEMBER = user(null, { accountId: 'acct_1', role: 'member' });
 const BOTH = user(null, { accountId: 'acct_1', role: 'owner' }, { accountId: 'acct_2', role: 'member' });
 
 describe('the admin API', () => {
-  const NEEDS: AdminNeed[] = ['read', 'change', 'local'];
+  const NEEDS: AdminNeed[] = ['read', 'change', 'operator_person'];
   const cases: [string, Actor, (string | null)[]][] = [
     ['the command line may do everything', COMMAND_LINE, [null, null, null]],
-    ['an operator may do all but what is for the command line', token('operator'), [null, null, 'not_local']],
-    ['a person who is an operator may do the same', user('operator'), [null, null, 'not_local']],
-    ['an auditor reads', token('auditor'), [null, 'role', 'not_local']],
-    ['a person who is an auditor reads', user('auditor'), [null, 'role', 'not_local']],
+    ['a token of an operator may do all but what is for persons', token('operator'), [null, null, 'no_person']],
+    ['a person who is an operator may do everything', user('operator'), [null, null, null]],
+    ['an auditor reads', token('auditor'), [null, 'role', 'role']],
+    ['a person who is an auditor reads', user('auditor'), [null, 'role', 'role']],
     ['an owner is no operator', OWNER, ['no_operator', 'no_operator', 'no_operator']],
     ['a key is no operator', KEY, ['no_operator', 'no_operator', 'no_operator']],
   ];

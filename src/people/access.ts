@@ -1,10 +1,10 @@
 import type { AccountRole, Actor, OperatorRole } from './actor.ts';
 
 /**
- * What an address of the admin API needs: `read` for operators and auditors, `change` for operators, `local` for the command
- * line of this machine.
+ * What an address of the admin API needs: `read` for operators and auditors, `change` for operators, `operator_person` for operators
+ * who have signed in and the command line of this machine, because what it gives away opens more than a token may.
  */
-export type AdminNeed = 'read' | 'change' | 'local';
+export type AdminNeed = 'read' | 'change' | 'operator_person';
 
 /**
  * What an address of the account API needs: `member` for everybody in the account, `owner` for those who manage it, and
@@ -17,16 +17,16 @@ export type AdminRefusal =
   | 'no_operator'
   /** Only an operator may, and this is an auditor. */
   | 'role'
-  /** Only the command line of this machine may. */
-  | 'not_local';
+  /** Only an operator who has signed in may, and the command line of this machine. */
+  | 'no_person';
 
 /** Why an actor may not use an address of the admin API; `null` if it may. */
 export function refusalOfAdmin(actor: Actor, need: AdminNeed): AdminRefusal | null {
   if (actor.kind === 'command_line') return null;
   const role = operatorRoleOf(actor);
   if (role === null) return 'no_operator';
-  if (need === 'local') return 'not_local';
-  return need === 'change' && role !== 'operator' ? 'role' : null;
+  if (need !== 'read' && role !== 'operator') return 'role';
+  return need === 'operator_person' && actor.kind !== 'user' ? 'no_person' : null;
 }
 
 /** Whether an actor may make somebody of that role: nobody makes one that may do more than itself. */

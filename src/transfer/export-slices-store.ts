@@ -104,6 +104,10 @@ const subscriptionRequests = sliced('subscription_requests', {
   key: [TEXT_KEY('idempotency_key')],
   where: isBeforeCut('t'),
 });
+const planPeriods = sliced('plan_periods', {
+  key: [TEXT_KEY('subscription_id'), ['starts_at', 'timestamptz', '-infinity']],
+  where: isBeforeCut('t'),
+});
 /**
  * What became of one behind the cut may have been given before it, or not: it is exported as under way, and whoever imports it gives what
  * the exported account lacks.
@@ -190,6 +194,7 @@ export interface PartitionBatchTables {
   readonly droppedUsage: BatchRows<ExportedRow>;
   readonly planSlots: BatchRows<ExportedSlot>;
   readonly subscriptionRequests: BatchRows<ExportedRow>;
+  readonly planPeriods: BatchRows<ExportedRow>;
   readonly continuationKeys: BatchRows<ExportedRow>;
   readonly storedResponses: BatchRows<ExportedRow>;
 }
@@ -237,6 +242,7 @@ export const openPartitionTables = (place: BatchPlace<PartitionSnapshots>): Part
   droppedUsage: open(place, droppedUsage),
   planSlots: open(place, planSlots),
   subscriptionRequests: open(place, subscriptionRequests),
+  planPeriods: open(place, planPeriods),
   continuationKeys: open(place, continuationKeys),
   storedResponses: open(place, storedResponses),
 });

@@ -165,6 +165,8 @@ async function* linesOf(
 
   const onRequest = inTable('subscription_requests');
   while (!tables.subscriptionRequests.visit(id, onRequest)) yield* nextSlice(tables.subscriptionRequests, lines);
+  const onPeriod = inTable('plan_periods');
+  while (!tables.planPeriods.visit(id, onPeriod)) yield* nextSlice(tables.planPeriods, lines);
   const onRedemption = inTable('voucher_redemptions');
   while (!tables.voucherRedemptions.visit(id, onRedemption)) yield* nextSlice(tables.voucherRedemptions, lines);
   const onContinuation = inTable('continuation_keys');

@@ -158,6 +158,7 @@ const OWNED = [
   { table: 'rate_limits', by: 'account', key: `''` },
   { table: 'subscriptions', by: 'account', key: `''` },
   { table: 'subscription_requests', by: 'account', key: `''` },
+  { table: 'plan_periods', by: 'account', key: `''` },
   { table: 'key_limits', by: 'key', key: 'key_id' },
 ] as const;
 

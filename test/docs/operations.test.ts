@@ -340,9 +340,14 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     const { retention } = parseConfig(section!, 'retention.yaml', {});
     assert.deepEqual(
       Object.values(retention).map((ms) => Number(ms) / 86_400_000),
-      [400, 30, 400, 30],
+      [400, 30, 400, 30, 100],
     );
     assert.match(await shell(audit), /charges of calls whose records were dropped/);
+  });
+
+  it('shows how fast routes respond', async () => {
+    const [latency] = scriptsOf('latency') as [string];
+    assert.match(await shell(latency), /acme-large/);
   });
 
   it('spreads accounts over more partitions', async () => {

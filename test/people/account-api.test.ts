@@ -302,6 +302,7 @@ for (const engine of gatewayEngines) {
         memo,
         'costYuan',
         'marginYuan',
+        'planRevenueYuan',
         'callsWithoutCost',
         'nodeId',
         'node_',

@@ -47,6 +47,7 @@ export function planOf(terms: Partial<PlanTerms> = {}): PlanTerms {
     concurrency: 1_000,
     quotaTokens: 1_000_000,
     periodDays: 30,
+    sale: null,
     models: new Set(['test']),
     inputBytesMax: 100,
     outputTokensMax: 50,

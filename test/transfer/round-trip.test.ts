@@ -12,7 +12,7 @@ import { allRows, assertSound, exported, imported } from './books.ts';
 
 const PLANS = `
 plans:
-  coder: { name: Coder, fiveHourCalls: 3, weeklyCalls: 50, concurrency: 3, quotaTokens: 100000, periodDays: 30, models: [test-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
+  coder: { name: Coder, fiveHourCalls: 3, weeklyCalls: 50, concurrency: 3, quotaTokens: 100000, periodDays: 30, priceYuan: "9", models: [test-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
 `;
 const BODY = { model: 'test-chat', messages: [] };
 const KEYED = { 'idempotency-key': 'a-call-to-repeat' };

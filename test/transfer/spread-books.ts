@@ -23,7 +23,11 @@ function routesOf({ directory, partitions }: Spread): Routes<Database> {
 export function stepsOf(databases: Spread): ReturnType<typeof createInSteps> {
   const { directory, partitions } = databases;
   const place = createPlacement(partitions.length, createAccountPartitionStore(directory), { nowMs: () => 0 });
-  return createInSteps({ directory, partitions: routesOf(databases) }, () => [{ id: 'coder', periodDays: 30 }], place);
+  return createInSteps(
+    { directory, partitions: routesOf(databases) },
+    () => [{ id: 'coder', periodDays: 30, sale: null }],
+    place,
+  );
 }
 
 export const newAccount = (id: string, openingNano = 1_000n): NewAccount => ({

@@ -182,7 +182,7 @@ describe('what is under way while it is exported', () => {
     const stored = await createTestDatabase('embedded');
     const target = await createTestDatabase('embedded');
     const at = new Date(CLOCK.nowMs());
-    const plans = () => [{ id: 'coder', periodDays: 30 }];
+    const plans = () => [{ id: 'coder', periodDays: 30, sale: null }];
     const [source, there] = [
       createInSteps(placedInOne(inOneDatabase(stored.database)), plans),
       createInSteps(placedInOne(inOneDatabase(target.database)), plans),

@@ -22,7 +22,7 @@ const MODELS = `
 `;
 const PLANS = `
 plans:
-  coder: { name: Coder, fiveHourCalls: 10, weeklyCalls: 50, concurrency: 3, quotaTokens: 1000000, periodDays: 30, models: [costed-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
+  coder: { name: Coder, fiveHourCalls: 10, weeklyCalls: 50, concurrency: 3, quotaTokens: 1000000, periodDays: 30, priceYuan: "300.00000001", models: [costed-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
 `;
 /** 07:00 on the last day of October in Shanghai. */
 const OCTOBER_MS = Date.UTC(2026, 9, 30, 23, 0, 0);
@@ -122,11 +122,72 @@ for (const engine of gatewayEngines) {
         [coding.model, coding.context, coding.calls, coding.chargeYuan],
         ['costed-chat', 'coding', 1, '0'],
       );
-      assert.equal(parseYuan(coding.marginYuan), -costNano);
+      assert.equal(parseYuan(coding.planCostYuan), costNano);
+      // What its plan earned is of no model.
+      assert.deepEqual([coding.planRevenueYuan, coding.planMarginYuan, coding.marginYuan], [null, null, null]);
+      assert.equal(coding.balanceMarginYuan, '0');
+      assert.equal(balance.balanceMarginYuan, balance.marginYuan);
       assert.deepEqual(
         [plain.model, plain.costYuan, plain.marginYuan, plain.callsWithoutCost],
         ['test-chat', '0', null, 1],
       );
+    });
+
+    it('spreads the price of a plan over the days of its period, and parts its margin from that of the balance', async () => {
+      // 30 days from the last one of October on; nothing of the days to come is earned yet.
+      const days = await usage('groupBy=day');
+      const ofDay = '10.000000001';
+      assert.deepEqual(
+        days.map(({ day, planRevenueYuan }) => [day, planRevenueYuan]),
+        [
+          ['2026-10-31', ofDay],
+          ['2026-11-01', ofDay],
+        ],
+      );
+      const [all] = await usage('');
+      assert.equal(all.planRevenueYuan, '20.000000002');
+      assert.equal(parseYuan(all.planMarginYuan), parseYuan(all.planRevenueYuan)! - parseYuan(all.planCostYuan)!);
+      // A call on the balance has no cost.
+      assert.deepEqual([all.balanceMarginYuan, all.marginYuan], [null, null]);
+      const [ofBob] = await usage(`accountId=${bob.id}&from=2026-10-31&to=2026-11-01`);
+      assert.equal(ofBob.planRevenueYuan, ofDay);
+      assert.equal(parseYuan(ofBob.marginYuan), parseYuan(ofBob.balanceMarginYuan)! + parseYuan(ofBob.planMarginYuan)!);
+      // A day without a call has what it earned, too.
+      const [sunday] = await usage(`groupBy=account,context&accountId=${bob.id}&from=2026-11-01`);
+      assert.deepEqual([sunday.context, sunday.calls, sunday.planMarginYuan], ['coding', 0, ofDay]);
+    });
+
+    it('says by the hour how fast routes respond and how often they fail, also as CSV', async () => {
+      const from = new Date(OCTOBER_MS).toISOString();
+      const { data, timezone, isCut } = await get(`/latency?groupBy=hour,model,providerModel&from=${from}`);
+      assert.deepEqual([timezone, isCut], ['Asia/Shanghai', false]);
+      assert.deepEqual(
+        data.map(({ hour, model, providerModel, attempts, errors }: Record<string, unknown>) => [
+          hour,
+          model,
+          providerModel,
+          attempts,
+          errors,
+        ]),
+        [
+          ['2026-10-30T23:00:00Z', 'costed-chat', 'upstream-costed', 3, 0],
+          ['2026-10-30T23:00:00Z', 'test-chat', 'upstream-chat', 1, 0],
+          ['2026-10-31T17:00:00Z', 'costed-chat', 'upstream-costed', 1, 0],
+        ],
+      );
+      assert.ok(data.every(({ durationMs }: { durationMs: { p95: number } }) => durationMs.p95 >= 0));
+      const byDay = await get(`/latency?groupBy=day&model=costed-chat&from=${from}`);
+      assert.deepEqual(
+        byDay.data.map(({ day, attempts }: Record<string, unknown>) => [day, attempts]),
+        [
+          ['2026-10-31', 3],
+          ['2026-11-01', 1],
+        ],
+      );
+      const [titles, line] = (await csv(`/latency?groupBy=provider&from=${from}`)).split('\r\n');
+      assert.equal(titles!.split(',')[0], 'provider');
+      assert.match(line!, /^chatty,5,0,0,0,/);
+      assert.equal((await g.admin('GET', '/latency?groupBy=colour')).status, 400);
     });
 
     it('never tells a client what a call costs the operator', async () => {
@@ -254,7 +315,10 @@ from generate_series(0, 90 * 7 - 1) n`,
     it('is CSV for spreadsheets, whose names are no formulas', async () => {
       const lines = (await csv('/usage?groupBy=account&limit=1')).split('\r\n');
       assert.equal(lines.length, 4);
-      assert.match(lines[0]!, /^accountId,accountName,calls,chargeYuan,refundYuan,netChargeYuan,costYuan,marginYuan,/);
+      assert.match(
+        lines[0]!,
+        /^accountId,accountName,calls,chargeYuan,refundYuan,netChargeYuan,planRevenueYuan,costYuan,planCostYuan,marginYuan,/,
+      );
       assert.ok(lines.some((line) => line.startsWith(`${bob.id},"'=cmd|bob, ""the builder""",`)));
     });
 
@@ -300,7 +364,10 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
         return stdout;
       };
       const table = await cli('usage', '--group-by', 'model,context', '--account', alice.id);
-      assert.match(table, /^MODEL +CONTEXT +CALLS +INPUT +OUTPUT +IMAGES +CHARGE ¥ +REFUND ¥ +COST ¥ +MARGIN ¥$/m);
+      assert.match(
+        table,
+        /^MODEL +CONTEXT +CALLS +INPUT +OUTPUT +IMAGES +CHARGE ¥ +REFUND ¥ +PLANS ¥ +COST ¥ +MARGIN ¥ +OF BALANCE ¥ +OF PLANS ¥$/m,
+      );
       assert.match(table, /^costed-chat +balance +2 /m);
       assert.match(table, /^test-chat +balance +1 .* - +-$/m);
       assert.match(table, /^all +3 .* -$/m);
@@ -311,9 +378,11 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
       assert.equal(parseYuan(top.netChargeYuan), most);
       for (const filter of [[], ['--model', 'nothing']]) {
         const asked = filter.length === 0 ? '' : '&model=nothing';
-        const printed = await cli('usage', '--group-by', 'account', '--csv', ...filter);
-        assert.equal(printed, await csv(`/usage?groupBy=account${asked}`));
+        const printed = await cli('usage', '--group-by', 'account', '--to', '2026-11-02', '--csv', ...filter);
+        assert.equal(printed, await csv(`/usage?groupBy=account&to=2026-11-02${asked}`));
       }
+      const fast = await cli('latency', '--from', new Date(OCTOBER_MS).toISOString(), '--group-by', 'provider');
+      assert.match(fast, /^PROVIDER +ATTEMPTS +ERRORS +REFUSED +P50 MS +P95 MS +FIRST P50 +FIRST P95 +TOKENS\/S$/m);
       const month = ['statement', '--account', alice.id, '--month', '2026-11'];
       assert.match(await cli(...month), /^\d{4}-\d\d-\d\d \S+ [+-]\d\d:\d\d +top_up +/m);
       assert.equal(await cli(...month, '--csv'), await csv(`/accounts/${alice.id}/statement?month=2026-11`));

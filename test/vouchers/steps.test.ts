@@ -26,9 +26,10 @@ import { type ObservedDatabase, observeDatabase } from '../support/observed-data
 const AT = new Date('2026-11-20T12:00:00Z');
 const DAY_MS = 86_400_000;
 const PLANS = [
-  { id: 'coder', periodDays: 30 },
-  { id: 'other', periodDays: 30 },
+  { id: 'coder', periodDays: 30, sale: null },
+  { id: 'other', periodDays: 30, sale: null },
 ];
+const PERIOD = { periodMs: 30 * DAY_MS, sale: null };
 const VALUE: VoucherGift = { kind: 'value', amountNano: 5n };
 const PLAN: VoucherGift = { kind: 'plan', planId: 'coder' };
 const INT64_MAX = 2n ** 63n - 1n;
@@ -236,7 +237,6 @@ values ('acct_without', 'n', true, 'active', now(), now())`);
         createRedemptionStore(stored.directory.database),
         createGiftStore(stored.partition.database),
       ];
-      const periodMs = 30 * DAY_MS;
       const begin = async (accountId: string, gift: VoucherGift) => {
         const { batchId, codeHash } = await codes.batch(gift);
         const begun = await directory.begin(codes.request(accountId, codeHash));
@@ -254,11 +254,11 @@ values ('acct_without', 'n', true, 'active', now(), now())`);
       assert.equal(await codes.redeem(other, plan.codeHash), 'unknown_code');
       await end();
       // It would be given now, and is not: the first decision stays.
-      assert.equal(await partition.give(plan.open, periodMs), 'other_plan');
+      assert.equal(await partition.give(plan.open, PERIOD), 'other_plan');
       await finishNow(codes.steps);
       assert.deepEqual(await codes.daysOf(account), [2]);
       assert.equal(await codes.redeem(other, plan.codeHash), 'redeemed');
-      assert.equal(await partition.give(plan.open, periodMs), 'other_plan');
+      assert.equal(await partition.give(plan.open, PERIOD), 'other_plan');
       await assert.rejects(directory.complete(plan.open, { entryNo: null, subscriptionId: 'sub' }));
       await directory.undo(plan.open);
       assert.deepEqual(await codes.redeemedCount(plan.batchId), [1, 1]);
@@ -369,7 +369,7 @@ values ('acct_without', 'n', true, 'active', now(), now())`);
             if (failing) statement?.fail(failing.when);
             const run = async (): Promise<unknown> => {
               if (who === 'background') return finishNow(codes.steps);
-              if (who === 'late') return Promise.all(begun.map((open) => partition.give(open, 30 * DAY_MS)));
+              if (who === 'late') return Promise.all(begun.map((open) => partition.give(open, PERIOD)));
               if (who === 'first' || who === 'second') return codes.redeem(accounts[who], codeHash);
               await ends.pop()?.();
               if (who === 'other plan') ends.push(await codes.grantOther(accounts.first));
@@ -380,7 +380,7 @@ values ('acct_without', 'n', true, 'active', now(), now())`);
           }
           await finishNow(codes.steps);
           await ends.pop()?.();
-          for (const open of begun) await partition.give(open, 30 * DAY_MS);
+          for (const open of begun) await partition.give(open, PERIOD);
           const counts = await Promise.all(batches.map(({ batchId }) => codes.redeemedCount(batchId)));
           const ids = Object.values(accounts);
           const balances = await Promise.all(ids.map((id) => codes.balanceOf(id)));

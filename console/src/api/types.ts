@@ -34,6 +34,8 @@ export type Invitation = { readonly id: string; readonly email: string | null; r
 
 export type Key = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly used: { readonly dailySpendYuan: Yuan; readonly weeklySpendYuan: Yuan; readonly monthlySpendYuan: Yuan; readonly totalSpendYuan: Yuan; readonly dailyCalls: number } | null };
 
+export type LatencyGroup = { readonly hour?: string | undefined; readonly day?: string | undefined; readonly model?: string | undefined; readonly provider?: string | undefined; readonly providerModel?: string | undefined; readonly attempts: number; readonly errors: number; readonly refused: number; readonly errorRatio: number | null; readonly durationMs: { readonly p50: number | null; readonly p95: number | null }; readonly firstByteMs: { readonly p50: number | null; readonly p95: number | null }; readonly outputTokens: number; readonly tokensPerSecond: number | null };
+
 export type LedgerEntry = { readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly balanceAfterYuan: Yuan; readonly callId: string | null; readonly memo: string | null; readonly createdAt: Instant };
 
 export type LimitsInForce = { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } } };
@@ -100,7 +102,7 @@ export type Statement = { readonly accountId: string; readonly month: string; re
 
 export type Subscription = { readonly id: string; readonly accountId: string; readonly planId: string; readonly planName: string | null; readonly status: 'active' | 'scheduled' | 'expired' | 'canceled'; readonly startsAt: Instant; readonly endsAt: Instant; readonly canceledAt: Instant | null; readonly createdAt: Instant };
 
-export type UsageGroup = { readonly accountId?: string | null | undefined; readonly keyId?: string | null | undefined; readonly month?: string | null | undefined; readonly day?: string | null | undefined; readonly model?: string | null | undefined; readonly provider?: string | null | undefined; readonly status?: string | null | undefined; readonly context?: string | null | undefined; readonly accountName?: string | null | undefined; readonly keyName?: string | null | undefined; readonly keyPrefix?: string | null | undefined; readonly calls: number; readonly chargeYuan: Yuan; readonly refundYuan: Yuan; readonly netChargeYuan: Yuan; readonly costYuan: Yuan; readonly marginYuan: Yuan | null; readonly callsWithoutCost: number; readonly heldYuan: Yuan; readonly usage: { readonly [name: string]: number } };
+export type UsageGroup = { readonly accountId?: string | null | undefined; readonly keyId?: string | null | undefined; readonly month?: string | null | undefined; readonly day?: string | null | undefined; readonly model?: string | null | undefined; readonly provider?: string | null | undefined; readonly status?: string | null | undefined; readonly context?: string | null | undefined; readonly accountName?: string | null | undefined; readonly keyName?: string | null | undefined; readonly keyPrefix?: string | null | undefined; readonly calls: number; readonly chargeYuan: Yuan; readonly refundYuan: Yuan; readonly netChargeYuan: Yuan; readonly planRevenueYuan: Yuan | null; readonly costYuan: Yuan; readonly planCostYuan: Yuan; readonly marginYuan: Yuan | null; readonly balanceMarginYuan: Yuan | null; readonly planMarginYuan: Yuan | null; readonly callsWithoutCost: number; readonly heldYuan: Yuan; readonly usage: { readonly [name: string]: number } };
 
 export type User = { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly createdAt: Instant; readonly lastSignInAt: Instant | null };
 
@@ -698,7 +700,14 @@ export interface Endpoints {
     body: null;
     response: Statement;
   };
-  /** All of the database as lines of JSON, for the command line of this machine. */
+  /** Latency, first byte, errors and tokens a second of routes, by hour, day, model, provider; also as CSV. */
+  'GET /admin/v1/latency': {
+    path: Record<never, never>;
+    query: { readonly groupBy?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined; readonly model?: string | undefined; readonly provider?: string | undefined };
+    body: null;
+    response: { readonly data: readonly LatencyGroup[]; readonly isCut: boolean; readonly from: Instant; readonly to: Instant; readonly timezone: string };
+  };
+  /** All of the database as lines of JSON, for operators who have signed in and the command line. */
   'GET /admin/v1/export': {
     path: Record<never, never>;
     query: Record<never, never>;

@@ -36,9 +36,9 @@ export function CsvButton<Name extends ReadName>({ endpoint, input, fileName }: 
   );
 }
 
-/** Hands a text to the browser as a file to save. */
-export function saveFile(fileName: string, content: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([content], { type }));
+/** Hands a text, or the parts of one, to the browser as a file to save. */
+export function saveFile(fileName: string, content: string | BlobPart[], type: string): void {
+  const url = URL.createObjectURL(new Blob(typeof content === 'string' ? [content] : content, { type }));
   const link = document.createElement('a');
   link.href = url;
   link.download = fileName;

@@ -17,6 +17,7 @@ export const RECORDS = [
   'reservations',
   'subscriptions',
   'subscription_requests',
+  'plan_periods',
   'refused_redemptions',
   'plan_slots',
   'key_limits',

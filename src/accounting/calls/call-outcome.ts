@@ -15,6 +15,8 @@ export interface FailedRoute {
   readonly model: string;
   /** The code of the error. */
   readonly error: string;
+  /** When it failed, in milliseconds from the start of the call; absent on records of earlier versions. */
+  readonly afterMs?: number;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Ids } from '../../lib/ids.ts';
-import { type PlanTerms, periodMsOf } from './plan.ts';
+import { type PlanSale, type PlanTerms, periodMsOf } from './plan.ts';
 import {
   type KeyedRequest,
   OtherRequestError,
@@ -52,6 +52,11 @@ interface PlanGrantsParts {
   readonly ids: Ids;
 }
 
+interface GrantedPeriod {
+  readonly endsAt: Date;
+  readonly sale: PlanSale | null;
+}
+
 /** The last instant whose year has four digits: the database does not parse the ISO 8601 text of a later one. */
 const ENDS_AT_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -73,14 +78,14 @@ export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: P
     }
   }
 
-  /** When a period of a plan ends that begins at an instant. */
-  function endOf(planId: string, fromMs: number, nowMs: number): Date | GrantRefusal {
+  /** When a period of a plan ends that begins at an instant, and what it is sold for. */
+  function periodOf(planId: string, fromMs: number, nowMs: number): GrantedPeriod | GrantRefusal {
     const plan = plans().find(({ id }) => id === planId);
     if (plan === undefined) return 'unknown_plan';
     const endsAt = new Date(fromMs + periodMsOf(plan));
     if (endsAt.getTime() <= nowMs) return 'over';
     // Not so also for an invalid `Date`.
-    return endsAt.getTime() <= ENDS_AT_MAX_MS ? endsAt : 'out_of_range';
+    return endsAt.getTime() <= ENDS_AT_MAX_MS ? { endsAt, sale: plan.sale } : 'out_of_range';
   }
 
   return {
@@ -89,18 +94,18 @@ export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: P
       return once(accountId, keyed, async () => {
         const at = new Date(await databaseNowMs());
         const startsAt = asked ?? at;
-        const endsAt = endOf(planId, startsAt.getTime(), at.getTime());
-        if (typeof endsAt === 'string') return endsAt;
-        const granted = { accountId, id: ids.next('sub'), planId, startsAt, endsAt, at };
+        const period = periodOf(planId, startsAt.getTime(), at.getTime());
+        if (typeof period === 'string') return period;
+        const granted = { accountId, id: ids.next('sub'), planId, startsAt, at, ...period };
         return (await subscriptions.grant(granted, keyed)) ?? 'taken';
       });
     },
     async renew({ accountId, id, planId, endsAt: from }, idempotencyKey) {
       const keyed = keyedBy(idempotencyKey, ['renewal', id]);
       return once(accountId, keyed, async () => {
-        const to = endOf(planId, from.getTime(), await databaseNowMs());
-        if (typeof to === 'string') return to;
-        return (await subscriptions.renew(accountId, id, from, to, keyed)) ?? 'taken';
+        const period = periodOf(planId, from.getTime(), await databaseNowMs());
+        if (typeof period === 'string') return period;
+        return (await subscriptions.renew(accountId, id, from, period.endsAt, keyed, period.sale)) ?? 'taken';
       });
     },
     async cancel({ accountId, id }) {

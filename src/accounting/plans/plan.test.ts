@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseConfig } from '../../config/load.ts';
-import { compilePlans } from './plan.ts';
+import { compilePlans, type PlanTerms } from './plan.ts';
 
 const config = (plan: object) =>
   parseConfig(
@@ -38,12 +38,18 @@ describe('plan terms', () => {
         concurrency: 4,
         quotaTokens: 200_000_000,
         periodDays: 30,
+        sale: null,
         models: new Set(['m']),
         inputBytesMax: 4 * 1024 * 1024,
         outputTokensMax: 32_000,
         queue: { length: 5, waitMs: 20_000 },
       },
     ]);
+  });
+
+  it('have the price that a period is sold for, with the zone whose days it is spread over', () => {
+    const [{ sale }] = compilePlans(config({ priceYuan: '199.5' })) as [PlanTerms];
+    assert.deepEqual(sale, { priceNano: 199_500_000_000n, timezone: 'Asia/Shanghai' });
   });
 
   it('let no call wait unless they say so', () => {

@@ -10,6 +10,8 @@ export interface PlanTerms {
   /** Tokens in a period. */
   readonly quotaTokens: number;
   readonly periodDays: number;
+  /** What a period is sold for; `null`: no price is noted. */
+  readonly sale: PlanSale | null;
   /** Canonical ids. */
   readonly models: ReadonlySet<string>;
   /** The largest request. */
@@ -20,13 +22,19 @@ export interface PlanTerms {
   readonly queue: { readonly length: number; readonly waitMs: number };
 }
 
+/** The price of a period, and the time zone whose days it is spread over (`usage/plan-revenue.ts`). It charges nothing. */
+export interface PlanSale {
+  readonly priceNano: bigint;
+  readonly timezone: string;
+}
+
 const DAY_MS = 24 * 3_600_000;
 
 /** How long a period lasts. */
 export const periodMsOf = ({ periodDays }: Pick<PlanTerms, 'periodDays'>): number => periodDays * DAY_MS;
 
 /** Compiles the plans of a configuration once. */
-export function compilePlans({ plans }: Config): PlanTerms[] {
+export function compilePlans({ plans, billing }: Config): PlanTerms[] {
   return Object.entries(plans).map(([id, plan]) => ({
     id,
     name: plan.name,
@@ -35,6 +43,7 @@ export function compilePlans({ plans }: Config): PlanTerms[] {
     concurrency: plan.concurrency,
     quotaTokens: plan.quotaTokens,
     periodDays: plan.periodDays,
+    sale: plan.priceYuan === undefined ? null : { priceNano: plan.priceYuan, timezone: billing.timezone },
     models: new Set(plan.models),
     inputBytesMax: plan.inputByteLimit,
     outputTokensMax: plan.outputTokenLimit,

@@ -2,7 +2,9 @@ import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
+import { sqlTimezone } from '../usage/sql-timezone.ts';
 import { forgetPastSlots } from './past-slots-store.ts';
+import type { PlanSale } from './plan.ts';
 import { findState, type SubscriptionState, type WindowLimit } from './subscription-state-store.ts';
 
 /** The SQL of subscriptions as people see them: granted, renewed, canceled, read. */
@@ -85,6 +87,16 @@ const insertRequest: Statement = {
 values ($1, $2, $3, $4, clock_timestamp())`,
 };
 
+/** A day at least, for one that begins and ends on the same day because a clock was put back. */
+const insertPeriod: Statement = {
+  name: 'plans.insert-period',
+  text: `insert into plan_periods (account_id, subscription_id, starts_at, first_day, days, price_nano)
+select $1, $2, $3::timestamptz, p.first_day, greatest(1, p.next_day - p.first_day), $5::bigint
+from (
+  select ($3::timestamptz at time zone $6::text)::date as first_day, ($4::timestamptz at time zone $6::text)::date as next_day
+) p`,
+};
+
 /** Each plan is counted up to a number. Plan: subscriptions_by_plan. */
 const countActive: Statement = {
   name: 'plans.count-active',
@@ -110,6 +122,8 @@ interface NewSubscription {
   readonly startsAt: Date;
   readonly endsAt: Date;
   readonly at: Date;
+  /** What the period is sold for; absent: no price is noted. */
+  readonly sale?: PlanSale | null;
 }
 
 /** A grant or a renewal that may come again. */
@@ -141,7 +155,14 @@ export interface SubscriptionStore {
    *
    * @throws OtherRequestError
    */
-  renew(accountId: string, id: string, from: Date, to: Date, keyed?: KeyedRequest | null): Promise<Subscription | null>;
+  renew(
+    accountId: string,
+    id: string,
+    from: Date,
+    to: Date,
+    keyed?: KeyedRequest | null,
+    sale?: PlanSale | null,
+  ): Promise<Subscription | null>;
   /**
    * The subscription of a keyed request that was carried out, as it is now; `null` if it is the first one.
    *
@@ -172,22 +193,26 @@ export function createSubscriptionStore(database: PartitionLane): SubscriptionSt
     statement: Statement,
     parameters: readonly (string | Date)[],
     keyed: KeyedRequest | null = null,
+    sold: SoldPeriod | null = null,
   ) =>
     database.transaction(async (transaction) => {
       if (!(await lockAccount(transaction, accountId))) return null;
       const repeated = keyed && (await findKeyedSubscription(transaction, accountId, keyed));
       if (repeated) return repeated;
       const subscription = SUBSCRIPTIONS.first(await transaction.query(statement, [accountId, ...parameters]));
-      if (subscription !== null && keyed !== null) {
+      if (subscription === null) return null;
+      if (sold !== null) await notePeriod(transaction, subscription, sold);
+      if (keyed !== null) {
         await transaction.query(insertRequest, [accountId, keyed.idempotencyKey, keyed.request, subscription.id]);
       }
       return subscription;
     });
 
   return {
-    grant: ({ accountId, id, planId, startsAt, endsAt, at }, keyed) =>
-      changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at], keyed),
-    renew: (accountId, id, from, to, keyed) => changed(accountId, renewSubscription, [id, from, to], keyed),
+    grant: ({ accountId, id, planId, startsAt, endsAt, at, sale = null }, keyed) =>
+      changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at], keyed, { from: startsAt, sale }),
+    renew: (accountId, id, from, to, keyed, sale = null) =>
+      changed(accountId, renewSubscription, [id, from, to], keyed, { from, sale }),
     findRepeated: (accountId, keyed) => findKeyedSubscription(database, accountId, keyed),
     cancel: (accountId, id, at) => changed(accountId, cancelSubscription, [id, at]),
     find: async (id) => SUBSCRIPTIONS.first(await database.query(selectSubscription, [id])),
@@ -206,9 +231,27 @@ export function createSubscriptionStore(database: PartitionLane): SubscriptionSt
   };
 }
 
+/** The period of a subscription that begins then, and is the last one that it has. */
+interface SoldPeriod {
+  readonly from: Date;
+  readonly sale: PlanSale | null;
+}
+
+/** Notes what a period was sold for, if it has a price. */
+async function notePeriod(
+  transaction: PartitionQueryable,
+  { accountId, id, endsAt }: Subscription,
+  { from, sale }: SoldPeriod,
+): Promise<void> {
+  if (sale === null) return;
+  const zone = sqlTimezone(sale.timezone);
+  await transaction.query(insertPeriod, [accountId, id, from, endsAt, sale.priceNano, zone]);
+}
+
 /** A plan for one period, from now on or from the end of the running subscription of the same plan on. */
 interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'planId' | 'at'> {
   readonly periodMs: number;
+  readonly sale: PlanSale | null;
 }
 
 /**
@@ -217,7 +260,7 @@ interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'plan
  */
 export async function grantPeriod(
   transaction: PartitionQueryable,
-  { accountId, id, planId, at, periodMs }: GrantedPeriod,
+  { accountId, id, planId, at, periodMs, sale }: GrantedPeriod,
   { idempotencyKey, request }: KeyedRequest,
 ): Promise<Subscription | 'other_plan' | 'overlapping'> {
   const after = (instant: Date): Date => new Date(instant.getTime() + periodMs);
@@ -229,6 +272,7 @@ export async function grantPeriod(
       : await transaction.query(renewSubscription, [accountId, running.id, running.endsAt, after(running.endsAt)]);
   const granted = SUBSCRIPTIONS.first(rows);
   if (granted === null) return 'overlapping';
+  await notePeriod(transaction, granted, { from: running?.endsAt ?? at, sale });
   await transaction.query(insertRequest, [accountId, idempotencyKey, request, granted.id]);
   return granted;
 }

@@ -3,11 +3,12 @@ import type { PartitionLane } from '../../db/home-lanes.ts';
 import { bigintColumn, countColumn, type RowOf, selection } from '../../db/table.ts';
 import { byUnit, type UnitCounts } from '../../protocols/metering/usage-units.ts';
 import { measures, REFUND_COLUMN, unitMeasures } from './measures.ts';
+import { EARNING_DAYS, earnedSql } from './plan-revenue.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /**
  * The SQL of sums of one partition. Those of final calls are read from `usage_rollups` of accounts, or `usage_totals` of all of
- * them; unresolved calls, which are few and may still change, from their records.
+ * them; unresolved calls, which are few and may still change, from their records; what plans earned, from what they were sold for.
  */
 
 /** What sums are grouped by, in the order in which they are sorted. */
@@ -58,6 +59,18 @@ export interface UsageQuery {
   readonly filter: UsageFilter;
   /** For days of records that are not summed yet. */
   readonly timezone: string;
+  /** The first day of which plans have earned nothing yet; `null`: what plans earn is not asked for. */
+  readonly earnedUntil?: string | null;
+}
+
+/** What plans earn is known of accounts and days; it is of no key, model, provider or status. */
+const EARNING: ReadonlySet<Dimension> = new Set(['account', 'month', 'day', 'context']);
+
+/** Whether the groups of a query have what plans earned. */
+export function hasPlanRevenue({ groupBy, filter, earnedUntil = null }: UsageQuery): boolean {
+  const { keyId, ownKeyIds = null, model, provider, status } = filter;
+  const isOfCalls = [keyId, ownKeyIds, model, provider, status].some((each) => each !== null);
+  return earnedUntil !== null && !isOfCalls && groupBy.every((name) => EARNING.has(name));
 }
 
 const UNITS = selection(Object.fromEntries(unitMeasures.map(({ unit, column }) => [unit, countColumn(column)]))).to(
@@ -74,6 +87,12 @@ const SUMS = selection({
   uncostedCalls: countColumn('uncosted_calls'),
   /** What unresolved calls had reserved. */
   reservedNano: bigintColumn('reserved_nano'),
+  /** Of the costs and calls above those of calls on a plan. */
+  planCalls: countColumn('plan_calls'),
+  planCostNano: bigintColumn('plan_cost_nano'),
+  planUncostedCalls: countColumn('plan_uncosted_calls'),
+  /** What periods of plans earned by their prices. */
+  planRevenueNano: bigintColumn('plan_revenue_nano'),
   images: countColumn('images'),
   units: UNITS,
 });
@@ -90,13 +109,14 @@ const SUM_COLUMNS = measures.map(({ column }) => column);
 type ScopeKind = 'all' | 'account' | 'window' | 'open';
 
 /** Parameters before those of the cursor. */
-const FIRST_PARAMETERS = 9;
+const FIRST_PARAMETERS = 10;
 
 /**
- * The statement of a grouping: 256 groupings in four scopes are the most that a connection prepares. Plan: usage_rollups by
- * primary key, of one account or of a window; usage_totals by primary key; calls_by_status in each month.
+ * The statement of a grouping: 256 groupings in four scopes are the most that a connection prepares, and 16 of them with what plans earned.
+ * Plan: usage_rollups by primary key, of one account or of a window; usage_totals by primary key; calls_by_status in each month;
+ * plan_periods by primary key or by plan_periods_by_end.
  */
-function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind): Statement {
+function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenue: boolean): Statement {
   // By their bytes, so that all partitions have one order, whatever the databases sort by (`merged-groups.ts`).
   const keys = groupBy.map((name) => `(${DIMENSIONS[name]} collate "C")`);
   const keyList = keys.join(', ');
@@ -112,26 +132,65 @@ function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind): Statemen
   const days = `day >= coalesce($5::date, '-infinity') and day < coalesce($6::date, 'infinity')`;
   return {
     // Engines cut longer names.
-    name: `usage.sum-${scope}-${dimensions.map((name) => (groupBy.includes(name) ? 1 : 0)).join('')}`,
+    name: `usage.sum-${scope}-${dimensions.map((name) => (groupBy.includes(name) ? 1 : 0)).join('')}${hasRevenue ? '-earned' : ''}`,
     text: `select ${[...groups, ...SUM_COLUMNS.map((name) => `sum(u.${name})::bigint as ${name}`)].join(', ')},
-  sum(u.reserved_nano)::bigint as reserved_nano
+  sum(u.reserved_nano)::bigint as reserved_nano, sum(u.plan_revenue_nano)::bigint as plan_revenue_nano,
+  ${PLAN_SUMS}
 from (
-  select ${ofAccount}day, model, provider, status, context, ${SUM_COLUMNS.join(', ')}, 0::bigint as reserved_nano
+  select ${ofAccount}day, model, provider, status, context, ${SUM_COLUMNS.join(', ')}, 0::bigint as reserved_nano,
+    0::bigint as plan_revenue_nano
   from ${table}
   where ${days} and ${filters}
   union all
   select * from (
     select ${ofAccount}(ended_at at time zone $7::text)::date as day, model, provider, status, context,
-      ${unresolvedSums.join(', ')}, coalesce(reserved_nano, 0)
+      ${unresolvedSums.join(', ')}, coalesce(reserved_nano, 0), 0::bigint
     from calls
     where status = 'unresolved' and ${filters}
   ) unresolved
-  where ${days}
+  where ${days}${hasRevenue ? `\n  union all\n  ${earnedRows(groupBy, scope, FIRST_PARAMETERS + 1 + keys.length)}` : ''}
 ) u
-where ${behind}
+where ${behind} and coalesce($10::text, '') is not null
 ${keys.length === 0 ? 'having count(*) > 0' : `group by ${keyList} order by ${keyList}`}
 limit $8::int`,
   };
+}
+
+/** Of the sums those of calls on a plan. */
+const PLAN_SUMS = (['calls', 'cost_nano', 'uncosted_calls'] as const)
+  .map((name) => `coalesce(sum(u.${name}) filter (where u.context = 'coding'), 0)::bigint as plan_${name}`)
+  .join(', ');
+
+/** SQL: what periods of plans earned, by the day if groups are of days or months, else each as a whole. */
+function earnedRows(groupBy: readonly Dimension[], scope: ScopeKind, first: number): string {
+  const ofAccount = scope === 'all' ? '' : `p.account_id, '' as key_id, `;
+  const isByDay = groupBy.includes('day') || groupBy.includes('month');
+  const [row, from, to] = isByDay ? ['day.n', 'day.n', 'day.n + 1'] : ['0', 'p.first_n', 'p.behind_n'];
+  return `select ${ofAccount}p.first_day + ${row}, '' as model, '' as provider, '' as status, 'coding' as context,
+    ${SUM_COLUMNS.map(() => '0::bigint').join(', ')}, 0::bigint, ${earnedSql(to)} - ${earnedSql(from)}
+  from (
+    select p.*, greatest(0, coalesce($5::date - p.first_day, 0)) as first_n,
+      least(${EARNING_DAYS}, $6::date - p.first_day, $10::date - p.first_day) as behind_n
+    from plan_periods p join subscriptions s on s.account_id = p.account_id and s.id = p.subscription_id
+    where p.first_day < least($6::date, $10::date) and p.first_day + p.days > coalesce($5::date, '-infinity')
+      and ($4::text is null or $4 = 'coding') ${accountFilter(scope, first)}
+  ) p
+  ${isByDay ? 'cross join lateral generate_series(p.first_n, p.behind_n - 1) as day (n)' : ''}
+  where p.first_n < p.behind_n`;
+}
+
+/** As `scopeFilter`, of periods, which have no key. */
+function accountFilter(scope: ScopeKind, first: number): string {
+  switch (scope) {
+    case 'all':
+      return '';
+    case 'account':
+      return `and p.account_id = $${first + 1}::text`;
+    case 'open':
+      return `and p.account_id >= $${first + 1}::text`;
+    case 'window':
+      return `and p.account_id >= $${first + 1}::text and p.account_id < $${first + 2}::text`;
+  }
 }
 
 function scopeFilter(scope: ScopeKind, first: number): string {
@@ -151,11 +210,11 @@ function scopeFilter(scope: ScopeKind, first: number): string {
 
 const statements = new Map<string, Statement>();
 
-function statementFor(groupBy: readonly Dimension[], scope: ScopeKind): Statement {
-  const key = `${scope} ${groupBy.join(' ')}`;
+function statementFor(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenue: boolean): Statement {
+  const key = `${scope} ${hasRevenue} ${groupBy.join(' ')}`;
   let statement = statements.get(key);
   if (statement === undefined) {
-    statement = sumStatement(groupBy, scope);
+    statement = sumStatement(groupBy, scope, hasRevenue);
     statements.set(key, statement);
   }
   return statement;
@@ -168,20 +227,32 @@ interface SumRow extends StoredRow {
 /** At most `limit` groups behind `after`, which has the values of the group before. */
 export async function sumGroups(
   partition: PartitionLane,
-  { groupBy, filter, timezone }: UsageQuery,
+  query: UsageQuery,
   scope: UsageScope,
   after: readonly string[] | null,
   limit: number,
 ): Promise<GroupSums[]> {
+  const { groupBy, filter, timezone, earnedUntil = null } = query;
   const { model, provider, status, context, from, to, keyId, ownKeyIds = null } = filter;
   const zone = sqlTimezone(timezone);
-  const parameters: Parameter[] = [model, provider, status, context, from, to, zone, limit, after !== null];
+  const parameters: Parameter[] = [
+    model,
+    provider,
+    status,
+    context,
+    from,
+    to,
+    zone,
+    limit,
+    after !== null,
+    earnedUntil,
+  ];
   parameters.push(...groupBy.map((_, i) => after?.[i] ?? null));
   if (scope.kind === 'account') {
     parameters.push(keyId, scope.accountId, ownKeyIds === null ? null : toArray(ownKeyIds));
   }
   if (scope.kind === 'window') parameters.push(keyId, scope.from, ...(scope.to === null ? [] : [scope.to]));
   const kind = scope.kind === 'window' && scope.to === null ? 'open' : scope.kind;
-  const rows = await partition.query<SumRow>(statementFor(groupBy, kind), parameters);
+  const rows = await partition.query<SumRow>(statementFor(groupBy, kind, hasPlanRevenue(query)), parameters);
   return rows.map((row) => ({ group: groupBy.map((_, i) => row[`group_${i}`]!), ...SUMS.read(row) }));
 }

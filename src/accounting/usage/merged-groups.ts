@@ -19,7 +19,7 @@ export function mergeGroups(pages: readonly (readonly GroupSums[])[], limit: num
 }
 
 /** As the statements sort them: value by value, by the bytes of each. */
-function compareGroups(left: readonly string[], right: readonly string[]): number {
+export function compareGroups(left: readonly string[], right: readonly string[]): number {
   for (const [i, value] of left.entries()) {
     if (value !== right[i]) return Buffer.compare(Buffer.from(value), Buffer.from(right[i]!));
   }
@@ -35,6 +35,10 @@ function added(left: GroupSums, right: GroupSums): GroupSums {
     costNano: left.costNano + right.costNano,
     uncostedCalls: left.uncostedCalls + right.uncostedCalls,
     reservedNano: left.reservedNano + right.reservedNano,
+    planCalls: left.planCalls + right.planCalls,
+    planCostNano: left.planCostNano + right.planCostNano,
+    planUncostedCalls: left.planUncostedCalls + right.planUncostedCalls,
+    planRevenueNano: left.planRevenueNano + right.planRevenueNano,
     images: left.images + right.images,
     units: byUnit((unit) => left.units[unit] + right.units[unit]),
   };

@@ -1,11 +1,12 @@
 import type { Statement } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { lockOfPartition } from '../../db/partition-locks.ts';
+import { ADD_ATTEMPTS } from './attempts-store.ts';
 import { measures, REFUND_COLUMN } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /**
- * The SQL that sums usage by day, and names the accounts for whoever looks at what has changed: in slices, each one statement in a transaction of its own. A final record is summed once: a
+ * The SQL that sums usage by day and attempts by the hour, and names the accounts for whoever looks at what has changed: in slices, each one statement in a transaction of its own. A final record is summed once: a
  * record of this database by its row in `usage_queue`, which the same statement deletes, and one that an import brought by its
  * place in the order of ids, which the same statement moves (`docs/decisions/0033-usage-rollups.md`).
  */
@@ -71,9 +72,12 @@ ended as (
   from taken t cross join lateral unnest(t.account_ids, t.call_ids, t.started_ats) as n (account_id, call_id, started_at)
   where t.entry_no is null
 ),
-found as (
-  select ${OF_CALLS}
+final_calls as materialized (
+  select c.*
   from ended n join calls c on c.account_id = n.account_id and c.id = n.call_id and c.started_at = n.started_at
+),
+found as (
+  select ${OF_CALLS} from final_calls c
   union all
   select ${OF_REFUNDS}
   from taken t
@@ -81,6 +85,7 @@ found as (
   join calls c on c.account_id = t.account_ids[1] and c.id = t.call_ids[1]
 ),
 ${ADD_FOUND},
+${ADD_ATTEMPTS},
 changed as (
   insert into account_changes (account_ids)
   select array_agg(distinct account_id) from found having count(*) > 0
@@ -100,12 +105,13 @@ const sumImported: Statement = {
   select id from calls where id > $2::text order by id limit ${IMPORTED_ROWS}
 ),
 ending as materialized (select max(id) as id from slice),
-found as (
-  select ${OF_CALLS}
-  from calls c
+final_calls as materialized (
+  select c.* from calls c
   where c.id > $2::text and c.id <= (select id from ending) and c.is_queued is null and c.status <> 'unresolved'
 ),
-${ADD_FOUND}
+found as (select ${OF_CALLS} from final_calls c),
+${ADD_FOUND},
+${ADD_ATTEMPTS}
 update usage_backfill set last_call_id = coalesce(e.id, last_call_id), is_done = e.id is null
 from ending e
 returning is_done`,

@@ -6,6 +6,7 @@ import { dateColumn, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
 import { askedByPartition, mergedMaps, type Routes, routedByAccount } from '../partitions/routes.ts';
+import type { PlanSale } from '../plans/plan.ts';
 import { findKeyedSubscription, grantPeriod } from '../plans/subscriptions-store.ts';
 import type { StoredRedemption } from './redemption-store.ts';
 import type { GiftRefusal, OpenRedemption } from './voucher.ts';
@@ -38,23 +39,29 @@ from unnest($1::text[], $2::text[]) as v (account_id, id) join subscriptions s o
 /** What a redemption has given. */
 export type Given = Pick<StoredRedemption, 'entryNo' | 'subscriptionId'>;
 
+/** A period of a plan that is offered. */
+export interface OfferedPeriod {
+  readonly periodMs: number;
+  readonly sale: PlanSale | null;
+}
+
 export interface GiftStore {
-  /** Why it would be refused now; `null`: it would be given. Changes nothing. `periodMs`: of a plan that is offered, else `null`. */
-  foresee(open: OpenRedemption, periodMs: number | null): Promise<GiftRefusal | null>;
+  /** Why it would be refused now; `null`: it would be given. Changes nothing. `period`: of a plan that is offered, else `null`. */
+  foresee(open: OpenRedemption, period: OfferedPeriod | null): Promise<GiftRefusal | null>;
   /** Gives what the voucher gives, or refuses it. Whatever comes of it first comes of it each time. */
-  give(open: OpenRedemption, periodMs: number | null): Promise<Given | GiftRefusal>;
+  give(open: OpenRedemption, period: OfferedPeriod | null): Promise<Given | GiftRefusal>;
   /** When the subscriptions of redemptions end now, by their ids. */
   findEnds(redemptions: readonly Pick<StoredRedemption, 'accountId' | 'subscriptionId'>[]): Promise<Map<string, Date>>;
 }
 
 export function createGiftStore(partition: PartitionLane): GiftStore {
   return {
-    async foresee(open, periodMs) {
+    async foresee(open, period) {
       try {
         return await partition.transaction(async (transaction): Promise<GiftRefusal> => {
           await lockAccount(transaction, open.accountId);
           // Another request of the account may have redeemed it since the code was found free.
-          const given = (await findGiven(transaction, open)) ?? (await giveAnew(transaction, open, periodMs));
+          const given = (await findGiven(transaction, open)) ?? (await giveAnew(transaction, open, period));
           if (typeof given === 'string') return given;
           throw new TakenBack();
         });
@@ -64,9 +71,9 @@ export function createGiftStore(partition: PartitionLane): GiftStore {
         throw error;
       }
     },
-    async give(open, periodMs) {
+    async give(open, period) {
       try {
-        return await decideOnce(partition, open, (transaction) => giveAnew(transaction, open, periodMs));
+        return await decideOnce(partition, open, (transaction) => giveAnew(transaction, open, period));
       } catch (error) {
         if (sqlState(error) !== NUMERIC_OUT_OF_RANGE) throw error;
         return decideOnce(partition, open, async () => 'out_of_range');
@@ -130,15 +137,18 @@ async function findGiven(transaction: PartitionQueryable, open: OpenRedemption):
 async function giveAnew(
   transaction: PartitionQueryable,
   open: OpenRedemption,
-  periodMs: number | null,
+  period: OfferedPeriod | null,
 ): Promise<Given | GiftRefusal> {
   const { accountId, batchId, codeEnd, gift, redeemedAt: at } = open;
   if (!(await lockAccount(transaction, accountId))) return 'unknown_account';
   if (gift.kind === 'plan') {
     const { planId } = gift;
-    if (periodMs === null) return 'unknown_plan';
-    const period = { accountId, id: open.subscriptionId!, planId, at, periodMs };
-    const granted = await grantPeriod(transaction, period, requestOf(open, planId));
+    if (period === null) return 'unknown_plan';
+    const granted = await grantPeriod(
+      transaction,
+      { accountId, id: open.subscriptionId!, planId, at, ...period },
+      requestOf(open, planId),
+    );
     return typeof granted === 'string' ? granted : { entryNo: null, subscriptionId: granted.id };
   }
   const posted = await postEntry(transaction, {

@@ -1,6 +1,6 @@
 import type { Unfinished } from '../../lib/unfinished.ts';
 import { type PlanTerms, periodMsOf } from '../plans/plan.ts';
-import type { GiftStore } from './gift-store.ts';
+import type { GiftStore, OfferedPeriod } from './gift-store.ts';
 import type { RedemptionStore, StoredRedemption } from './redemption-store.ts';
 import type { OpenRedemption, RedeemRefusal, RedemptionRequest, VoucherGift } from './voucher.ts';
 
@@ -32,7 +32,7 @@ export interface Redemptions {
 }
 
 /** What a redemption needs of a plan. */
-export type OfferedPlan = Pick<PlanTerms, 'id' | 'periodDays'>;
+export type OfferedPlan = Pick<PlanTerms, 'id' | 'periodDays' | 'sale'>;
 
 interface RedemptionsParts {
   readonly directory: RedemptionStore;
@@ -42,10 +42,10 @@ interface RedemptionsParts {
 }
 
 export function createRedemptions({ directory, partition, plans }: RedemptionsParts): Redemptions {
-  /** How long a plan lasts; `null` if it is not offered any more, or the gift is none. */
-  function periodOf(gift: VoucherGift): number | null {
+  /** How long a plan lasts, and its price; `null` if it is not offered any more, or the gift is none. */
+  function periodOf(gift: VoucherGift): OfferedPeriod | null {
     const plan = gift.kind === 'plan' ? plans().find(({ id }) => id === gift.planId) : undefined;
-    return plan === undefined ? null : periodMsOf(plan);
+    return plan === undefined ? null : { periodMs: periodMsOf(plan), sale: plan.sale };
   }
 
   async function withEnds(redemptions: readonly StoredRedemption[]): Promise<Redemption[]> {

@@ -144,7 +144,7 @@ export function callToWire(call: CallRecord, { accountName, refunds = [] }: Show
     operation: call.operation,
     model: call.model,
     route: { provider: call.provider, model: call.providerModel },
-    failedRoutes: call.failedRoutes ?? [],
+    failedRoutes: (call.failedRoutes ?? []).map(({ provider, model, error }) => ({ provider, model, error })),
     isStream: call.isStream,
     status: call.status,
     httpStatus: call.httpStatus,

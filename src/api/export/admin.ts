@@ -13,9 +13,9 @@ export function exportEndpoints({ exportDatabase }: ExportAdminParts): AdminEndp
     adminEndpoint({
       method: 'GET',
       path: EXPORT_PATH,
-      // It has hashes of keys and the responses that account holders were sent.
-      needs: 'local',
-      summary: 'All of the database as lines of JSON, for the command line of this machine',
+      // It has hashes of keys and passwords, secrets of webhooks, and the responses that account holders were sent.
+      needs: 'operator_person',
+      summary: 'All of the database as lines of JSON, for operators who have signed in and the command line',
       response: null,
       lines: { mediaType: 'application/x-ndjson', description: 'All of the database, a JSON object a line.' },
       run: async () => new LineStream(exportDatabase()),

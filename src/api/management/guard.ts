@@ -142,7 +142,8 @@ const HOW_TO_SEND = 'Sign in, or send a token as "Authorization: Bearer <token>"
 const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
   no_operator: 'Only operators may use the admin API.',
   role: 'An auditor may read everything and change nothing.',
-  not_local: 'Only the command line of the machine on which the gateway runs may use this address.',
+  no_person:
+    'Only an operator who has signed in, or the command line of the machine of a gateway, may use this address.',
 };
 
 function accountError(refusal: AccountRefusal, asked: string | null): GatewayError {

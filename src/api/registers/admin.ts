@@ -11,6 +11,7 @@ import { type ExportAdminParts, exportEndpoints } from '../export/admin.ts';
 import { keyEndpoints } from '../keys/admin.ts';
 import type { KeyAdminParts } from '../keys/key-keeper.ts';
 import { type KeySearchParts, keySearchEndpoints } from '../keys/key-search.ts';
+import { type LatencyAdminParts, latencyEndpoints } from '../latency/admin.ts';
 import { type LedgerAdminParts, ledgerEndpoints } from '../ledger/admin.ts';
 import type { AdminContext, AdminEndpoint } from '../management/admin-endpoint.ts';
 import type { Guard } from '../management/guard.ts';
@@ -44,6 +45,7 @@ export type AdminParts = AccountAdminParts &
   UnpricedAdminParts &
   AuditAdminParts &
   UsageAdminParts &
+  LatencyAdminParts &
   AdminPeopleParts &
   AccountMemberParts &
   ExportAdminParts &
@@ -70,6 +72,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...unpricedEndpoints(parts),
     ...auditEndpoints(parts),
     ...usageEndpoints(parts),
+    ...latencyEndpoints(parts),
     ...exportEndpoints(parts),
     ...tokenEndpoints(parts),
     ...userEndpoints(parts),

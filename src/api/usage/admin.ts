@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { LocalTime } from '../../accounting/pricing/local-time.ts';
-import type { Dimension, UsageQuery } from '../../accounting/usage/group-sums-store.ts';
+import { type Dimension, hasPlanRevenue, type UsageQuery } from '../../accounting/usage/group-sums-store.ts';
 import { monthOf } from '../../accounting/usage/month.ts';
 import type { StatementStore } from '../../accounting/usage/statement-store.ts';
 import { readUsage, USAGE_START, usagePages } from '../../accounting/usage/usage.ts';
@@ -134,7 +134,7 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
       const place = cursor === undefined ? USAGE_START : readUsageCursor(cursor, groupBy);
       const { rows, next, completeness } = await readUsage(usage, query, place, limit);
       return {
-        data: rows.map((row) => usageRowToWire(row, groupBy)),
+        data: rows.map((row) => usageRowToWire(row, groupBy, hasPlanRevenue(query))),
         nextCursor: next === null ? null : usageCursor(next),
         completeUntil: completeness.until?.toISOString() ?? null,
         timezone: query.timezone,
@@ -143,11 +143,12 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
     /** `shown`: the columns, of those that there are. */
     async *csv(query: UsageQuery, shown: (title: string) => boolean = () => true): AsyncIterable<string> {
       const titles = usageCsvTitles(query.groupBy);
+      const hasRevenue = hasPlanRevenue(query);
       const isShown = titles.map(shown);
       const line = (cells: readonly CsvCell[]) => csvLine(cells.filter((_, i) => isShown[i]));
       yield line(titles);
       for await (const rows of usagePages(usage, query, CSV_PAGE)) {
-        yield rows.map((row) => line(usageRowToCsv(row, query.groupBy))).join('');
+        yield rows.map((row) => line(usageRowToCsv(row, query.groupBy, hasRevenue))).join('');
       }
     },
   };
@@ -156,6 +157,13 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
 /** Sums of usage, and statements of account. */
 export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
   const { queryOf, list, csv, statement } = usageReader(parts);
+  const { clock, localTime } = parts;
+
+  /** Plans have earned today's share of their prices, and nothing of the days to come. */
+  function dayAfterToday(): string {
+    const calendar = localTime();
+    return calendar.day(calendar.nextDayStartMs(clock.nowMs()));
+  }
 
   return [
     adminEndpoint({
@@ -167,7 +175,7 @@ export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
       lines: { mediaType: 'text/csv', description: 'All groups, if the request accepts text/csv.' },
       async run({ query: { groupBy: names, cursor, limit, ...filter }, wantsCsv }) {
         const groupBy = readDimensions(names);
-        const query = queryOf(groupBy, filter);
+        const query = { ...queryOf(groupBy, filter), earnedUntil: dayAfterToday() };
         return wantsCsv ? new LineStream(csv(query), CSV_TYPE) : list(query, { cursor, limit });
       },
     }),

@@ -9,6 +9,7 @@ import { isStorable } from '../../lib/plain-text.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
 import { count, yuan } from '../management/response-fields.ts';
+import { USAGE_AMOUNTS } from './amounts.ts';
 
 /** The shapes of usage on the wire. */
 
@@ -35,8 +36,16 @@ export const usageRowResponse = z
     chargeYuan: yuan,
     refundYuan: yuan,
     netChargeYuan: yuan,
+    planRevenueYuan: yuan
+      .nullable()
+      .describe('Prices of plans, spread over their periods; null: not known of keys, models, providers and statuses.'),
     costYuan: yuan,
-    marginYuan: yuan.nullable().describe('null: the cost of some calls is not known.'),
+    planCostYuan: yuan.describe('Of the cost that of calls on a plan.'),
+    marginYuan: yuan
+      .nullable()
+      .describe('Of balance and plans; null: the cost of some calls, or what plans earned, is not known.'),
+    balanceMarginYuan: yuan.nullable().describe('Net charge less the cost of calls on the balance.'),
+    planMarginYuan: yuan.nullable().describe('Revenue of plans less the cost of calls on a plan.'),
     callsWithoutCost: count,
     heldYuan: yuan,
     usage: z.record(z.string(), count).describe(`Counts by unit: ${[...shownUnits, 'images'].join(', ')}.`),
@@ -44,19 +53,29 @@ export const usageRowResponse = z
   .meta({ id: 'UsageGroup', description: 'Sums of a group of calls. It has the members of the dimensions asked for.' });
 export type UsageRowResponse = z.infer<typeof usageRowResponse>;
 
-/** Amounts of a group. The margin is known where every call with usage has a cost. */
-function amountsOf({ chargeNano, refundNano, costNano, uncostedCalls }: UsageRow) {
+/** Amounts of a group. A margin is known where every call with usage has a cost; that of plans, where what they earned is known, too. */
+function amountsOf(row: UsageRow, hasRevenue: boolean) {
+  const { chargeNano, refundNano, costNano, uncostedCalls, planCalls, planCostNano, planUncostedCalls } = row;
   const netNano = chargeNano - refundNano;
+  const revenueNano = hasRevenue ? row.planRevenueNano : null;
+  const balanceNano = uncostedCalls > planUncostedCalls ? null : netNano - (costNano - planCostNano);
+  const planNano = planUncostedCalls > 0 || revenueNano === null ? null : revenueNano - planCostNano;
+  const ofPlans = planNano ?? (planCalls === 0 ? 0n : null);
+  const orNull = (nano: bigint | null): string | null => (nano === null ? null : formatYuan(nano));
   return {
     chargeYuan: formatYuan(chargeNano),
     refundYuan: formatYuan(refundNano),
     netChargeYuan: formatYuan(netNano),
+    planRevenueYuan: orNull(revenueNano),
     costYuan: formatYuan(costNano),
-    marginYuan: uncostedCalls > 0 ? null : formatYuan(netNano - costNano),
+    planCostYuan: formatYuan(planCostNano),
+    marginYuan: balanceNano === null || ofPlans === null ? null : formatYuan(balanceNano + ofPlans),
+    balanceMarginYuan: orNull(balanceNano),
+    planMarginYuan: orNull(planNano),
   };
 }
 
-export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[]): UsageRowResponse {
+export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[], hasRevenue = false): UsageRowResponse {
   const group: Record<string, string | null> = {};
   for (const [i, name] of groupBy.entries()) {
     group[MEMBERS[name]] = row.group[i]!;
@@ -66,7 +85,7 @@ export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[]): Us
   return {
     ...group,
     calls: row.calls,
-    ...amountsOf(row),
+    ...amountsOf(row, hasRevenue),
     callsWithoutCost: row.uncostedCalls,
     heldYuan: formatYuan(row.reservedNano),
     usage: { ...Object.fromEntries(shownUnits.map((unit) => [unit, row.units[unit]])), images: row.images },
@@ -79,22 +98,21 @@ export function usageCsvTitles(groupBy: readonly Dimension[]): string[] {
     if (name === 'account') return [MEMBERS.account, 'accountName'];
     return name === 'key' ? [MEMBERS.key, 'keyName'] : [MEMBERS[name]];
   });
-  const amounts = ['chargeYuan', 'refundYuan', 'netChargeYuan', 'costYuan', 'marginYuan'];
-  return [...names, 'calls', ...amounts, 'callsWithoutCost', 'heldYuan', ...shownUnits, 'images'];
+  return [...names, 'calls', ...USAGE_AMOUNTS, 'callsWithoutCost', 'heldYuan', ...shownUnits, 'images'];
 }
 
-export function usageRowToCsv(row: UsageRow, groupBy: readonly Dimension[]): CsvCell[] {
+export function usageRowToCsv(row: UsageRow, groupBy: readonly Dimension[], hasRevenue: boolean): CsvCell[] {
   const names = groupBy.flatMap((name, i): CsvCell[] => {
     const value = row.group[i]!;
     if (name === 'account') return [value, row.accountName];
     return name === 'key' ? [value, row.keyName] : [value];
   });
-  const amounts = Object.values(amountsOf(row)).map((amount) => (amount === null ? null : new CsvAmount(amount)));
+  const amounts = amountsOf(row, hasRevenue);
   const units = shownUnits.map((unit) => row.units[unit]);
   return [
     ...names,
     row.calls,
-    ...amounts,
+    ...USAGE_AMOUNTS.map((name) => (amounts[name] === null ? null : new CsvAmount(amounts[name]))),
     row.uncostedCalls,
     new CsvAmount(formatYuan(row.reservedNano)),
     ...units,

@@ -24,6 +24,7 @@ const commandFiles: readonly CommandFile[] = [
   { names: ['changes'], load: async () => (await import('./changes.ts')).changesCommand },
   { names: ['webhook'], load: async () => (await import('./webhook.ts')).webhookCommands },
   { names: ['usage'], load: async () => (await import('./usage.ts')).usageCommand },
+  { names: ['latency'], load: async () => (await import('./latency.ts')).latencyCommand },
   { names: ['statement'], load: async () => (await import('./statement.ts')).statementCommand },
   { names: ['token'], load: async () => (await import('./token.ts')).tokenCommands },
   { names: ['user'], load: async () => (await import('./user.ts')).userCommands },

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import type { UsageResponse } from '../../api/usage/admin.ts';
+import { USAGE_AMOUNTS } from '../../api/usage/amounts.ts';
 import type { UsageRowResponse } from '../../api/usage/wire.ts';
 import { CsvAmount, type CsvCell, csvLine } from '../../lib/csv.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
@@ -138,8 +139,11 @@ export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
   { title: 'images', cell: (row) => String(row.usage.images ?? 0), align: 'right' },
   { title: 'charge ¥', cell: (row) => row.chargeYuan, align: 'right' },
   { title: 'refund ¥', cell: (row) => row.refundYuan, align: 'right' },
+  { title: 'plans ¥', cell: (row) => row.planRevenueYuan ?? '-', align: 'right' },
   { title: 'cost ¥', cell: costOf, align: 'right' },
   { title: 'margin ¥', cell: (row) => row.marginYuan ?? '-', align: 'right' },
+  { title: 'of balance ¥', cell: (row) => row.balanceMarginYuan ?? '-', align: 'right' },
+  { title: 'of plans ¥', cell: (row) => row.planMarginYuan ?? '-', align: 'right' },
 ];
 
 /** A cost that some calls lack is less than what was paid. */
@@ -156,6 +160,8 @@ const isTotal = (row: UsageRowResponse): boolean => TOTAL in row;
 export function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
   const yuan = (read: (row: UsageRowResponse) => string): string =>
     formatYuan(rows.reduce((sum, row) => sum + nanoOf(read(row)), 0n));
+  const orNull = (read: (row: UsageRowResponse) => string | null): string | null =>
+    rows.some((row) => read(row) === null) ? null : yuan((row) => read(row)!);
   const usage: Record<string, number> = { images: 0 };
   for (const row of rows) {
     for (const [unit, count] of Object.entries(row.usage)) usage[unit] = (usage[unit] ?? 0) + count;
@@ -166,16 +172,18 @@ export function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
     chargeYuan: yuan((row) => row.chargeYuan),
     refundYuan: yuan((row) => row.refundYuan),
     netChargeYuan: yuan((row) => row.netChargeYuan),
+    planRevenueYuan: orNull((row) => row.planRevenueYuan),
     costYuan: yuan((row) => row.costYuan),
-    marginYuan: rows.some(({ marginYuan }) => marginYuan === null) ? null : yuan((row) => row.marginYuan!),
+    planCostYuan: yuan((row) => row.planCostYuan),
+    marginYuan: orNull((row) => row.marginYuan),
+    balanceMarginYuan: orNull((row) => row.balanceMarginYuan),
+    planMarginYuan: orNull((row) => row.planMarginYuan),
     callsWithoutCost: rows.reduce((sum, { callsWithoutCost }) => sum + callsWithoutCost, 0),
     heldYuan: yuan((row) => row.heldYuan),
     usage,
   };
   return total;
 }
-
-const CSV_AMOUNTS = ['chargeYuan', 'refundYuan', 'netChargeYuan', 'costYuan', 'marginYuan'] as const;
 
 /** As the admin API writes CSV, page by page. */
 async function printCsv(
@@ -189,12 +197,14 @@ async function printCsv(
   for await (const { data } of pages<UsageResponse>(admin, '/usage', query)) {
     if (units === null) {
       units = data[0] === undefined ? [...shownUnits, 'images'] : Object.keys(data[0].usage);
-      write(csvLine([...groupBy.flatMap(csvNames), 'calls', ...CSV_AMOUNTS, 'callsWithoutCost', 'heldYuan', ...units]));
+      write(
+        csvLine([...groupBy.flatMap(csvNames), 'calls', ...USAGE_AMOUNTS, 'callsWithoutCost', 'heldYuan', ...units]),
+      );
     }
     for (const row of data) {
       const names = groupBy.flatMap(csvNames).map((name): CsvCell => row[name] ?? null);
       const counts = units!.map((unit) => row.usage[unit] ?? 0);
-      const amounts = CSV_AMOUNTS.map((name) => amount(row[name]));
+      const amounts = USAGE_AMOUNTS.map((name) => amount(row[name]));
       write(csvLine([...names, row.calls, ...amounts, row.callsWithoutCost, amount(row.heldYuan), ...counts]));
     }
   }

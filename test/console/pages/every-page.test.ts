@@ -37,7 +37,10 @@ const PLACES = [
     '/operator/routes',
   ],
   ...[
+    '/operator/latency',
     '/operator/usage',
+    '/operator/backup',
+    '/operator/notices',
     '/operator/vouchers',
     '/operator/users',
     '/operator/plans',

@@ -63,12 +63,12 @@ export function FiguresOfProvider({ figures }: { readonly figures: ProviderFigur
         <Yuan amount={figures?.sums.costYuan ?? null} isShort />
       </Figure>
       <Figure label={text.margin}>
-        {figures != null && figures.sums.marginYuan === null ? (
+        {figures != null && figures.sums.balanceMarginYuan === null ? (
           <Text span size="sm">
             {text.marginUnknown(figures.sums.callsWithoutCost)}
           </Text>
         ) : (
-          <Yuan amount={figures?.sums.marginYuan ?? null} isShort />
+          <Yuan amount={figures?.sums.balanceMarginYuan ?? null} isShort />
         )}
       </Figure>
     </Group>

@@ -6,6 +6,13 @@ import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { usageTexts } from './texts.ts';
+import { unknownMargin } from './unknown-margin.ts';
+
+const MARGINS = [
+  { label: 'ofBalance', amount: 'balanceMarginYuan' },
+  { label: 'ofPlans', amount: 'planMarginYuan' },
+  { label: 'margin', amount: 'marginYuan' },
+] as const;
 
 /** The sums of the range; `undefined`: there were no calls. */
 export function SumTiles({ sums }: { readonly sums: UsageGroup | undefined }) {
@@ -14,25 +21,30 @@ export function SumTiles({ sums }: { readonly sums: UsageGroup | undefined }) {
   const format = useFormat();
   const hasHeld = sums !== undefined && /[1-9]/.test(sums.heldYuan);
   return (
-    <SimpleGrid cols={{ base: 2, md: 5 }} spacing="sm">
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
       <Tile label={words.calls}>{format.count(sums?.calls ?? 0)}</Tile>
       <Tile label={words.tokens}>{format.shortCount(sums === undefined ? 0 : tokensOf(sums))}</Tile>
       <Tile label={words.netCharge} detail={hasHeld ? text.held(format.yuan(sums.heldYuan)) : undefined}>
         <Yuan amount={sums?.netChargeYuan ?? '0'} isShort />
       </Tile>
-      <Tile label={text.cost}>
-        <Yuan amount={sums?.costYuan ?? '0'} isShort />
+      <Tile label={text.planRevenue} detail={text.planRevenueHint}>
+        <Yuan amount={sums === undefined ? '0' : sums.planRevenueYuan} isShort />
       </Tile>
       <Tile
-        label={text.margin}
-        detail={
-          sums !== undefined && sums.marginYuan === null
-            ? text.callsWithoutCost(format.count(sums.callsWithoutCost))
-            : undefined
-        }
+        label={text.cost}
+        detail={sums === undefined ? undefined : text.planCost(format.yuan(sums.planCostYuan, true))}
       >
-        <Yuan amount={sums === undefined ? '0' : sums.marginYuan} isShort />
+        <Yuan amount={sums?.costYuan ?? '0'} isShort />
       </Tile>
+      {MARGINS.map(({ label, amount }) => (
+        <Tile
+          key={label}
+          label={text[label]}
+          detail={sums?.[amount] === null ? unknownMargin(sums, text, format) : undefined}
+        >
+          <Yuan amount={sums === undefined ? '0' : sums[amount]} isShort />
+        </Tile>
+      ))}
     </SimpleGrid>
   );
 }

@@ -14,6 +14,7 @@ import type { Grouping } from './groupings.ts';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { usePartOf } from './part-of.ts';
 import { usageTexts } from './texts.ts';
+import { unknownMargin } from './unknown-margin.ts';
 
 interface UsageTableProps {
   readonly asked: QueryOf<'GET /admin/v1/usage'>;
@@ -57,7 +58,18 @@ export function UsageTable({ asked, by }: UsageTableProps) {
             cell: ({ netChargeYuan }) => <Yuan amount={netChargeYuan} isShort />,
           },
           { header: text.cost, isFigure: true, cell: ({ costYuan }) => <Yuan amount={costYuan} isShort /> },
-          { header: text.margin, isFigure: true, cell: (group) => <Margin group={group} /> },
+          {
+            header: text.planRevenue,
+            isFigure: true,
+            cell: (group) => <Margin group={group} amount="planRevenueYuan" />,
+          },
+          {
+            header: text.ofBalance,
+            isFigure: true,
+            cell: (group) => <Margin group={group} amount="balanceMarginYuan" />,
+          },
+          { header: text.ofPlans, isFigure: true, cell: (group) => <Margin group={group} amount="planMarginYuan" /> },
+          { header: text.margin, isFigure: true, cell: (group) => <Margin group={group} amount="marginYuan" /> },
         ]}
       />
     </Section>
@@ -71,9 +83,18 @@ function GroupCell({ group, by, name }: { readonly group: UsageGroup; readonly b
   return name;
 }
 
-function Margin({ group: { marginYuan, callsWithoutCost } }: { readonly group: UsageGroup }) {
+interface MarginProps {
+  readonly group: UsageGroup;
+  readonly amount: 'planRevenueYuan' | 'balanceMarginYuan' | 'planMarginYuan' | 'marginYuan';
+}
+
+function Margin({ group, amount }: MarginProps) {
   const text = useTexts(operatorUsageTexts);
   const format = useFormat();
-  if (marginYuan !== null) return <Yuan amount={marginYuan} isShort />;
-  return <span title={text.callsWithoutCost(format.count(callsWithoutCost))}>{text.marginUnknown}</span>;
+  if (group[amount] !== null) return <Yuan amount={group[amount]} isShort />;
+  return (
+    <span title={amount === 'planRevenueYuan' ? text.revenueUnknown : unknownMargin(group, text, format)}>
+      {amount.startsWith('plan') ? '–' : text.marginUnknown}
+    </span>
+  );
 }

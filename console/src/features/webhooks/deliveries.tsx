@@ -10,6 +10,7 @@ import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { webhooksTexts } from './texts.ts';
+import { useWebhookSide } from './webhook-side.ts';
 
 const COLORS = { pending: 'blue', delivered: 'teal', failed: 'red' } as const;
 
@@ -23,9 +24,10 @@ export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
   const text = useTexts(webhooksTexts);
   const common = useTexts(commonTexts);
   const format = useFormat();
+  const { api, mayChange } = useWebhookSide();
   const path = { id: endpoint.id };
-  const list = useList('GET /account/v1/webhooks/{id}/deliveries', { path }, { isLive: true });
-  const redeliver = useChange('POST /account/v1/webhooks/{id}/redeliver');
+  const list = useList(`GET ${api}/webhooks/{id}/deliveries` as const, { path }, { isLive: true });
+  const redeliver = useChange(`POST ${api}/webhooks/{id}/redeliver` as const);
   const sendAgain = (noticeId: string): void =>
     redeliver.mutate(
       { path, body: { noticeId } },
@@ -68,6 +70,7 @@ export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
             {
               header: common.actions,
               cell: ({ noticeId, status }) =>
+                mayChange &&
                 status !== 'pending' && (
                   <Button
                     size="compact-sm"

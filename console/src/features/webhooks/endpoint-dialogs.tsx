@@ -6,16 +6,19 @@ import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
 import { webhooksTexts } from './texts.ts';
+import { useWebhookSide } from './webhook-side.ts';
 
-type OwnEvent = NonNullable<BodyOf<'POST /account/v1/webhooks'>['events']>[number];
+type AccountEvent = NonNullable<BodyOf<'POST /account/v1/webhooks'>['events']>[number];
+type Event = NonNullable<BodyOf<'POST /admin/v1/webhooks'>['events']>[number];
 
-/** What an account can hear of. */
-const EVENTS: readonly OwnEvent[] = ['balance.low', 'plan.nearly_used', 'key.expiring'];
+/** What an account can hear of, and what operators can. */
+const ACCOUNT_EVENTS: readonly AccountEvent[] = ['balance.low', 'plan.nearly_used', 'key.expiring'];
+const EVENTS: readonly Event[] = [...ACCOUNT_EVENTS, 'route.down', 'provider.refused_account'];
 
 interface EndpointDraft {
   readonly url: string;
   readonly hearsAll: boolean;
-  readonly events: readonly OwnEvent[];
+  readonly events: readonly Event[];
 }
 
 interface DialogProps {
@@ -26,11 +29,13 @@ interface DialogProps {
 /** Adds an endpoint; its secret is shown once. */
 export function NewEndpointDialog(props: DialogProps & { readonly onSecret: (secret: string) => void }) {
   const { isOpen, onClose, onSecret } = props;
+  const { api } = useWebhookSide();
+  const events = eventsOf(api === '/admin/v1' ? null : '');
   const text = useTexts(webhooksTexts);
-  const [draft, set] = useDraft<EndpointDraft>(() => ({ url: '', hearsAll: true, events: EVENTS }), isOpen);
+  const [draft, set] = useDraft<EndpointDraft>(() => ({ url: '', hearsAll: true, events }), isOpen);
   return (
     <ChangeDialog
-      endpoint="POST /account/v1/webhooks"
+      endpoint={`POST ${api}/webhooks` as const}
       title={text.create}
       submitLabel={text.create}
       isOpen={isOpen}
@@ -39,18 +44,20 @@ export function NewEndpointDialog(props: DialogProps & { readonly onSecret: (sec
       problem={() => (isWhole(draft) ? null : text.eventMissing)}
       onDone={({ secret }) => onSecret(secret)}
     >
-      <EndpointFields draft={draft} onChange={set} />
+      <EndpointFields draft={draft} onChange={set} known={events} />
     </ChangeDialog>
   );
 }
 
 export function EditEndpointDialog(props: DialogProps & { readonly endpoint: WebhookEndpoint }) {
   const { endpoint, isOpen, onClose } = props;
+  const { api } = useWebhookSide();
+  const events = eventsOf(endpoint.accountId);
   const text = useTexts(webhooksTexts);
   const [draft, set] = useDraft<EndpointDraft>(() => draftOf(endpoint), isOpen);
   return (
     <ChangeDialog
-      endpoint="PATCH /account/v1/webhooks/{id}"
+      endpoint={`PATCH ${api}/webhooks/{id}` as const}
       title={text.edit}
       submitLabel={text.edit}
       isOpen={isOpen}
@@ -59,30 +66,42 @@ export function EditEndpointDialog(props: DialogProps & { readonly endpoint: Web
       problem={() => (isWhole(draft) ? null : text.eventMissing)}
       onDone={() => notifications.show({ color: 'teal', message: text.saved })}
     >
-      <EndpointFields draft={draft} onChange={set} />
+      <EndpointFields draft={draft} onChange={set} known={events} />
     </ChangeDialog>
   );
 }
 
-function draftOf({ url, events }: WebhookEndpoint): EndpointDraft {
-  return { url, hearsAll: events === null, events: EVENTS.filter((event) => events?.includes(event) ?? true) };
+function draftOf({ url, events, accountId }: WebhookEndpoint): EndpointDraft {
+  return {
+    url,
+    hearsAll: events === null,
+    events: eventsOf(accountId).filter((event) => events?.includes(event) ?? true),
+  };
+}
+
+/** What an endpoint of an account can hear of, or one of the operators (`null`). */
+function eventsOf(accountId: string | null): readonly Event[] {
+  return accountId === null ? EVENTS : ACCOUNT_EVENTS;
 }
 
 function isWhole({ hearsAll, events }: EndpointDraft): boolean {
   return hearsAll || events.length > 0;
 }
 
+/** Of an account without the events that only operators hear of, which cannot be chosen for it. */
 function bodyOf({ url, hearsAll, events }: EndpointDraft) {
-  return { url: url.trim(), events: hearsAll ? null : events };
+  return { url: url.trim(), events: hearsAll ? null : (events as readonly AccountEvent[]) };
 }
 
 interface EndpointFieldsProps {
   readonly draft: EndpointDraft;
   readonly onChange: (change: Partial<EndpointDraft>) => void;
+  /** What can be chosen. */
+  readonly known: readonly Event[];
 }
 
 /** The address of an endpoint, and what it hears of. */
-function EndpointFields({ draft: { url, hearsAll, events }, onChange }: EndpointFieldsProps) {
+function EndpointFields({ draft: { url, hearsAll, events }, onChange, known }: EndpointFieldsProps) {
   const text = useTexts(webhooksTexts);
   return (
     <>
@@ -110,11 +129,11 @@ function EndpointFields({ draft: { url, hearsAll, events }, onChange }: Endpoint
         <Checkbox.Group
           aria-label={text.chosenEvents}
           value={[...events]}
-          onChange={(chosen) => onChange({ events: EVENTS.filter((event) => chosen.includes(event)) })}
+          onChange={(chosen) => onChange({ events: known.filter((event) => chosen.includes(event)) })}
           error={events.length === 0 && text.eventMissing}
         >
           <Stack gap="xs">
-            {EVENTS.map((event) => (
+            {known.map((event) => (
               <Checkbox key={event} value={event} label={text.eventNames[event]} />
             ))}
           </Stack>

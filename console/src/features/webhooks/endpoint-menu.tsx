@@ -8,6 +8,7 @@ import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { EditEndpointDialog } from './endpoint-dialogs.tsx';
 import { webhooksTexts } from './texts.ts';
+import { useWebhookSide } from './webhook-side.ts';
 
 interface EndpointMenuProps {
   readonly endpoint: WebhookEndpoint;
@@ -17,9 +18,10 @@ interface EndpointMenuProps {
 /** What can be done with an endpoint. */
 export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) {
   const text = useTexts(webhooksTexts);
+  const { api, mayChange } = useWebhookSide();
   const path = { id: endpoint.id };
-  const change = useChange('PATCH /account/v1/webhooks/{id}');
-  const test = useChange('POST /account/v1/webhooks/{id}/test');
+  const change = useChange(`PATCH ${api}/webhooks/{id}` as const);
+  const test = useChange(`POST ${api}/webhooks/{id}/test` as const);
   const [isEditing, edit] = useDisclosure(false);
   const [isDeleting, remove] = useDisclosure(false);
   const isActive = endpoint.status === 'active';
@@ -52,22 +54,26 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item onClick={() => onShowDeliveries(endpoint)}>{text.showDeliveries}</Menu.Item>
-          {isActive && <Menu.Item onClick={sendTest}>{text.test}</Menu.Item>}
-          <Menu.Divider />
-          <Menu.Item onClick={edit.open}>{text.edit}</Menu.Item>
-          <Menu.Item
-            onClick={() => (isActive ? switchTo('disabled', text.disabled) : switchTo('active', text.enabled))}
-          >
-            {isActive ? text.disable : text.enable}
-          </Menu.Item>
-          <Menu.Item color="red" onClick={remove.open}>
-            {text.delete}
-          </Menu.Item>
+          {mayChange && (
+            <>
+              {isActive && <Menu.Item onClick={sendTest}>{text.test}</Menu.Item>}
+              <Menu.Divider />
+              <Menu.Item onClick={edit.open}>{text.edit}</Menu.Item>
+              <Menu.Item
+                onClick={() => (isActive ? switchTo('disabled', text.disabled) : switchTo('active', text.enabled))}
+              >
+                {isActive ? text.disable : text.enable}
+              </Menu.Item>
+              <Menu.Item color="red" onClick={remove.open}>
+                {text.delete}
+              </Menu.Item>
+            </>
+          )}
         </Menu.Dropdown>
       </Menu>
       <EditEndpointDialog endpoint={endpoint} isOpen={isEditing} onClose={edit.close} />
       <ChangeDialog
-        endpoint="DELETE /account/v1/webhooks/{id}"
+        endpoint={`DELETE ${api}/webhooks/{id}` as const}
         title={text.delete}
         submitLabel={text.delete}
         isDangerous

@@ -1,95 +1,9 @@
-import { Badge, Button, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { useState } from 'react';
-import { useList } from '../../api/queries.ts';
-import type { WebhookEndpoint } from '../../api/types.ts';
-import { Instant } from '../../parts/figures.tsx';
-import { ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
-import { EmptyState } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
-import { SecretDialog } from '../../parts/secret-dialog.tsx';
-import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
-import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { Deliveries } from './deliveries.tsx';
-import { NewEndpointDialog } from './endpoint-dialogs.tsx';
-import { EndpointMenu } from './endpoint-menu.tsx';
+import { Endpoints } from './endpoints.tsx';
 import { webhooksTexts } from './texts.ts';
 
-/** The endpoints to which notices of the account are posted. The address names the one whose deliveries are shown. */
+/** The endpoints to which notices of the account are posted. */
 export function WebhooksPage() {
   const text = useTexts(webhooksTexts);
-  const common = useTexts(commonTexts);
-  const [query, setQuery] = usePlaceQuery();
-  const list = useList('GET /account/v1/webhooks', {}, { isLive: true });
-  const shown = list.items.find(({ id }) => id === query.endpoint);
-  const showDeliveries = (endpoint: WebhookEndpoint) => setQuery({ endpoint: endpoint.id });
-  return (
-    <Page title={text.title} lead={text.lead} actions={<CreateButton />}>
-      <Section>
-        <ListTable<WebhookEndpoint>
-          label={text.title}
-          list={list}
-          idOf={({ id }) => id}
-          empty={<EmptyState title={text.none} hint={text.noneHint} />}
-          columns={[
-            {
-              header: text.url,
-              cell: ({ url }) => (
-                <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
-                  {url}
-                </Text>
-              ),
-            },
-            {
-              header: text.events,
-              cell: ({ events }) => events?.map((event) => text.eventNames[event]).join(', ') ?? common.all,
-            },
-            { header: text.state, cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
-            { header: text.createdAt, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
-            {
-              header: common.actions,
-              cell: (endpoint) => <EndpointMenu endpoint={endpoint} onShowDeliveries={showDeliveries} />,
-            },
-          ]}
-        />
-      </Section>
-      {shown !== undefined && (
-        <Deliveries key={shown.id} endpoint={shown} onClose={() => setQuery({ endpoint: null })} />
-      )}
-    </Page>
-  );
-}
-
-function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
-  const text = useTexts(webhooksTexts);
-  const format = useFormat();
-  const { status, statusReason, failingSince } = endpoint;
-  return (
-    <Stack gap={2} align="flex-start">
-      <Badge variant="light" color={status === 'active' ? 'teal' : 'gray'} autoContrast>
-        {text.states[status]}
-      </Badge>
-      {statusReason !== null && <Text size="sm">{statusReason}</Text>}
-      {failingSince !== null && <Text size="sm">{text.failingSince(format.instant(failingSince))}</Text>}
-    </Stack>
-  );
-}
-
-/** Creates an endpoint; its secret is shown once. */
-function CreateButton() {
-  const text = useTexts(webhooksTexts);
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [secret, setSecret] = useState<string | null>(null);
-  return (
-    <>
-      <Button onClick={open}>{text.create}</Button>
-      <NewEndpointDialog isOpen={isOpen} onClose={close} onSecret={setSecret} />
-      <SecretDialog title={text.created} secret={secret} hint={text.secretOnce} onClose={() => setSecret(null)}>
-        {text.secretHint}
-      </SecretDialog>
-    </>
-  );
+  return <Endpoints title={text.title} lead={text.lead} />;
 }

@@ -1,0 +1,139 @@
+import { Alert, Group, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useRead } from '../../api/queries.ts';
+import type { LatencyGroup } from '../../api/types.ts';
+import { CsvButton } from '../../parts/csv-button.tsx';
+import { useNowMs } from '../../parts/figures.tsx';
+import { FilterText } from '../../parts/filters.tsx';
+import { DataTable } from '../../parts/list-table.tsx';
+import { usePlaceQuery } from '../../parts/location.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { LatencyChart } from './latency-chart.tsx';
+import { MEASURES, writeMs } from './measures.ts';
+import { latencyTexts } from './texts.ts';
+
+const HOUR_MS = 3_600_000;
+/** Ranges, how long they are, and what a point of the chart is. */
+const RANGES = {
+  hour: { hours: 1, by: 'hour' },
+  day: { hours: 24, by: 'hour' },
+  week: { hours: 168, by: 'hour' },
+  month: { hours: 720, by: 'day' },
+} as const;
+const RANGE_NAMES = Object.keys(RANGES) as readonly (keyof typeof RANGES)[];
+
+/** How fast models and routes respond, and how often they fail. */
+export function LatencyPage() {
+  const text = useTexts(latencyTexts);
+  const format = useFormat();
+  const [query, setQuery] = usePlaceQuery();
+  const range = RANGE_NAMES.find((name) => name === query.range) ?? 'day';
+  const measure = MEASURES.find((name) => name === query.measure) ?? 'duration';
+  // Of whole hours, so that it is asked for anew once an hour alone.
+  const nowMs = Math.floor(useNowMs() / HOUR_MS) * HOUR_MS;
+  const { hours, by } = RANGES[range];
+  const from = new Date(nowMs - hours * HOUR_MS).toISOString();
+  const asked = { from, model: query.model, provider: query.provider };
+  const routes = useRead('GET /admin/v1/latency', { query: asked }, { isLive: true });
+  const course = useRead('GET /admin/v1/latency', { query: { ...asked, groupBy: by } }, { isLive: true });
+  const error = routes.error ?? course.error;
+  return (
+    <Page
+      title={text.title}
+      lead={text.lead}
+      actions={
+        <CsvButton
+          endpoint="GET /admin/v1/latency"
+          input={{ query: { ...asked, groupBy: `${by},model,provider,providerModel` } }}
+          fileName={`latency-${range}.csv`}
+        />
+      }
+    >
+      <Stack gap="sm">
+        <Group>
+          <SegmentedControl
+            aria-label={text.range}
+            data={RANGE_NAMES.map((value) => ({ value, label: text.ranges[value] }))}
+            value={range}
+            onChange={(chosen) => setQuery({ range: chosen })}
+          />
+        </Group>
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
+          <FilterText label={text.onlyModel} value={query.model ?? ''} onChange={(model) => setQuery({ model })} />
+          <FilterText
+            label={text.onlyProvider}
+            value={query.provider ?? ''}
+            onChange={(provider) => setQuery({ provider })}
+          />
+        </SimpleGrid>
+      </Stack>
+      <ErrorNotice error={error} onRetry={() => void Promise.all([routes.refetch(), course.refetch()])} />
+      {(routes.data === undefined || course.data === undefined) && error === null && <Loading />}
+      {routes.data?.data.length === 0 && <EmptyState title={text.nothing} hint={text.nothingHint} />}
+      {routes.data !== undefined && course.data !== undefined && routes.data.data.length > 0 && (
+        <>
+          <Section
+            title={text.chart}
+            actions={
+              <SegmentedControl
+                aria-label={text.measure}
+                data={MEASURES.map((value) => ({ value, label: text.measures[value] }))}
+                value={measure}
+                onChange={(chosen) => setQuery({ measure: chosen })}
+              />
+            }
+          >
+            <LatencyChart groups={course.data.data} measure={measure} />
+          </Section>
+          <Section title={text.table}>
+            <RoutesTable groups={routes.data.data} />
+          </Section>
+          {routes.data.isCut && <Alert color="yellow">{text.cut}</Alert>}
+          <Text size="sm" c="dimmed">
+            {text.since(format.instant(routes.data.from))}
+          </Text>
+        </>
+      )}
+    </Page>
+  );
+}
+
+function RoutesTable({ groups }: { readonly groups: readonly LatencyGroup[] }) {
+  const text = useTexts(latencyTexts);
+  const format = useFormat();
+  const both = ({ p50, p95 }: LatencyGroup['durationMs']): string =>
+    p50 === null ? '–' : `${writeMs(p50, format, text)} / ${writeMs(p95, format, text)}`;
+  return (
+    <DataTable<LatencyGroup>
+      label={text.table}
+      items={groups}
+      idOf={({ model, provider, providerModel }) => JSON.stringify([model, provider, providerModel])}
+      columns={[
+        { header: text.model, cell: ({ model }) => model },
+        { header: text.route, cell: ({ provider, providerModel }) => `${provider} / ${providerModel}` },
+        { header: text.attempts, isFigure: true, cell: ({ attempts }) => format.count(attempts) },
+        {
+          header: text.errorRate,
+          isFigure: true,
+          cell: ({ errors, errorRatio }) =>
+            errorRatio === null ? '–' : `${format.percent(errorRatio)} (${format.count(errors)})`,
+        },
+        {
+          header: text.refused,
+          isFigure: true,
+          cell: ({ refused }) => <span title={text.refusedHint}>{format.count(refused)}</span>,
+        },
+        { header: text.latencyOf, isFigure: true, cell: ({ durationMs }) => both(durationMs) },
+        { header: text.firstByteOf, isFigure: true, cell: ({ firstByteMs }) => both(firstByteMs) },
+        {
+          header: text.speed,
+          isFigure: true,
+          cell: ({ tokensPerSecond: speed }) => (speed === null ? '–' : format.count(Math.round(speed))),
+        },
+      ]}
+    />
+  );
+}

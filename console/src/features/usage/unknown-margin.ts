@@ -1,0 +1,12 @@
+import type { UsageGroup } from '../../api/types.ts';
+import type { Format } from '../../text/written.ts';
+import type { operatorUsageTexts } from './operator-texts.ts';
+
+/** Why a margin is not known: some calls have no cost, or what plans earned is of no such group. */
+export function unknownMargin(
+  { callsWithoutCost }: Pick<UsageGroup, 'callsWithoutCost'>,
+  text: (typeof operatorUsageTexts)['en'],
+  format: Format,
+): string {
+  return callsWithoutCost === 0 ? text.revenueUnknown : text.callsWithoutCost(format.count(callsWithoutCost));
+}

@@ -1,0 +1,61 @@
+import { LIMITS_MS } from './latency-buckets.ts';
+
+/**
+ * The SQL that adds the attempts of final call records `final_calls` to `route_hours`: a part of the statements that sum usage, which read each
+ * record once (`rollup-store.ts`). An attempt that another route replaced is in `failed_routes` of the record; the last one is the record.
+ */
+
+const KEY = ['hour', 'model', 'provider', 'provider_model'] as const;
+const SUMS = ['attempts', 'errors', 'refused', 'output_tokens', 'generation_ms'] as const;
+const HISTOGRAMS = ['durations', 'first_bytes'] as const;
+
+const LIMITS = `array[${LIMITS_MS.join(', ')}]`;
+
+/** SQL: how many of the rows of a group are in each bucket. */
+const histogram = (bucket: string): string =>
+  `array[${Array.from({ length: LIMITS_MS.length + 1 }, (_, i) => `count(*) filter (where ${bucket} = ${i})`).join(', ')}]`;
+
+/** The provider refused what the client had sent; others of the client's make the same of it. */
+const IS_REFUSED = `c.status = 'failed' and c.http_status between 400 and 499 and c.http_status not in (401, 402, 403, 408, 429)`;
+/** A client that leaves is no error of the route. */
+const IS_ERROR = `(c.status = 'failed' or (c.status = 'aborted' and c.error_code is not null)) and not (${IS_REFUSED})`;
+const IS_WHOLE_STREAM = `c.is_stream and c.status = 'succeeded' and c.usage_source = 'observed' and c.output_tokens > 0
+      and c.first_byte_ms is not null`;
+const TOOK_MS = `(extract(epoch from c.ended_at - c.started_at) * 1000)::int`;
+
+/**
+ * What operators resolved took nobody knows how long, and what found no healthy route was no attempt. The last attempt began where the one
+ * before it failed; records of earlier versions do not say when.
+ */
+export const ADD_ATTEMPTS = `attempts as (
+  select c.ended_at, c.model, c.provider, c.provider_model,
+    (case when ${IS_ERROR} then 1 else 0 end) as errors, (case when ${IS_REFUSED} then 1 else 0 end) as refused,
+    case when c.status = 'succeeded' then width_bucket(${TOOK_MS} - b.began_ms, ${LIMITS}) end as duration,
+    width_bucket(c.first_byte_ms - b.began_ms, ${LIMITS}) as first_byte,
+    (case when ${IS_WHOLE_STREAM} then c.output_tokens else 0 end) as output_tokens,
+    (case when ${IS_WHOLE_STREAM} then greatest(0, ${TOOK_MS} - c.first_byte_ms) else 0 end) as generation_ms
+  from final_calls c
+  cross join lateral (
+    select case when c.failed_routes is null then 0 else (c.failed_routes -> -1 ->> 'afterMs')::int end as began_ms
+  ) b
+  where c.status not in ('resolved', 'unresolved') and c.error_code is distinct from 'MODEL_ROUTING_NO_HEALTHY_ROUTE'
+  union all
+  select c.ended_at, c.model, f.provider, f.model, 1, 0, null, null, 0, 0
+  from final_calls c cross join lateral jsonb_to_recordset(c.failed_routes) as f (provider text, model text)
+  where c.failed_routes is not null and c.status <> 'resolved'
+),
+by_route as (
+  insert into route_hours as t (${[...KEY, ...SUMS, ...HISTOGRAMS].join(', ')})
+  select date_trunc('hour', ended_at, 'UTC') as hour, model, provider, provider_model,
+    count(*), sum(errors), sum(refused), sum(output_tokens), sum(generation_ms),
+    ${histogram('duration')}, ${histogram('first_byte')}
+  from attempts group by hour, model, provider, provider_model order by hour, model, provider, provider_model
+  on conflict (${KEY.join(', ')}) do update set
+    ${SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')},
+    ${HISTOGRAMS.map(
+      (name) => `${name} = (
+      select array_agg(before + added order by place)
+      from unnest(t.${name}, excluded.${name}) with ordinality as each (before, added, place)
+    )`,
+    ).join(', ')}
+)`;

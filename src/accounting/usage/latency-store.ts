@@ -1,0 +1,130 @@
+import { toTimestamp } from '../../db/columns.ts';
+import type { Statement, StoredRow } from '../../db/database.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
+import { countColumn, jsonbColumn, type RowOf, selection } from '../../db/table.ts';
+import { ofEachPartition, type Routes } from '../partitions/routes.ts';
+import { LIMITS_MS } from './latency-buckets.ts';
+import { compareGroups } from './merged-groups.ts';
+import { sqlTimezone } from './sql-timezone.ts';
+
+/** The SQL that reads how fast routes respond, and forgets hours that are over their time. */
+
+/** What is told apart, in the order in which groups are sorted. Days are those of the billing time zone; hours are whole in UTC. */
+const DIMENSIONS = {
+  hour: `to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
+  day: `to_char(h.hour at time zone $5::text, 'YYYY-MM-DD')`,
+  model: 'h.model',
+  provider: 'h.provider',
+  providerModel: 'h.provider_model',
+} as const;
+export type LatencyDimension = keyof typeof DIMENSIONS;
+export const latencyDimensions = Object.keys(DIMENSIONS) as readonly LatencyDimension[];
+
+const histogram = (column: string): string =>
+  `jsonb_build_array(${Array.from({ length: LIMITS_MS.length + 1 }, (_, i) => `sum(h.${column}[${i + 1}])`).join(', ')})`;
+
+const SUMS = selection({
+  attempts: countColumn('sum(h.attempts)::bigint as attempts'),
+  errors: countColumn('sum(h.errors)::bigint as errors'),
+  refused: countColumn('sum(h.refused)::bigint as refused'),
+  outputTokens: countColumn('sum(h.output_tokens)::bigint as output_tokens'),
+  generationMs: countColumn('sum(h.generation_ms)::bigint as generation_ms'),
+  durations: jsonbColumn<readonly number[]>(`${histogram('durations')} as durations`),
+  firstBytes: jsonbColumn<readonly number[]>(`${histogram('first_bytes')} as first_bytes`),
+});
+
+export interface LatencySums extends RowOf<typeof SUMS> {
+  /** The values of `groupBy`, in its order. */
+  readonly group: readonly string[];
+}
+
+export interface LatencyQuery {
+  /** In the order of `latencyDimensions`. */
+  readonly groupBy: readonly LatencyDimension[];
+  /** Hours that begin at these instants or between them; `toMs` is the first that is not. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly timezone: string;
+}
+
+/** Plan: primary key. A row is a route in an hour, so a year of many routes is still read at once. */
+const sumHours = (groupBy: readonly LatencyDimension[]): Statement => {
+  const keys = groupBy.map((name) => `(${DIMENSIONS[name]} collate "C")`);
+  const groups = keys.map((key, i) => `${key} as group_${i}, `).join('');
+  return {
+    name: `latency.sum-${latencyDimensions.map((name) => (groupBy.includes(name) ? 1 : 0)).join('')}`,
+    text: `select ${groups}${SUMS.list}
+from route_hours h
+where h.hour >= $1::timestamptz and h.hour < $2::timestamptz and ($3::text is null or h.model = $3)
+  and ($4::text is null or h.provider = $4) and $5::text is not null
+${keys.length === 0 ? 'having count(*) > 0' : `group by ${keys.join(', ')} order by ${keys.join(', ')}`}
+limit $6::int`,
+  };
+};
+
+/** Plan: primary key. */
+const deleteHours: Statement = {
+  name: 'latency.delete-before',
+  text: `delete from route_hours where ctid = any (array(
+  select ctid from route_hours where hour < $1::timestamptz limit 1000
+)) returning 1 as n`,
+};
+const DELETED_MAX = 1_000;
+
+export interface LatencyStore {
+  /** At most `limit` groups, in their order. */
+  sum(query: LatencyQuery, limit: number): Promise<LatencySums[]>;
+  /** Ends after a batch once the signal has aborted. */
+  deleteBefore(instantMs: number, signal: AbortSignal): Promise<void>;
+}
+
+export function createLatencyStore(partition: PartitionLane): LatencyStore {
+  return {
+    async sum({ groupBy, fromMs, toMs, model, provider, timezone }, limit) {
+      const parameters = [toTimestamp(fromMs), toTimestamp(toMs), model, provider, sqlTimezone(timezone), limit];
+      type Row = StoredRow & { readonly [key: `group_${number}`]: string };
+      const rows = await partition.query<Row>(sumHours(groupBy), parameters);
+      return rows.map((row) => ({ group: groupBy.map((_, i) => row[`group_${i}`]!), ...SUMS.read(row) }));
+    },
+    async deleteBefore(instantMs, signal) {
+      let rows: unknown[];
+      do rows = await partition.query(deleteHours, [toTimestamp(instantMs)]);
+      while (rows.length === DELETED_MAX && !signal.aborted);
+    },
+  };
+}
+
+/** Of all partitions. */
+export function joinedLatency(routes: Routes<LatencyStore>): LatencyStore {
+  return {
+    async sum(query, limit) {
+      const pages = await ofEachPartition(routes, (latency) => latency.sum(query, limit));
+      const merged = new Map<string, LatencySums>();
+      for (const row of pages.flat()) {
+        const name = JSON.stringify(row.group);
+        const before = merged.get(name);
+        merged.set(name, before === undefined ? row : added(before, row));
+      }
+      return [...merged.values()].sort((a, b) => compareGroups(a.group, b.group)).slice(0, limit);
+    },
+    async deleteBefore(instantMs, signal) {
+      await ofEachPartition(routes, (latency) => latency.deleteBefore(instantMs, signal));
+    },
+  };
+}
+
+function added(left: LatencySums, right: LatencySums): LatencySums {
+  const both = (a: readonly number[], b: readonly number[]): number[] => a.map((count, i) => count + b[i]!);
+  return {
+    group: left.group,
+    attempts: left.attempts + right.attempts,
+    errors: left.errors + right.errors,
+    refused: left.refused + right.refused,
+    outputTokens: left.outputTokens + right.outputTokens,
+    generationMs: left.generationMs + right.generationMs,
+    durations: both(left.durations, right.durations),
+    firstBytes: both(left.firstBytes, right.firstBytes),
+  };
+}

@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { percentileMs } from '../../accounting/usage/latency-buckets.ts';
+import {
+  type LatencyDimension,
+  type LatencyStore,
+  type LatencySums,
+  latencyDimensions,
+} from '../../accounting/usage/latency-store.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type CsvCell, csvLine } from '../../lib/csv.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { LineStream } from '../management/endpoint.ts';
+import { CSV_TYPE } from '../management/list-csv.ts';
+import { at, count, listOf } from '../management/response-fields.ts';
+import { filterText, instant } from '../management/wire.ts';
+
+export interface LatencyAdminParts {
+  readonly latency: Pick<LatencyStore, 'sum'>;
+  readonly clock: Clock;
+  readonly timezone: () => string;
+}
+
+const latencyQuery = z.strictObject({
+  groupBy: filterText.default('model,provider,providerModel'),
+  from: instant.optional(),
+  to: instant.optional(),
+  model: filterText.optional(),
+  provider: filterText.optional(),
+});
+
+const percentiles = z.strictObject({ p50: z.int().nullable(), p95: z.int().nullable() });
+
+const group = z.string().optional();
+const latencyRow = z
+  .strictObject({
+    hour: group,
+    day: group,
+    model: group,
+    provider: group,
+    providerModel: group,
+    attempts: count.describe('Those that another route replaced are among them.'),
+    errors: count,
+    refused: count.describe('The provider refused what the client had sent; no errors of the route.'),
+    errorRatio: z.number().nullable().describe('Errors among attempts; null: there were none.'),
+    durationMs: percentiles.describe('Of attempts that succeeded, from their beginning to their end.'),
+    firstByteMs: percentiles.describe('Of attempts of which a byte came.'),
+    outputTokens: count.describe('Of streams that were whole.'),
+    tokensPerSecond: z.number().nullable().describe('Of these, from the first byte to the end.'),
+  })
+  .meta({ id: 'LatencyGroup', description: 'Attempts of a group. It has the members of the dimensions asked for.' });
+export type LatencyRow = z.infer<typeof latencyRow>;
+
+const latencyResponse = z.strictObject({
+  data: listOf(latencyRow),
+  isCut: z.boolean().describe('Whether there are more groups.'),
+  from: at,
+  to: at,
+  timezone: z.string(),
+});
+export type LatencyResponse = z.infer<typeof latencyResponse>;
+
+const GROUPS_MAX = 5_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How fast routes respond, and how often they fail. */
+export function latencyEndpoints({ latency, clock, timezone }: LatencyAdminParts): AdminEndpoint[] {
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/latency',
+      summary: 'Latency, first byte, errors and tokens a second of routes, by hour, day, model, provider; also as CSV',
+      query: latencyQuery,
+      response: latencyResponse,
+      lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },
+      async run({ query: { groupBy: names, from, to, model = null, provider = null }, wantsCsv }) {
+        const groupBy = readDimensions(names);
+        const toMs = to?.getTime() ?? clock.nowMs() + HOUR_MS;
+        // Hours are whole: the one that is begun is among them.
+        const fromMs = Math.floor((from?.getTime() ?? toMs - HOUR_MS - DAY_MS) / HOUR_MS) * HOUR_MS;
+        const query = { groupBy, fromMs, toMs, model, provider, timezone: timezone() };
+        const found = await latency.sum(query, GROUPS_MAX + 1);
+        const data = found.slice(0, GROUPS_MAX).map((sums) => toWire(sums, groupBy));
+        if (wantsCsv) return LineStream.of(csv(data, groupBy), CSV_TYPE);
+        return {
+          data,
+          isCut: found.length > GROUPS_MAX,
+          from: new Date(fromMs).toISOString(),
+          to: new Date(toMs).toISOString(),
+          timezone: query.timezone,
+        };
+      },
+    }),
+  ];
+}
+
+function readDimensions(text: string): readonly LatencyDimension[] {
+  const names = text === '' ? [] : text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !(latencyDimensions as readonly string[]).includes(name));
+  if (unknown === undefined) return latencyDimensions.filter((name) => names.includes(name));
+  const known = latencyDimensions.join(', ');
+  throw invalidRequest(`groupBy: There is no "${unknown.slice(0, 50)}". Known: ${known}, with commas.`, 'groupBy');
+}
+
+function toWire(sums: LatencySums, groupBy: readonly LatencyDimension[]): LatencyRow {
+  const { attempts, errors, refused, outputTokens, generationMs } = sums;
+  return {
+    ...Object.fromEntries(groupBy.map((name, i) => [name, sums.group[i]!])),
+    attempts,
+    errors,
+    refused,
+    errorRatio: attempts === 0 ? null : rounded(errors / attempts, 4),
+    durationMs: percentilesOf(sums.durations),
+    firstByteMs: percentilesOf(sums.firstBytes),
+    outputTokens,
+    tokensPerSecond: generationMs === 0 ? null : rounded((outputTokens * 1_000) / generationMs, 1),
+  };
+}
+
+function percentilesOf(counts: readonly number[]): z.infer<typeof percentiles> {
+  const at = (share: number): number | null => {
+    const ms = percentileMs(counts, share);
+    return ms === null ? null : Math.round(ms);
+  };
+  return { p50: at(0.5), p95: at(0.95) };
+}
+
+const rounded = (value: number, decimals: number): number => Number(value.toFixed(decimals));
+
+function csv(rows: readonly LatencyRow[], groupBy: readonly LatencyDimension[]): string {
+  const columns: readonly (readonly [string, (row: LatencyRow) => CsvCell])[] = [
+    ...groupBy.map((name) => [name, (row: LatencyRow) => row[name] ?? null] as const),
+    ['attempts', (row) => row.attempts],
+    ['errors', (row) => row.errors],
+    ['refused', (row) => row.refused],
+    ['errorRatio', (row) => row.errorRatio],
+    ['durationP50Ms', (row) => row.durationMs.p50],
+    ['durationP95Ms', (row) => row.durationMs.p95],
+    ['firstByteP50Ms', (row) => row.firstByteMs.p50],
+    ['firstByteP95Ms', (row) => row.firstByteMs.p95],
+    ['outputTokens', (row) => row.outputTokens],
+    ['tokensPerSecond', (row) => row.tokensPerSecond],
+  ];
+  return [columns.map(([title]) => title), ...rows.map((row) => columns.map(([, cell]) => cell(row)))]
+    .map((cells) => csvLine(cells))
+    .join('');
+}

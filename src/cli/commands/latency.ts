@@ -1,0 +1,58 @@
+import type { Command } from 'commander';
+import type { LatencyResponse, LatencyRow } from '../../api/latency/admin.ts';
+import { type CommandKit, UsageError } from '../command.ts';
+import { localTime } from '../local-time.ts';
+import { type Column, renderTable } from '../table.ts';
+
+const GROUPS = ['hour', 'day', 'model', 'provider', 'providerModel'] as const;
+const HOURS = { hour: 1, day: 24, week: 168, month: 720 } as const;
+
+/** `faregate latency` */
+export function latencyCommand(program: Command, kit: CommandKit): void {
+  program
+    .command('latency')
+    .description('show how fast routes respond, how often they fail and how many tokens they write a second')
+    .option('--group-by <names>', `one or several of ${GROUPS.join(', ')}, with commas`, 'model,provider,providerModel')
+    .option('--last <time>', `the last ${Object.keys(HOURS).join(', ')}`, 'day')
+    .option('--from <instant>', 'from an instant on, such as 2026-11-20T12:00:00Z, in place of --last')
+    .option('--model <model>', 'only this model')
+    .option('--provider <provider>', 'only this provider')
+    .action(
+      kit.reading(async (admin, output, _arguments, { groupBy, last, from, model, provider }) => {
+        const hours = HOURS[String(last) as keyof typeof HOURS];
+        if (hours === undefined) throw new UsageError(`--last: Expected one of ${Object.keys(HOURS).join(', ')}.`);
+        const query = new URLSearchParams({
+          groupBy: String(groupBy),
+          from: from === undefined ? new Date(Date.now() - hours * 3_600_000).toISOString() : String(from),
+          ...(model !== undefined && { model: String(model) }),
+          ...(provider !== undefined && { provider: String(provider) }),
+        });
+        const found = await admin.request<LatencyResponse>('GET', `/latency?${query}`);
+        output.print(found, () => describe(found));
+        return undefined;
+      }),
+    );
+}
+
+function describe({ data, from, timezone, isCut }: LatencyResponse): string {
+  const named = GROUPS.filter((name) => data[0]?.[name] !== undefined);
+  const columns: Column<LatencyRow>[] = [
+    ...named.map((title) => ({ title, cell: (row: LatencyRow) => row[title] ?? '' })),
+    ...FIGURES,
+  ];
+  const cut = isCut ? '\nThere are more groups than are shown.' : '';
+  return `${renderTable(data, columns, 'No calls.')}\n\nFrom ${localTime(from)} on; days of ${timezone}.${cut}`;
+}
+
+const ms = (value: number | null): string => (value === null ? '-' : String(value));
+
+const FIGURES: readonly Column<LatencyRow>[] = [
+  { title: 'attempts', cell: (row) => String(row.attempts), align: 'right' },
+  { title: 'errors', cell: (row) => String(row.errors), align: 'right' },
+  { title: 'refused', cell: (row) => String(row.refused), align: 'right' },
+  { title: 'p50 ms', cell: (row) => ms(row.durationMs.p50), align: 'right' },
+  { title: 'p95 ms', cell: (row) => ms(row.durationMs.p95), align: 'right' },
+  { title: 'first p50', cell: (row) => ms(row.firstByteMs.p50), align: 'right' },
+  { title: 'first p95', cell: (row) => ms(row.firstByteMs.p95), align: 'right' },
+  { title: 'tokens/s', cell: (row) => row.tokensPerSecond?.toFixed(1) ?? '-', align: 'right' },
+];

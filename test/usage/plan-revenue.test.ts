@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
+import type { Dimension, UsageFilter } from '../../src/accounting/usage/group-sums-store.ts';
+import { earnedNano } from '../../src/accounting/usage/plan-revenue.ts';
+import { readUsage, USAGE_START } from '../../src/accounting/usage/usage.ts';
+import { createUsageStore, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+
+/** What plans earned, as the database sums it up, beside what each period earns by itself. */
+
+const DAY_MS = 86_400_000;
+const FIRST_MS = Date.UTC(2026, 9, 25);
+const UNTIL = 20;
+const dayOf = (n: number): string => new Date(FIRST_MS + n * DAY_MS).toISOString().slice(0, 10);
+const NO_FILTER: UsageFilter = {
+  accountId: null,
+  keyId: null,
+  model: null,
+  provider: null,
+  status: null,
+  context: null,
+  from: null,
+  to: null,
+};
+
+const anyPeriod = fc.record({
+  account: fc.constantFrom('acct_0', 'acct_1'),
+  first: fc.integer({ min: 0, max: 25 }),
+  days: fc.integer({ min: 1, max: 15 }),
+  priceNano: fc.bigInt(0n, 10n ** 15n),
+  /** After how many hours of the period it was canceled. */
+  canceledAfterHours: fc.option(fc.integer({ min: -30, max: 400 })),
+});
+type Period = ReturnType<typeof anyPeriod.generate>['value'];
+
+/** What a period earns on a day: nothing from the day on that had not begun when it was canceled, nor of days to come. */
+function ofDay({ first, days, priceNano, canceledAfterHours }: Period, day: number): bigint {
+  const n = day - first;
+  if (n < 0 || n >= days || day >= UNTIL || (canceledAfterHours !== null && n * 24 >= canceledAfterHours)) return 0n;
+  return earnedNano(priceNano, days, n + 1) - earnedNano(priceNano, days, n);
+}
+
+for (const engine of engines) {
+  describe(`what plans earned on ${engine}`, { timeout: 300_000 }, () => {
+    let stored: TestDatabase;
+    let usage: UsageStore;
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      usage = createUsageStore(placedInOne(inOneDatabase(stored.database)));
+      await stored.database.script(`insert into accounts (id, name, verified, status, created_at, updated_at)
+        values ('acct_0', 'zero', false, 'active', now(), now()), ('acct_1', 'one', false, 'active', now(), now())`);
+    });
+    after(() => stored?.remove());
+
+    async function store(periods: readonly Period[]): Promise<void> {
+      const rows = periods.map(({ account, first, days, priceNano, canceledAfterHours }, i) => {
+        const startsAt = FIRST_MS + first * DAY_MS;
+        const at = (ms: number): string => `'${new Date(ms).toISOString()}'`;
+        const canceledAt = canceledAfterHours === null ? 'null' : at(startsAt + canceledAfterHours * 3_600_000);
+        return `insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, canceled_at, created_at)
+          values ('${account}', 'sub_${i}', 'p', ${at(startsAt)}, ${at(startsAt + days * DAY_MS)}, ${canceledAt}, now());
+          insert into plan_periods values ('${account}', 'sub_${i}', ${at(startsAt)}, '${dayOf(first)}', ${days}, ${priceNano});`;
+      });
+      await stored.database.script(`delete from subscriptions; delete from plan_periods; ${rows.join('\n')}`);
+    }
+
+    async function earned(groupBy: readonly Dimension[], filter: Partial<UsageFilter>): Promise<Map<string, bigint>> {
+      const query = { groupBy, filter: { ...NO_FILTER, ...filter }, timezone: 'UTC', earnedUntil: dayOf(UNTIL) };
+      const { rows } = await readUsage(usage, query, USAGE_START, 1_000);
+      return new Map(rows.map(({ group, planRevenueNano }) => [group.join(' '), planRevenueNano]));
+    }
+
+    it('is of each day, month, account and range what their periods earn in it', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(anyPeriod, { maxLength: 5 }),
+          fc.integer({ min: -2, max: 30 }),
+          fc.integer({ min: 0, max: 30 }),
+          async (periods, from, length) => {
+            await store(periods);
+            const range = { from: dayOf(from), to: dayOf(from + length) };
+            const byDay = await earned(['account', 'day'], range);
+            for (let day = from; day < from + length; day++) {
+              for (const account of ['acct_0', 'acct_1']) {
+                const own = periods.filter((period) => period.account === account);
+                const expected = own.reduce((sum, period) => sum + ofDay(period, day), 0n);
+                assert.equal(byDay.get(`${account} ${dayOf(day)}`) ?? 0n, expected);
+              }
+            }
+            const sum = (parts: ReadonlyMap<string, bigint>): bigint => [...parts.values()].reduce((a, b) => a + b, 0n);
+            for (const groupBy of [[], ['account'], ['context'], ['month']] as const) {
+              assert.equal(sum(await earned(groupBy, range)), sum(byDay), groupBy.join());
+            }
+            assert.equal(sum(await earned([], { ...range, context: 'balance' })), 0n);
+            assert.equal(sum(await earned(['model'], range)), 0n);
+          },
+        ),
+        { numRuns: 40 },
+      );
+    });
+  });
+}
