@@ -24,7 +24,7 @@ import {
   WebhookIcon,
 } from '@primer/octicons-react';
 import type { FunctionComponent } from 'react';
-import type { ConsolePage, PageFor, PageProps } from '../layout/console-page.ts';
+import type { ConsolePage, MenuGroup, PageFor, PageProps } from '../layout/console-page.ts';
 import { loadedLater } from '../parts/loaded-later.tsx';
 import type { Language } from '../text/language.tsx';
 
@@ -32,19 +32,21 @@ import type { Language } from '../text/language.tsx';
 function page<Name extends string>(
   path: string,
   pageFor: PageFor,
+  group: MenuGroup,
   icon: Icon | null,
   title: Readonly<Record<Language, string>>,
   name: Name,
   load: () => Promise<Record<Name, FunctionComponent<PageProps>>>,
 ): ConsolePage {
-  return { path, title, for: pageFor, icon, code: loadedLater(async () => (await load())[name]) };
+  return { path, title, for: pageFor, group, icon, code: loadedLater(async () => (await load())[name]) };
 }
 
-/** All pages, in the order of the menu. */
+/** All pages; within a group of the menu they have this order. */
 export const PAGES: readonly ConsolePage[] = [
   page(
     '/',
     'member',
+    'calling',
     HomeIcon,
     { en: 'Overview', zh: '概览' },
     'OverviewPage',
@@ -53,6 +55,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/quickstart',
     'member',
+    'calling',
     RocketIcon,
     { en: 'Quickstart', zh: '快速开始' },
     'QuickstartPage',
@@ -61,6 +64,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/keys',
     'member',
+    'calling',
     KeyIcon,
     { en: 'API keys', zh: 'API 密钥' },
     'KeysPage',
@@ -69,6 +73,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/usage',
     'member',
+    'calling',
     GraphIcon,
     { en: 'Usage', zh: '用量' },
     'UsagePage',
@@ -77,6 +82,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/calls',
     'member',
+    'calling',
     ListUnorderedIcon,
     { en: 'Calls', zh: '调用记录' },
     'CallsPage',
@@ -85,6 +91,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/calls/:id',
     'member',
+    'calling',
     null,
     { en: 'Call', zh: '调用详情' },
     'CallPage',
@@ -93,6 +100,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/ledger',
     'owner',
+    'money',
     BookIcon,
     { en: 'Ledger and statements', zh: '账本与对账单' },
     'LedgerPage',
@@ -101,6 +109,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/plan',
     'member',
+    'money',
     CreditCardIcon,
     { en: 'Coding Plan', zh: '编码套餐' },
     'PlanPage',
@@ -109,6 +118,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/vouchers',
     'member',
+    'money',
     GiftIcon,
     { en: 'Vouchers', zh: '兑换码' },
     'RedeemPage',
@@ -117,6 +127,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/models',
     'member',
+    'money',
     TagIcon,
     { en: 'Models and prices', zh: '模型与价格' },
     'ModelsPage',
@@ -125,6 +136,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/members',
     'owner',
+    'account',
     PeopleIcon,
     { en: 'Members', zh: '成员' },
     'MembersPage',
@@ -133,6 +145,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/webhooks',
     'owner',
+    'account',
     WebhookIcon,
     { en: 'Webhooks', zh: 'Webhook 通知' },
     'WebhooksPage',
@@ -141,6 +154,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/settings',
     'owner',
+    'account',
     GearIcon,
     { en: 'Account settings', zh: '账户设置' },
     'AccountSettingsPage',
@@ -149,6 +163,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/profile',
     'anyone',
+    'account',
     null,
     { en: 'Your profile', zh: '个人资料' },
     'ProfilePage',
@@ -158,6 +173,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator',
     'operator',
+    'watch',
     BroadcastIcon,
     { en: 'Live', zh: '实时' },
     'LivePage',
@@ -166,6 +182,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/accounts',
     'operator',
+    'customers',
     OrganizationIcon,
     { en: 'Accounts', zh: '账户' },
     'AccountsPage',
@@ -174,6 +191,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/accounts/:id',
     'operator',
+    'customers',
     null,
     { en: 'Account', zh: '账户详情' },
     'AccountPage',
@@ -182,6 +200,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/find',
     'operator',
+    'watch',
     SearchIcon,
     { en: 'Find a key or request', zh: '查找密钥或请求' },
     'FindPage',
@@ -190,6 +209,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/calls',
     'operator',
+    'watch',
     ListUnorderedIcon,
     { en: 'All calls', zh: '全部调用' },
     'AllCallsPage',
@@ -198,6 +218,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/calls/:id',
     'operator',
+    'watch',
     null,
     { en: 'Call', zh: '调用详情' },
     'OperatorCallPage',
@@ -206,6 +227,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/unresolved',
     'operator',
+    'watch',
     AlertIcon,
     { en: 'Unresolved calls', zh: '待核实调用' },
     'UnresolvedPage',
@@ -214,6 +236,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/routes',
     'operator',
+    'gateway',
     ServerIcon,
     { en: 'Providers and routes', zh: '供应商与路由' },
     'RoutesPage',
@@ -222,6 +245,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/usage',
     'operator',
+    'watch',
     GraphIcon,
     { en: 'Usage and margin', zh: '用量与毛利' },
     'OperatorUsagePage',
@@ -230,6 +254,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/vouchers',
     'operator',
+    'customers',
     GiftIcon,
     { en: 'Vouchers', zh: '兑换码批次' },
     'VoucherBatchesPage',
@@ -238,6 +263,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/users',
     'operator',
+    'customers',
     PersonIcon,
     { en: 'Users and tokens', zh: '用户与令牌' },
     'UsersPage',
@@ -246,6 +272,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/plans',
     'operator',
+    'customers',
     FileDirectoryIcon,
     { en: 'Plans', zh: '套餐' },
     'PlansPage',
@@ -254,6 +281,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/config',
     'operator',
+    'gateway',
     CodeIcon,
     { en: 'Configuration', zh: '配置' },
     'ConfigPage',
@@ -262,6 +290,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/audit',
     'operator',
+    'gateway',
     CheckCircleIcon,
     { en: 'Audit', zh: '审计' },
     'AuditPage',
@@ -270,6 +299,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/changes',
     'operator',
+    'gateway',
     HistoryIcon,
     { en: 'Change log', zh: '变更日志' },
     'ChangesPage',
