@@ -2,7 +2,7 @@ import { Group, Text } from '@mantine/core';
 import { useList } from '../../api/queries.ts';
 import { CalendarField } from '../../parts/calendar-field.tsx';
 import { instantsOfDays, isDay } from '../../parts/days.ts';
-import { FilterText } from '../../parts/filters.tsx';
+import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -25,28 +25,30 @@ export function Refusals() {
   );
   return (
     <>
-      <Group align="flex-end" gap="sm" mb="md">
-        <FilterText
-          label={text.code}
-          placeholder={text.codeHint}
-          value={query.code ?? ''}
-          onChange={(code) => change({ code })}
-        />
-        <CalendarField
-          type="date"
-          label={common.from}
-          value={query.from ?? ''}
-          isClearable
-          onChange={(from) => change({ from })}
-        />
-        <CalendarField
-          type="date"
-          label={common.to}
-          value={query.to ?? ''}
-          isClearable
-          onChange={(to) => change({ to })}
-        />
-      </Group>
+      <FoldedFilters names={['code', 'from', 'to']}>
+        <Group align="flex-end" gap="sm" mb="md">
+          <FilterText
+            label={text.code}
+            placeholder={text.codeHint}
+            value={query.code ?? ''}
+            onChange={(code) => change({ code })}
+          />
+          <CalendarField
+            type="date"
+            label={common.from}
+            value={query.from ?? ''}
+            isClearable
+            onChange={(from) => change({ from })}
+          />
+          <CalendarField
+            type="date"
+            label={common.to}
+            value={query.to ?? ''}
+            isClearable
+            onChange={(to) => change({ to })}
+          />
+        </Group>
+      </FoldedFilters>
       {(isDay(query.from) || isDay(query.to)) && (
         <Text size="sm" c="dimmed" mb="xs">
           {text.refusedOnDaysOf(billingTimezone)}

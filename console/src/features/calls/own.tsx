@@ -4,7 +4,7 @@ import type { OwnCall, OwnCallInFlight } from '../../api/types.ts';
 import { CalendarField } from '../../parts/calendar-field.tsx';
 import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { instantsOfDays, isDay } from '../../parts/days.ts';
-import { FilterText } from '../../parts/filters.tsx';
+import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { useKeyNames } from '../../parts/keys/own-key-names.ts';
 import { DataTable, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
@@ -40,6 +40,8 @@ export function CallsPage() {
   );
 }
 
+const FILTERS = ['keyId', 'model', 'status', 'from', 'to', 'requestId'] as const;
+
 function Filters() {
   const text = useTexts(callsTexts);
   const common = useTexts(commonTexts);
@@ -53,57 +55,59 @@ function Filters() {
     change(requestId === '' ? { requestId: null } : { ...others, requestId });
   }
   return (
-    <Group align="flex-end" gap="sm" mb="md">
-      <Select
-        label={text.key}
-        placeholder={text.anyKey}
-        data={[...keyNames].map(([value, label]) => ({ value, label }))}
-        value={query.keyId ?? null}
-        onChange={(keyId) => change({ keyId, requestId: null })}
-        clearable
-        searchable
-        w={180}
-      />
-      <Select
-        label={text.model}
-        placeholder={text.anyModel}
-        data={models.map(({ id }) => id)}
-        value={query.model ?? null}
-        onChange={(model) => change({ model, requestId: null })}
-        clearable
-        searchable
-        w={180}
-      />
-      <Select
-        label={text.status}
-        placeholder={text.anyStatus}
-        data={CALL_STATUSES.map((status) => ({ value: status, label: statuses[status] }))}
-        value={query.status ?? null}
-        onChange={(status) => change({ status, requestId: null })}
-        clearable
-        w={150}
-      />
-      <CalendarField
-        type="date"
-        label={common.from}
-        value={query.from ?? ''}
-        isClearable
-        onChange={(from) => change({ from, requestId: null })}
-      />
-      <CalendarField
-        type="date"
-        label={common.to}
-        value={query.to ?? ''}
-        isClearable
-        onChange={(to) => change({ to, requestId: null })}
-      />
-      <FilterText
-        label={text.requestId}
-        placeholder={text.requestIdHint}
-        value={query.requestId ?? ''}
-        onChange={findRequest}
-      />
-    </Group>
+    <FoldedFilters names={FILTERS}>
+      <Group align="flex-end" gap="sm" mb="md">
+        <Select
+          label={text.key}
+          placeholder={text.anyKey}
+          data={[...keyNames].map(([value, label]) => ({ value, label }))}
+          value={query.keyId ?? null}
+          onChange={(keyId) => change({ keyId, requestId: null })}
+          clearable
+          searchable
+          w={180}
+        />
+        <Select
+          label={text.model}
+          placeholder={text.anyModel}
+          data={models.map(({ id }) => id)}
+          value={query.model ?? null}
+          onChange={(model) => change({ model, requestId: null })}
+          clearable
+          searchable
+          w={180}
+        />
+        <Select
+          label={text.status}
+          placeholder={text.anyStatus}
+          data={CALL_STATUSES.map((status) => ({ value: status, label: statuses[status] }))}
+          value={query.status ?? null}
+          onChange={(status) => change({ status, requestId: null })}
+          clearable
+          w={150}
+        />
+        <CalendarField
+          type="date"
+          label={common.from}
+          value={query.from ?? ''}
+          isClearable
+          onChange={(from) => change({ from, requestId: null })}
+        />
+        <CalendarField
+          type="date"
+          label={common.to}
+          value={query.to ?? ''}
+          isClearable
+          onChange={(to) => change({ to, requestId: null })}
+        />
+        <FilterText
+          label={text.requestId}
+          placeholder={text.requestIdHint}
+          value={query.requestId ?? ''}
+          onChange={findRequest}
+        />
+      </Group>
+    </FoldedFilters>
   );
 }
 

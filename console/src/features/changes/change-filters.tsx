@@ -1,6 +1,6 @@
 import { Button, NativeSelect, SimpleGrid } from '@mantine/core';
 import type { QueryOf } from '../../api/client.ts';
-import { FilterInstant, FilterText } from '../../parts/filters.tsx';
+import { FilterInstant, FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import type { Place } from '../../parts/location.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -29,30 +29,32 @@ export function ChangeFilters({ query, onChange }: ChangeFiltersProps) {
     onChange: (value: string) => onChange({ [name]: value }),
   });
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
-      <NativeSelect
-        label={text.actorKind}
-        value={query.actorKind ?? ''}
-        onChange={({ currentTarget }) => onChange({ actorKind: currentTarget.value })}
-        data={[
-          { value: '', label: text.allKinds },
-          ...Object.entries(text.kinds).map(([value, label]) => ({ value: value as ActorKind, label })),
-        ]}
-      />
-      <FilterText label={text.actorId} placeholder={text.actorIdHint} {...field('actorId')} />
-      <FilterText label={text.action} placeholder={text.actionHint} {...field('action')} />
-      <FilterText label={text.subjectId} placeholder={text.subjectHint} {...field('subjectId')} />
-      <FilterText label={text.accountId} placeholder="acct_…" {...field('accountId')} />
-      <FilterInstant label={common.from} {...field('from')} />
-      <FilterInstant label={common.to} {...field('to')} />
-      <Button
-        variant="subtle"
-        style={{ alignSelf: 'end' }}
-        disabled={NAMES.every((name) => query[name] === undefined)}
-        onClick={() => onChange(Object.fromEntries(NAMES.map((name) => [name, null])))}
-      >
-        {text.clear}
-      </Button>
-    </SimpleGrid>
+    <FoldedFilters names={NAMES}>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
+        <NativeSelect
+          label={text.actorKind}
+          value={query.actorKind ?? ''}
+          onChange={({ currentTarget }) => onChange({ actorKind: currentTarget.value })}
+          data={[
+            { value: '', label: text.allKinds },
+            ...Object.entries(text.kinds).map(([value, label]) => ({ value: value as ActorKind, label })),
+          ]}
+        />
+        <FilterText label={text.actorId} placeholder={text.actorIdHint} {...field('actorId')} />
+        <FilterText label={text.action} placeholder={text.actionHint} {...field('action')} />
+        <FilterText label={text.subjectId} placeholder={text.subjectHint} {...field('subjectId')} />
+        <FilterText label={text.accountId} placeholder="acct_…" {...field('accountId')} />
+        <FilterInstant label={common.from} {...field('from')} />
+        <FilterInstant label={common.to} {...field('to')} />
+        <Button
+          variant="subtle"
+          style={{ alignSelf: 'end' }}
+          disabled={NAMES.every((name) => query[name] === undefined)}
+          onClick={() => onChange(Object.fromEntries(NAMES.map((name) => [name, null])))}
+        >
+          {text.clear}
+        </Button>
+      </SimpleGrid>
+    </FoldedFilters>
   );
 }
