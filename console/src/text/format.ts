@@ -35,11 +35,8 @@ const DAY_MS = 24 * HOUR_MS;
 
 function formatOf(locale: string): Format {
   const number = once(() => new Intl.NumberFormat(locale));
-  // In English as prices of models are written everywhere, `1M`: British English has `1m`.
-  const compactLocale = locale === LOCALES.en ? 'en-US' : locale;
-  const compact = once(
-    () => new Intl.NumberFormat(compactLocale, { notation: 'compact', maximumSignificantDigits: 3 }),
-  );
+  // As vendors of models write it in all languages, `1M`: neither `1m`, which is British, nor `100万`.
+  const compact = once(() => new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 }));
   const percent = once(() => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }));
   const instant = once(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' }));
   const day = once(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }));
