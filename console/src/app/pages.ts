@@ -182,7 +182,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/accounts',
     'operator',
-    'customers',
+    'accounts',
     OrganizationIcon,
     { en: 'Accounts', zh: '账户' },
     'AccountsPage',
@@ -191,7 +191,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/accounts/:id',
     'operator',
-    'customers',
+    'accounts',
     null,
     { en: 'Account', zh: '账户详情' },
     'AccountPage',
@@ -254,7 +254,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/vouchers',
     'operator',
-    'customers',
+    'accounts',
     GiftIcon,
     { en: 'Vouchers', zh: '兑换码批次' },
     'VoucherBatchesPage',
@@ -263,7 +263,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/users',
     'operator',
-    'customers',
+    'accounts',
     PersonIcon,
     { en: 'Users and tokens', zh: '用户与令牌' },
     'UsersPage',
@@ -272,7 +272,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/plans',
     'operator',
-    'customers',
+    'accounts',
     FileDirectoryIcon,
     { en: 'Plans', zh: '套餐' },
     'PlansPage',
