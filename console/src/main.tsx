@@ -21,6 +21,8 @@ const theme = createTheme({
   components: {
     Anchor: Anchor.extend({ defaultProps: { inherit: true } }),
     Badge: Badge.extend({ defaultProps: { tt: 'none' } }),
+    // A `header` would be a second one of the page, beside that of the frame.
+    ModalHeader: { defaultProps: { component: 'div' } },
   },
   fontFamily:
     'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans SC", sans-serif',

@@ -29,6 +29,7 @@ import type { BackgroundJob } from '../lib/background-job.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import { WHOLE } from '../lib/part.ts';
+import { CONSOLE_PATH } from '../people/console-path.ts';
 import { allRoutes } from '../providers/catalog/catalog.ts';
 import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
@@ -282,7 +283,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ids,
     logger,
   });
-  registerHealth(app, options.worker?.readReadiness ?? status.readReadiness);
+  registerHealth(app, options.worker?.readReadiness ?? status.readReadiness, CONSOLE_PATH);
   const servedMetrics = serveMetrics({
     metrics,
     app,

@@ -8,13 +8,24 @@ export interface Readiness {
   readonly detail: readonly string[];
 }
 
+const NAMED = { name: 'faregate', status: 'ok' };
+
 export type ReadReadiness = () => Promise<Readiness>;
 
-/** The addresses that load balancers and clients probe. */
-export function registerHealth(app: FastifyInstance, readReadiness: ReadReadiness): void {
+/** The addresses that load balancers and clients probe. `pagePath`: where browsers are sent from the first of them. */
+export function registerHealth(app: FastifyInstance, readReadiness: ReadReadiness, pagePath?: string): void {
   const get = ['GET', 'HEAD'];
   const config = { kind: 'health' } as const;
-  app.route({ method: get, url: '/', config, handler: async () => ({ name: 'faregate', status: 'ok' }) });
+  app.route({
+    method: get,
+    url: '/',
+    config,
+    async handler(request, reply) {
+      if (pagePath === undefined) return NAMED;
+      reply.header('vary', 'Accept');
+      return /\btext\/html\b/i.test(request.headers.accept ?? '') ? reply.redirect(pagePath) : NAMED;
+    },
+  });
   app.route({ method: get, url: '/healthz', config, handler: async () => ({ status: 'ok' }) });
   app.route({
     method: get,

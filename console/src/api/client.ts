@@ -44,6 +44,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether no response of the gateway came: none at all, or that of a proxy before it which had none either. */
+export function isAway(error: Error | null): boolean {
+  return error instanceof ApiError && [0, 502, 504].includes(error.status);
+}
+
 export interface AskOptions {
   /** Makes a change happen once, however often the same request is sent. */
   readonly idempotencyKey?: string | undefined;

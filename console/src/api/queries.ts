@@ -14,6 +14,7 @@ import {
   ask,
   type ChangeName,
   type InputOf,
+  isAway,
   type ReadName,
   type ResponseOf,
 } from './client.ts';
@@ -30,6 +31,12 @@ export interface ReadOptions {
   readonly isTyped?: boolean;
 }
 
+/** When something is read again by itself: always if it is live, otherwise while the gateway, or what is before it, has no response. */
+export function againWhileAway(isLive: boolean) {
+  return ({ state }: { readonly state: { readonly error: Error | null } }): number | false =>
+    isLive || isAway(state.error) ? LIVE_MS : false;
+}
+
 /** What is read of a one-time link. */
 export const LINK_KEY = 'link';
 
@@ -39,7 +46,7 @@ export function useRead<Name extends ReadName>(name: Name, input: InputOf<Name>,
   return useQuery({
     queryKey: [name, chosen] satisfies QueryKey,
     queryFn: ({ signal }) => ask(name, chosen, { signal }),
-    refetchInterval: options.isLive ? LIVE_MS : false,
+    refetchInterval: againWhileAway(options.isLive ?? false),
     enabled: options.isWanted ?? true,
     ...(options.isTyped && { placeholderData: keepPreviousData }),
   });
@@ -70,7 +77,7 @@ export function useList<Name extends ListName>(name: Name, input: InputOf<Name>,
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.nextCursor ?? undefined,
-    refetchInterval: options.isLive ? LIVE_MS : false,
+    refetchInterval: againWhileAway(options.isLive ?? false),
     enabled: options.isWanted ?? true,
     ...(options.isTyped && { placeholderData: keepPreviousData }),
   });
@@ -107,7 +114,7 @@ export function useWholeList<Name extends ListName>(name: Name, input: InputOf<N
       } while (cursor !== null && pages < WHOLE_PAGES_MAX);
       return { items, isCut: cursor !== null, last: response };
     },
-    refetchInterval: options.isLive ? LIVE_MS : false,
+    refetchInterval: againWhileAway(options.isLive ?? false),
     enabled: options.isWanted ?? true,
     ...(options.isTyped && { placeholderData: keepPreviousData }),
   });

@@ -7,7 +7,7 @@ import { PageFrame } from '../layout/page-frame.tsx';
 import { Shell } from '../layout/shell.tsx';
 import { goTo, usePlace } from '../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../parts/notices.tsx';
-import { SessionProvider, useSession, useWhoAmI } from '../session/session.tsx';
+import { SESSION_ENDED, SessionProvider, useSession, useSessionRead } from '../session/session.tsx';
 import { defineTexts, useTexts } from '../text/language.tsx';
 import { findPage, PAGES } from './pages.ts';
 
@@ -29,14 +29,14 @@ const texts = defineTexts(
 /** What is shown at an address, by who has signed in. The code of the page is loaded while that is asked. */
 export function App() {
   const { path } = usePlace();
-  const whoAmI = useWhoAmI();
+  const session = useSessionRead();
   useEffect(() => findPage(path)?.page.code.preload(), [path]);
   if (path === '/welcome') return <WelcomePage />;
-  if (whoAmI.isPending) return <Loading />;
-  if (whoAmI.data === undefined) return <ErrorNotice error={whoAmI.error} onRetry={() => void whoAmI.refetch()} />;
-  if (whoAmI.data === null) return <SignInPage />;
+  if (session.isPending) return <Loading />;
+  if (session.data === undefined) return <ErrorNotice error={session.error} onRetry={() => void session.refetch()} />;
+  if (session.data === null || session.data === SESSION_ENDED) return <SignInPage hasEnded={session.data !== null} />;
   return (
-    <SessionProvider whoAmI={whoAmI.data}>
+    <SessionProvider whoAmI={session.data}>
       <CurrentPage />
     </SessionProvider>
   );

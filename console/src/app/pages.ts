@@ -26,7 +26,7 @@ import {
   WebhookIcon,
 } from '@primer/octicons-react';
 import type { FunctionComponent } from 'react';
-import type { ConsolePage, PageFor, PageProps } from '../layout/console-page.ts';
+import type { ConsolePage, MenuGroup, PageFor, PageProps } from '../layout/console-page.ts';
 import { loadedLater } from '../parts/loaded-later.tsx';
 import type { Language } from '../text/language.tsx';
 
@@ -34,19 +34,21 @@ import type { Language } from '../text/language.tsx';
 function page<Name extends string>(
   path: string,
   pageFor: PageFor,
+  group: MenuGroup,
   icon: Icon | null,
   title: Readonly<Record<Language, string>>,
   name: Name,
   load: () => Promise<Record<Name, FunctionComponent<PageProps>>>,
 ): ConsolePage {
-  return { path, title, for: pageFor, icon, code: loadedLater(async () => (await load())[name]) };
+  return { path, title, for: pageFor, group, icon, code: loadedLater(async () => (await load())[name]) };
 }
 
-/** All pages, in the order of the menu. */
+/** All pages; within a group of the menu they have this order. */
 export const PAGES: readonly ConsolePage[] = [
   page(
     '/',
     'member',
+    'calling',
     HomeIcon,
     { en: 'Overview', zh: '概览' },
     'OverviewPage',
@@ -55,6 +57,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/quickstart',
     'member',
+    'calling',
     RocketIcon,
     { en: 'Quickstart', zh: '快速开始' },
     'QuickstartPage',
@@ -63,6 +66,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/keys',
     'member',
+    'calling',
     KeyIcon,
     { en: 'API keys', zh: 'API 密钥' },
     'KeysPage',
@@ -71,6 +75,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/usage',
     'member',
+    'calling',
     GraphIcon,
     { en: 'Usage', zh: '用量' },
     'UsagePage',
@@ -79,6 +84,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/calls',
     'member',
+    'calling',
     ListUnorderedIcon,
     { en: 'Calls', zh: '调用记录' },
     'CallsPage',
@@ -87,6 +93,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/calls/:id',
     'member',
+    'calling',
     null,
     { en: 'Call', zh: '调用详情' },
     'CallPage',
@@ -95,6 +102,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/ledger',
     'owner',
+    'money',
     BookIcon,
     { en: 'Ledger and statements', zh: '账本与对账单' },
     'LedgerPage',
@@ -103,6 +111,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/plan',
     'member',
+    'money',
     CreditCardIcon,
     { en: 'Coding Plan', zh: '编码套餐' },
     'PlanPage',
@@ -111,6 +120,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/vouchers',
     'member',
+    'money',
     GiftIcon,
     { en: 'Vouchers', zh: '兑换码' },
     'RedeemPage',
@@ -119,6 +129,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/models',
     'member',
+    'money',
     TagIcon,
     { en: 'Models and prices', zh: '模型与价格' },
     'ModelsPage',
@@ -127,6 +138,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/members',
     'owner',
+    'account',
     PeopleIcon,
     { en: 'Members', zh: '成员' },
     'MembersPage',
@@ -135,6 +147,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/webhooks',
     'owner',
+    'account',
     WebhookIcon,
     { en: 'Webhooks', zh: 'Webhook 通知' },
     'WebhooksPage',
@@ -143,6 +156,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/settings',
     'owner',
+    'account',
     GearIcon,
     { en: 'Account settings', zh: '账户设置' },
     'AccountSettingsPage',
@@ -151,6 +165,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/profile',
     'anyone',
+    'account',
     null,
     { en: 'Your profile', zh: '个人资料' },
     'ProfilePage',
@@ -160,6 +175,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator',
     'operator',
+    'watch',
     BroadcastIcon,
     { en: 'Live', zh: '实时' },
     'LivePage',
@@ -168,6 +184,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/accounts',
     'operator',
+    'accounts',
     OrganizationIcon,
     { en: 'Accounts', zh: '账户' },
     'AccountsPage',
@@ -176,6 +193,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/accounts/:id',
     'operator',
+    'accounts',
     null,
     { en: 'Account', zh: '账户详情' },
     'AccountPage',
@@ -184,6 +202,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/find',
     'operator',
+    'watch',
     SearchIcon,
     { en: 'Find', zh: '查找' },
     'FindPage',
@@ -192,6 +211,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/calls',
     'operator',
+    'watch',
     ListUnorderedIcon,
     { en: 'All calls', zh: '全部调用' },
     'AllCallsPage',
@@ -200,6 +220,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/calls/:id',
     'operator',
+    'watch',
     null,
     { en: 'Call', zh: '调用详情' },
     'OperatorCallPage',
@@ -208,6 +229,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/unresolved',
     'operator',
+    'watch',
     AlertIcon,
     { en: 'Unresolved calls', zh: '待处理调用' },
     'UnresolvedPage',
@@ -216,6 +238,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/routes',
     'operator',
+    'gateway',
     ServerIcon,
     { en: 'Providers and routes', zh: '供应商与路由' },
     'RoutesPage',
@@ -224,6 +247,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/latency',
     'operator',
+    'watch',
     PulseIcon,
     { en: 'Latency', zh: '延迟' },
     'LatencyPage',
@@ -232,6 +256,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/usage',
     'operator',
+    'watch',
     GraphIcon,
     { en: 'Usage and margin', zh: '用量与毛利' },
     'OperatorUsagePage',
@@ -240,6 +265,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/vouchers',
     'operator',
+    'accounts',
     GiftIcon,
     { en: 'Vouchers', zh: '兑换码批次' },
     'VoucherBatchesPage',
@@ -248,6 +274,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/users',
     'operator',
+    'accounts',
     PersonIcon,
     { en: 'Users and tokens', zh: '用户与令牌' },
     'UsersPage',
@@ -256,6 +283,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/notices',
     'operator',
+    'watch',
     WebhookIcon,
     { en: 'Notices', zh: '通知' },
     'OperatorWebhooksPage',
@@ -264,6 +292,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/plans',
     'operator',
+    'accounts',
     FileDirectoryIcon,
     { en: 'Plans', zh: '套餐' },
     'PlansPage',
@@ -272,6 +301,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/config',
     'operator',
+    'gateway',
     CodeIcon,
     { en: 'Configuration', zh: '配置' },
     'ConfigPage',
@@ -280,6 +310,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/audit',
     'operator',
+    'gateway',
     CheckCircleIcon,
     { en: 'Audit', zh: '审计' },
     'AuditPage',
@@ -288,6 +319,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/backup',
     'operator',
+    'gateway',
     DatabaseIcon,
     { en: 'Backup', zh: '备份' },
     'BackupPage',
@@ -296,6 +328,7 @@ export const PAGES: readonly ConsolePage[] = [
   page(
     '/operator/changes',
     'operator',
+    'gateway',
     HistoryIcon,
     { en: 'Change log', zh: '变更日志' },
     'ChangesPage',

@@ -1,23 +1,19 @@
-import { ActionIcon, AppShell, Burger, Group, Menu, NavLink, ScrollArea, Select, Text } from '@mantine/core';
-import { useDisclosure, useMediaQuery } from '@mantine/hooks';
+import { ActionIcon, AppShell, Burger, Group, Menu, ScrollArea, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { PersonIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { useAccountChoice } from '../api/account-choice.ts';
 import { goTo, usePlace } from '../parts/location.tsx';
+import { useIsPhone } from '../parts/use-is-phone.ts';
 import { useSession } from '../session/session.tsx';
-import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
+import { defineTexts, useTexts } from '../text/language.tsx';
 import { useTimezone } from '../text/timezone.tsx';
-import type { ConsolePage } from './console-page.ts';
+import { type MenuProps, PageMenu } from './page-menu.tsx';
 import { LanguageMenu, Logo, ThemeButton, TimezoneItems } from './preferences.tsx';
 
 const texts = defineTexts(
   {
     skip: 'Skip to the content',
     menu: 'Menu',
-    account: 'Account',
-    chooseAccount: 'Account that is shown',
-    operator: 'Operator',
-    auditor: 'Auditor',
     you: 'You',
     profile: 'Your profile',
     docs: 'API documentation',
@@ -27,10 +23,6 @@ const texts = defineTexts(
   {
     skip: '跳到内容',
     menu: '菜单',
-    account: '账户',
-    chooseAccount: '当前账户',
-    operator: '管理员',
-    auditor: '审计员',
     you: '我',
     profile: '个人资料',
     docs: 'API 文档',
@@ -38,13 +30,6 @@ const texts = defineTexts(
     zones: (instants: string, days: string) => `时间按 ${instants} 显示；日期、月份按 ${days} 计算。`,
   },
 );
-
-interface MenuProps {
-  /** All pages, of which those stand in the menu that the person may open. */
-  readonly pages: readonly ConsolePage[];
-  /** `null`: none of them is shown. */
-  readonly current: ConsolePage | null;
-}
 
 /** The frame of all pages: who and where one is, and the menu. */
 export function Shell({ children, ...menu }: MenuProps & { readonly children: ReactNode }) {
@@ -54,7 +39,7 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when one has gone elsewhere
   useEffect(close, [path, close]);
   useFocusOfPage(path);
-  const isNarrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false });
+  const isPhone = useIsPhone();
   return (
     <AppShell
       header={{ height: 56 }}
@@ -85,10 +70,9 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
         </Group>
       </AppShell.Header>
       {/* Closed, it is only moved aside: nobody should come to links that are not seen. */}
-      <AppShell.Navbar aria-label={text.menu} inert={isNarrow && !isOpen}>
+      <AppShell.Navbar aria-label={text.menu} inert={isPhone && !isOpen}>
         <AppShell.Section grow component={ScrollArea} p="xs">
-          <AccountMenu {...menu} />
-          <OperatorMenu {...menu} />
+          <PageMenu {...menu} isShown={isOpen || !isPhone} />
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
@@ -144,69 +128,4 @@ function PersonMenu() {
       </Menu.Dropdown>
     </Menu>
   );
-}
-
-function AccountMenu({ pages, current }: MenuProps) {
-  const text = useTexts(texts);
-  const { memberships } = useSession();
-  const { accountId, role, choose } = useAccountChoice();
-  if (accountId === null) return null;
-  const ofAccount = pages.filter((page) => page.for === 'member' || (page.for === 'owner' && role === 'owner'));
-  return (
-    <>
-      {memberships.length > 1 ? (
-        <Select
-          aria-label={text.chooseAccount}
-          data={memberships.map((membership) => ({ value: membership.accountId, label: membership.accountName }))}
-          value={accountId}
-          onChange={(chosen) => chosen !== null && choose(chosen)}
-          allowDeselect={false}
-          searchable={memberships.length > 8}
-          mb="xs"
-        />
-      ) : (
-        <MenuHeading>{memberships[0]?.accountName ?? text.account}</MenuHeading>
-      )}
-      <PageLinks pages={ofAccount} current={current} />
-    </>
-  );
-}
-
-function OperatorMenu({ pages, current }: MenuProps) {
-  const text = useTexts(texts);
-  const { operatorRole } = useSession();
-  if (operatorRole === null) return null;
-  return (
-    <>
-      <MenuHeading>{operatorRole === 'operator' ? text.operator : text.auditor}</MenuHeading>
-      <PageLinks pages={pages.filter((page) => page.for === 'operator')} current={current} />
-    </>
-  );
-}
-
-function MenuHeading({ children }: { readonly children: ReactNode }) {
-  return (
-    <Text size="xs" fw={700} c="dimmed" px="sm" pt="sm" pb={4} truncate>
-      {children}
-    </Text>
-  );
-}
-
-function PageLinks({ pages, current }: MenuProps) {
-  const { language } = useLanguage();
-  return pages
-    .filter(({ icon }) => icon !== null)
-    .map(({ path, title, icon: Icon }) => {
-      const isCurrent = current !== null && (current.path === path || current.path === `${path}/:id`);
-      return (
-        <NavLink
-          key={path}
-          href={`#${path}`}
-          label={title[language]}
-          leftSection={Icon === null ? null : <Icon />}
-          active={isCurrent}
-          aria-current={isCurrent ? 'page' : undefined}
-        />
-      );
-    });
 }

@@ -1,18 +1,46 @@
-import { TextInput } from '@mantine/core';
-import { useEffect, useState } from 'react';
+import { Button, Stack, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { FilterIcon } from '@primer/octicons-react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { defineTexts, useTexts } from '../text/language.tsx';
 import { fromLocalTime, toLocalTime } from '../text/local-time.ts';
 import { useTimezone } from '../text/timezone.tsx';
+import { usePlaceQuery } from './location.tsx';
+import { useIsPhone } from './use-is-phone.ts';
 
-/** Said of a secret in a field of what stands in addresses. */
-export const secretTexts = defineTexts(
+/** Said of filters, and of a secret in a field of what stands in addresses. */
+export const filterTexts = defineTexts(
   {
+    filters: (inForce: number) => (inForce === 0 ? 'Filters' : `Filters: ${inForce} in force`),
     secretInFilter: 'This looks like an API key. Keys are not sent from here.',
   },
   {
+    filters: (inForce: number) => (inForce === 0 ? '筛选' : `筛选：${inForce} 项生效`),
     secretInFilter: '这似乎是 API 密钥，不会从此处发送。',
   },
 );
+
+interface FoldedFiltersProps {
+  /** What the filters are called in the address of the page. */
+  readonly names: readonly string[];
+  readonly children: ReactNode;
+}
+
+/** The filters of a page. On a phone they are folded away behind a button that says how many are in force. */
+export function FoldedFilters({ names, children }: FoldedFiltersProps) {
+  const text = useTexts(filterTexts);
+  const [query] = usePlaceQuery();
+  const [isOpen, { toggle }] = useDisclosure(false);
+  if (!useIsPhone()) return children;
+  return (
+    <Stack gap="xs" mb="md">
+      <Button variant="default" leftSection={<FilterIcon />} aria-expanded={isOpen} onClick={toggle}>
+        {text.filters(names.filter((name) => query[name] !== undefined).length)}
+      </Button>
+      {isOpen && children}
+    </Stack>
+  );
+}
 
 interface FilterProps {
   readonly label: string;
@@ -54,7 +82,7 @@ interface DraftInputProps extends FilterProps {
 }
 
 function DraftInput({ value, onChange, type, toDraft, fromDraft, ...input }: DraftInputProps) {
-  const text = useTexts(secretTexts);
+  const text = useTexts(filterTexts);
   const [draft, setDraft] = useState(() => toDraft(value));
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a value from elsewhere replaces what is being entered
   useEffect(() => setDraft(toDraft(value)), [value]);

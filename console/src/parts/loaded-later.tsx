@@ -1,9 +1,15 @@
 import { type FunctionComponent, useEffect, useState } from 'react';
-import { Loading } from './notices.tsx';
+import { ApiError } from '../api/client.ts';
+import { LIVE_MS } from '../api/queries.ts';
+import { ErrorNotice, Loading } from './notices.tsx';
 
 /** A component whose code is loaded when it is first wanted. */
 export interface LoadedLater<Props> {
-  /** Shows that it is being loaded, and then it. @throws at drawing, if the code cannot be loaded. */
+  /**
+   * Shows that it is being loaded, and then it. While the gateway is away it says so and goes on trying.
+   *
+   * @throws at drawing, if the gateway is there and the code cannot be loaded.
+   */
   readonly Component: FunctionComponent<Props>;
   /** Begins to load the code, so that it is there when the component is drawn. */
   preload(): void;
@@ -22,19 +28,20 @@ export function loadedLater<Props extends object>(load: () => Promise<FunctionCo
   }
 
   function Component(props: Props) {
-    const [state, setState] = useState<State<Props>>(() => ({ Code: loaded, error: null }));
-    const { Code, error } = state;
+    const [{ Code, error }, setState] = useState<State<Props>>(() => ({ Code: loaded, error: null }));
     useEffect(() => {
       if (Code !== null) return;
-      let isHere = true;
-      begin().then(
-        (Code) => isHere && setState({ Code, error: null }),
-        (error: Error) => isHere && setState({ Code: null, error }),
-      );
-      return () => {
-        isHere = false;
-      };
+      const shown = new AbortController();
+      const sayAway = (): void => setState({ Code: null, error: AWAY });
+      begin()
+        .catch(() => waitForGateway(shown.signal, sayAway).then(begin))
+        .then(
+          (Code) => shown.signal.aborted || setState({ Code, error: null }),
+          (error: Error) => shown.signal.aborted || setState({ Code: null, error }),
+        );
+      return () => shown.abort();
     }, [Code]);
+    if (error === AWAY) return <ErrorNotice error={error} />;
     if (error !== null) throw error;
     return Code === null ? <Loading /> : <Code {...props} />;
   }
@@ -51,4 +58,33 @@ export function loadedLater<Props extends object>(load: () => Promise<FunctionCo
 interface State<Props> {
   readonly Code: FunctionComponent<Props> | null;
   readonly error: Error | null;
+}
+
+const AWAY = new ApiError(0, 'unreachable', 'The gateway cannot be reached.', null, null);
+
+/**
+ * Returns if the gateway is there. If it was away, or is another version now, the page is loaded anew as soon as it is there: what else
+ * belongs to the code, such as styles, may have failed too, and another version has other files.
+ */
+async function waitForGateway(shown: AbortSignal, sayAway: () => void): Promise<void> {
+  let wasAway = false;
+  while (!shown.aborted) {
+    const isSame = await isSameVersion();
+    if (isSame === true && !wasAway) return;
+    if (isSame !== null) {
+      if (!shown.aborted) window.location.reload();
+      return new Promise(() => undefined);
+    }
+    wasAway = true;
+    if (!shown.aborted) sayAway();
+    await new Promise((resolve) => setTimeout(resolve, LIVE_MS));
+  }
+}
+
+/** Whether the console that is served is the one that runs here; `null`: none is served now. */
+async function isSameVersion(): Promise<boolean | null> {
+  const page = await fetch('/console', { cache: 'no-store' }).catch(() => null);
+  if (page === null || !page.ok) return null;
+  const script = document.querySelector('script[src]')?.getAttribute('src') ?? '';
+  return (await page.text()).includes(script);
 }

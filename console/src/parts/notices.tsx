@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Loader, Stack, Text } from '@mantine/core';
 import { AlertIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useState } from 'react';
-import { ApiError } from '../api/client.ts';
+import { ApiError, isAway } from '../api/client.ts';
 import { useLanguage, useTexts } from '../text/language.tsx';
 import { ownValue } from '../text/own-value.ts';
 import { commonTexts } from './texts.ts';
@@ -21,7 +21,7 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
   const isUnreachable = error instanceof ApiError && error.status === 0;
   const requestId = error instanceof ApiError ? error.requestId : null;
   const messageOf = (): string => {
-    if (isOfChange && isUnanswered(error)) return text.unanswered;
+    if (isOfChange && isAway(error)) return text.unanswered;
     return isUnreachable ? text.unreachable : message;
   };
   const reasons = text.reasons as Readonly<Record<string, string>>;
@@ -55,11 +55,6 @@ function useGatewayMessage(message: string): string {
     );
   }, [language, message]);
   return language === 'zh' && chinese.of === message ? chinese.message : message;
-}
-
-/** Whether no response of the gateway came: none at all, or that of a proxy before it which had none either. */
-function isUnanswered(error: Error): boolean {
-  return error instanceof ApiError && [0, 502, 504].includes(error.status);
 }
 
 interface EmptyStateProps {

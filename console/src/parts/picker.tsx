@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { useRead } from '../api/queries.ts';
 import { defineTexts, useTexts } from '../text/language.tsx';
-import { looksSecret, secretTexts } from './filters.tsx';
+import { filterTexts, looksSecret } from './filters.tsx';
 import { useModelNames } from './model-names.ts';
 
 const texts = defineTexts(
@@ -48,7 +48,7 @@ interface PickerProps {
 /** Chooses one of things by their names. An id that is not among them, as of an old link, stays and is shown itself. */
 export function Picker({ label, value, onChange, choices, placeholder, isDisabled = false, search }: PickerProps) {
   const text = useTexts(texts);
-  const secret = useTexts(secretTexts);
+  const secret = useTexts(filterTexts);
   // Names may be those of several.
   const data = choices.map((choice, i) => ({
     ...choice,

@@ -2,6 +2,7 @@ import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-quer
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
 import { AccountChoiceContext } from '../api/account-choice.ts';
 import { ApiError, ask } from '../api/client.ts';
+import { againWhileAway } from '../api/queries.ts';
 import type { WhoAmI } from '../api/types.ts';
 import { TimezoneProvider } from '../text/timezone.tsx';
 
@@ -15,19 +16,26 @@ const STORED_AS = 'faregate.account';
 
 export const SESSION_KEY = ['session'] as const;
 
-/** Reads who has signed in: `null` if nobody has. */
-export function useWhoAmI() {
+/** Nobody has signed in any more, though somebody had while this page was shown, who did not sign out here. */
+export const SESSION_ENDED = 'ended';
+
+type Session = WhoAmI | typeof SESSION_ENDED | null;
+
+/** Reads who has signed in: `null` if nobody has. While the gateway is away it goes on trying. */
+export function useSessionRead() {
+  const queries = useQueryClient();
   return useQuery({
     queryKey: SESSION_KEY,
-    queryFn: async (): Promise<WhoAmI | null> => {
+    queryFn: async (): Promise<Session> => {
       try {
         return await ask('GET /account/v1/session', {});
       } catch (error) {
-        if (error instanceof ApiError && error.status === 401) return null;
-        throw error;
+        if (!(error instanceof ApiError) || error.status !== 401) throw error;
+        return queries.getQueryData<Session>(SESSION_KEY) ? SESSION_ENDED : null;
       }
     },
     staleTime: 60_000,
+    refetchInterval: againWhileAway(false),
   });
 }
 

@@ -5,8 +5,10 @@ export interface Format {
   /** An amount in yuan: `¥1,234.50`, with as many decimals as it has, from two on; `isShort`: rounded to two, or to what makes it visible. */
   yuan(amount: string, isShort?: boolean): string;
   count(value: number): string;
-  /** `12.3 M`: for axes and tiles. */
+  /** `12.3M`: for axes and tiles. */
   shortCount(value: number): string;
+  /** `2M`, `128K`, and all of `8,192`: a number that is as short as it can be without being another one. */
+  exactCount(value: number): string;
   percent(ratio: number): string;
   /** Date and time to the second, in the zone that the reader has chosen. */
   instant(at: string): string;
@@ -25,7 +27,8 @@ const DAY_MS = 24 * HOUR_MS;
 /** Writes in a language, as its tag says, and in a time zone. */
 export function formatOf(locale: string, zone: string): Format {
   const number = once(() => new Intl.NumberFormat(locale));
-  const compact = once(() => new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 }));
+  // As vendors of models write it in all languages, `1M`: neither `1m`, which is British, nor `100万`.
+  const compact = once(() => new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 }));
   const percent = once(() => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }));
   const instant = once(
     () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone }),
@@ -52,6 +55,7 @@ export function formatOf(locale: string, zone: string): Format {
     yuan: (amount, isShort = false) => writeYuan(amount, isShort, number()),
     count: (value) => number().format(value),
     shortCount: (value) => compact().format(value),
+    exactCount: (value) => (value === Number(value.toPrecision(3)) ? compact().format(value) : number().format(value)),
     percent: (ratio) => percent().format(ratio),
     instant: (at) => instant().format(new Date(at)),
     day: (at, timezone) =>

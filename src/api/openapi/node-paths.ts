@@ -36,7 +36,11 @@ export function nodeOperations(schemas: SchemaCollection, errors: ErrorResponses
     [{ adminToken: [] }, { session: [] }],
   );
   return [
-    get('/', 'Ask whether this is a gateway', { 200: { description: 'It is.', content: json(greeting) }, ...failures }),
+    get('/', 'Ask whether this is a gateway', {
+      ...failures,
+      200: { description: 'It is.', content: json(greeting) },
+      302: { description: 'It is, and browsers (`Accept: text/html`) are sent to the console.' },
+    }),
     get('/healthz', 'Ask whether the process runs', {
       200: { description: 'It does.', content: json(health) },
       ...failures,

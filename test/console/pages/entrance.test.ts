@@ -107,13 +107,54 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await again.close();
   });
 
-  it('a session that was ended elsewhere leads to the sign-in', async () => {
+  it('a session that was ended elsewhere leads to a sign-in that says so, and back to the page', async () => {
     const person = await createPerson(server, { memberships: [{ accountId, role: 'owner' }] });
     const console = await openConsole(browser, server, { person });
-    await console.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    const { page } = console;
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await server.admin('DELETE', `/users/${person.id}/sessions`);
-    await console.go('#/keys');
-    await console.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await console.go('#/calls?status=failed');
+    await page.getByText('Your session has ended').waitFor();
+    await console.assertAccessible();
+    await page.getByLabel('E-mail address or name').fill(person.email);
+    await page.getByLabel(/^Password/).fill('not the password');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('The sign-in did not work').waitFor();
+    assert.ok(await page.getByText('Your session has ended').isVisible());
+    await page.getByLabel(/^Password/).fill(person.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor();
+    assert.equal(new URL(page.url()).hash, '#/calls?status=failed');
+    await console.close();
+  });
+
+  it('a page that could not be loaded while the gateway was away is loaded when it is back', async () => {
+    const console = await openConsole(browser, server, { person: owner });
+    const { page, context } = console;
+    await page.getByText('No calls yet').waitFor();
+    await context.setOffline(true);
+    await console.go('#/vouchers');
+    await page.getByText('The gateway cannot be reached').waitFor();
+    await context.setOffline(false);
+    await page.getByRole('heading', { level: 1, name: 'Vouchers' }).waitFor();
+    await console.close();
+  });
+
+  it('folds the groups of the menu, and keeps in view where one is', async () => {
+    const memberships = [{ accountId, role: 'owner' }] as const;
+    const operator = await createPerson(server, { operatorRole: 'operator', memberships });
+    const console = await openConsole(browser, server, { person: operator, at: '#/operator/changes' });
+    const { page } = console;
+    const current = page.getByRole('link', { name: 'Change log' });
+    await current.waitFor();
+    const box = await current.boundingBox();
+    assert.ok(box !== null && box.y >= 0 && box.y + box.height <= 900);
+    await page.getByRole('button', { name: 'Gateway', expanded: true }).click();
+    await page.getByRole('link', { name: 'Audit' }).waitFor({ state: 'detached' });
+    await current.waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Gateway', expanded: false }).waitFor();
+    assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0);
     await console.close();
   });
 

@@ -2,18 +2,21 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { responseAnything } from '../../conformance/addresses.ts';
 import { plansText, subscribe } from '../../conformance/plans.ts';
-import { openBrowser, openConsole } from '../../support/browser.ts';
+import { openConsole, openPlainBrowser } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { PAGE_LOOKS, PagePictures } from '../../support/page-pictures.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
 
-/** Every page, as the two kinds of people see it who differ most: at a desk, and on a phone in Chinese and in the dark. */
+/**
+ * Every page, read by axe as the two kinds of people see it who differ most: at a desk in the light, and on a phone in Chinese and in the
+ * dark; and as pictures in both themes, at a desk and on a phone, in both languages.
+ */
 
-const LOOKS = [
-  { language: 'en', theme: 'light', widthPx: 1280 },
-  { language: 'zh', theme: 'dark', widthPx: 390 },
-] as const;
+const LANGUAGES = ['en', 'zh'] as const;
+/** When the pictures are taken. What they show was made in the minute before. */
+const NOW = '2026-11-20T04:01:00Z';
 
 const PLACES = [
   ...[
@@ -54,11 +57,20 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
   let server: TestGateway;
   let browser: Browser;
   let person: TestPerson;
-  let places: string[];
+  /** By the names of their pictures. */
+  let places: ReadonlyMap<string, string>;
   before(async () => {
-    server = await startGateway({ plans: plansText({ starter: {} }), usageIntervalMs: 10 });
+    // No two things are made in one instant: lists are in the order of time.
+    let tickMs = 1;
+    let nowMs = Date.parse(NOW) - 60_000;
+    const clock = { nowMs: () => (nowMs += tickMs) };
+    server = await startGateway({
+      plans: plansText({ starter: {} }),
+      usageIntervalMs: 10,
+      clock,
+    });
     server.provider.respond = responseAnything;
-    browser = await openBrowser();
+    browser = await openPlainBrowser();
     const account = await server.createAccount();
     await subscribe(server, account, 'starter');
     const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
@@ -70,29 +82,47 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
     const memberships = [{ accountId: account.id, role: 'owner' }] as const;
     await createPerson(server, { name: 'Grace', memberships });
     person = await createPerson(server, { operatorRole: 'operator', memberships });
+    tickMs = 0;
+    nowMs = Date.parse(NOW);
     const tabs = ['summary', 'money', 'keys', 'plan', 'people', 'statement'];
     const ofAccount = tabs.map((tab) => `/operator/accounts/${account.id}?tab=${tab}`);
-    places = [...PLACES, `/calls/${id}`, `/operator/calls/${id}`, ...ofAccount];
+    places = new Map(
+      [...PLACES, `/calls/${id}`, `/operator/calls/${id}`, ...ofAccount].map((place) => [nameOf(place), place]),
+    );
   });
   after(async () => {
+    await browser?.close();
     await server?.stop();
   });
 
-  for (const look of LOOKS) {
-    it(`can be used by everybody: ${look.language}, ${look.theme}, ${look.widthPx} px`, {
-      timeout: 300_000,
-    }, async () => {
-      const console = await openConsole(browser, server, { ...look, person });
-      for (const place of places) {
+  for (const language of LANGUAGES) {
+    it(`can be used by everybody, and is as its pictures: ${language}`, { timeout: 600_000 }, async () => {
+      // The pictures begin with the look that the page has.
+      const looks = language === 'en' ? PAGE_LOOKS : [...PAGE_LOOKS.slice(2), ...PAGE_LOOKS.slice(0, 2)];
+      const console = await openConsole(browser, server, { language, ...looks[0], person });
+      const { page } = console;
+      await page.clock.setFixedTime(NOW);
+      const pictures = await PagePictures.of(page, looks);
+      for (const [name, place] of [...places, ['sign-in', '/keys']] as const) {
+        if (name === 'sign-in') await console.context.clearCookies();
         // Each page is loaded, and drawn once: another place of the same document would not be loaded.
-        await console.page.goto('about:blank');
-        await console.page.goto(`${server.url}/console#${place}`, { waitUntil: 'networkidle' });
-        await console.page.locator('main h1').first().waitFor();
+        await page.goto('about:blank');
+        await pictures.begin();
+        await page.goto(`${server.url}/console#${place}`, { waitUntil: 'networkidle' });
+        await page.locator('main h1').first().waitFor();
         await console.assertAccessible().catch((error: Error) => {
           throw new Error(`${place}: ${error.message}`);
         });
+        await pictures.compare(`${language}/${name}`);
       }
       await console.close();
+      pictures.end();
     });
   }
 });
+
+/** `operator-accounts-one-money` of `/operator/accounts/acct_…?tab=money`. */
+function nameOf(place: string): string {
+  const words = place.split(/[/?=]/).filter((word) => word !== '' && word !== 'tab');
+  return words.map((word) => (word.includes('_') ? 'one' : word)).join('-') || 'overview';
+}

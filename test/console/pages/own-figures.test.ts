@@ -193,4 +193,33 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await console.assertAccessible();
     await console.close();
   });
+
+  it('have a legend that is whole at a desk and on a phone, where filters are folded away', async () => {
+    const groups = async () => (await server.admin('GET', `/usage?accountId=${account.id}&groupBy=model`)).body.data;
+    assert.equal(
+      (await call(`${server.url}/v1/chat/completions`, account.key, { ...hello, model: 'test-both' })).status,
+      200,
+    );
+    await until(async () => (await groups()).length === 2);
+    for (const widthPx of [1440, 390]) {
+      const console = await openConsole(browser, server, { person: owner, widthPx });
+      const { page } = console;
+      const card = page.locator('section', { has: page.getByRole('heading', { name: 'Charge by day' }) });
+      const legend = card.locator('.mantine-ChartLegend-legend');
+      await legend.waitFor();
+      const [inner, outer] = [await legend.boundingBox(), await card.boundingBox()];
+      assert.ok(inner!.y + inner!.height <= outer!.y + outer!.height);
+      if (widthPx === 1440) assert.ok(outer!.y + outer!.height <= 900);
+      await console.go('#/calls?status=succeeded');
+      const filters = page.getByRole('button', { name: 'Filters: 1 in force' });
+      const status = page.getByRole('combobox', { name: 'Status' });
+      if (widthPx === 390) {
+        await filters.waitFor();
+        assert.equal(await status.count(), 0);
+        await filters.click();
+      }
+      await status.waitFor();
+      await console.close();
+    }
+  });
 });

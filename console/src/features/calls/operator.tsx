@@ -4,7 +4,7 @@ import { useList } from '../../api/queries.ts';
 import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-tables.tsx';
 import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { FilterInstant, FilterText } from '../../parts/filters.tsx';
+import { FilterInstant, FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { type Place, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -141,19 +141,21 @@ function Filters({ query, onChange, names, children }: FiltersProps) {
   const text = useTexts(operatorCallsTexts);
   const common = useTexts(commonTexts);
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
-      {children}
-      <FilterInstant label={common.from} value={query.from ?? ''} onChange={(from) => onChange({ from })} />
-      <FilterInstant label={common.to} value={query.to ?? ''} onChange={(to) => onChange({ to })} />
-      <Button
-        variant="subtle"
-        style={{ alignSelf: 'end' }}
-        disabled={names.every((name) => query[name] === undefined)}
-        onClick={() => onChange(Object.fromEntries(names.map((name) => [name, null])))}
-      >
-        {text.clear}
-      </Button>
-    </SimpleGrid>
+    <FoldedFilters names={names}>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
+        {children}
+        <FilterInstant label={common.from} value={query.from ?? ''} onChange={(from) => onChange({ from })} />
+        <FilterInstant label={common.to} value={query.to ?? ''} onChange={(to) => onChange({ to })} />
+        <Button
+          variant="subtle"
+          style={{ alignSelf: 'end' }}
+          disabled={names.every((name) => query[name] === undefined)}
+          onClick={() => onChange(Object.fromEntries(names.map((name) => [name, null])))}
+        >
+          {text.clear}
+        </Button>
+      </SimpleGrid>
+    </FoldedFilters>
   );
 }
 

@@ -5,7 +5,7 @@ import { CalendarField } from '../../parts/calendar-field.tsx';
 import { useRefusalColumns } from '../../parts/calls/refusal-columns.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { instantsOfDays, isDay } from '../../parts/days.ts';
-import { FilterText } from '../../parts/filters.tsx';
+import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -26,30 +26,32 @@ export function Refusals() {
   const list = useList('GET /account/v1/refusals', input, { isLive: true });
   return (
     <>
-      <Group align="flex-end" gap="sm" mb="md">
-        <KeyAndPersonFilters query={query} onChange={change} />
-        <FilterText
-          label={text.code}
-          placeholder={text.codeHint}
-          value={query.code ?? ''}
-          onChange={(code) => change({ code })}
-        />
-        <CalendarField
-          type="date"
-          label={common.from}
-          value={query.from ?? ''}
-          isClearable
-          onChange={(from) => change({ from })}
-        />
-        <CalendarField
-          type="date"
-          label={common.to}
-          value={query.to ?? ''}
-          isClearable
-          onChange={(to) => change({ to })}
-        />
-        <CsvButton endpoint="GET /account/v1/refusals" input={input} fileName="refusals.csv" />
-      </Group>
+      <FoldedFilters names={['keyId', 'userId', 'model', 'code', 'from', 'to']}>
+        <Group align="flex-end" gap="sm" mb="md">
+          <KeyAndPersonFilters query={query} onChange={change} />
+          <FilterText
+            label={text.code}
+            placeholder={text.codeHint}
+            value={query.code ?? ''}
+            onChange={(code) => change({ code })}
+          />
+          <CalendarField
+            type="date"
+            label={common.from}
+            value={query.from ?? ''}
+            isClearable
+            onChange={(from) => change({ from })}
+          />
+          <CalendarField
+            type="date"
+            label={common.to}
+            value={query.to ?? ''}
+            isClearable
+            onChange={(to) => change({ to })}
+          />
+          <CsvButton endpoint="GET /account/v1/refusals" input={input} fileName="refusals.csv" />
+        </Group>
+      </FoldedFilters>
       {(isDay(query.from) || isDay(query.to)) && (
         <Text size="sm" c="dimmed" mb="xs">
           {text.refusedOnDaysOf(billingTimezone)}

@@ -6,7 +6,7 @@ import { useRefusalColumns } from '../../parts/calls/refusal-columns.tsx';
 import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { instantsOfDays, isDay } from '../../parts/days.ts';
-import { FilterText } from '../../parts/filters.tsx';
+import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { DataTable, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -42,6 +42,8 @@ export function CallsPage() {
   );
 }
 
+const FILTERS = ['keyId', 'userId', 'model', 'status', 'from', 'to', 'requestId'] as const;
+
 function Filters() {
   const text = useTexts(callsTexts);
   const common = useTexts(commonTexts);
@@ -53,38 +55,40 @@ function Filters() {
     change(requestId === '' ? { requestId: null } : { ...others, requestId });
   }
   return (
-    <Group align="flex-end" gap="sm" mb="md">
-      <KeyAndPersonFilters query={query} onChange={(changed) => change({ ...changed, requestId: null })} />
-      <Select
-        label={text.status}
-        placeholder={text.anyStatus}
-        data={CALL_STATUSES.map((status) => ({ value: status, label: statuses[status] }))}
-        value={query.status ?? null}
-        onChange={(status) => change({ status, requestId: null })}
-        clearable
-        w={150}
-      />
-      <CalendarField
-        type="date"
-        label={common.from}
-        value={query.from ?? ''}
-        isClearable
-        onChange={(from) => change({ from, requestId: null })}
-      />
-      <CalendarField
-        type="date"
-        label={common.to}
-        value={query.to ?? ''}
-        isClearable
-        onChange={(to) => change({ to, requestId: null })}
-      />
-      <FilterText
-        label={text.requestId}
-        placeholder={text.requestIdHint}
-        value={query.requestId ?? ''}
-        onChange={findRequest}
-      />
-    </Group>
+    <FoldedFilters names={FILTERS}>
+      <Group align="flex-end" gap="sm" mb="md">
+        <KeyAndPersonFilters query={query} onChange={(changed) => change({ ...changed, requestId: null })} />
+        <Select
+          label={text.status}
+          placeholder={text.anyStatus}
+          data={CALL_STATUSES.map((status) => ({ value: status, label: statuses[status] }))}
+          value={query.status ?? null}
+          onChange={(status) => change({ status, requestId: null })}
+          clearable
+          w={150}
+        />
+        <CalendarField
+          type="date"
+          label={common.from}
+          value={query.from ?? ''}
+          isClearable
+          onChange={(from) => change({ from, requestId: null })}
+        />
+        <CalendarField
+          type="date"
+          label={common.to}
+          value={query.to ?? ''}
+          isClearable
+          onChange={(to) => change({ to, requestId: null })}
+        />
+        <FilterText
+          label={text.requestId}
+          placeholder={text.requestIdHint}
+          value={query.requestId ?? ''}
+          onChange={findRequest}
+        />
+      </Group>
+    </FoldedFilters>
   );
 }
 

@@ -1,7 +1,7 @@
 import { Button, NativeSelect, SimpleGrid } from '@mantine/core';
 import type { QueryOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
-import { FilterInstant, FilterText } from '../../parts/filters.tsx';
+import { FilterInstant, FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import type { Place } from '../../parts/location.tsx';
 import { AccountPicker, KeyPicker, UserPicker } from '../../parts/picker.tsx';
 import { commonTexts } from '../../parts/texts.ts';
@@ -33,41 +33,43 @@ export function ChangeFilters({ query, onChange }: ChangeFiltersProps) {
     onChange: (value: string) => onChange({ [name]: value }),
   });
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
-      <NativeSelect
-        label={text.actorKind}
-        value={query.actorKind ?? ''}
-        onChange={({ currentTarget }) => onChange({ actorKind: currentTarget.value })}
-        data={[
-          { value: '', label: text.allKinds },
-          ...Object.entries(text.kinds).map(([value, label]) => ({ value: value as ActorKind, label })),
-        ]}
-      />
-      <UserPicker
-        label={text.actor}
-        value={query.actorId}
-        onChange={(actorId) => onChange({ actorId })}
-        more={tokens.map(({ id, name }) => ({ value: id, label: name }))}
-      />
-      <FilterText label={text.action} placeholder={text.actionHint} {...field('action')} />
-      <AccountPicker value={query.accountId} onChange={(accountId) => onChange({ accountId })} />
-      <KeyPicker
-        label={text.subjectKey}
-        value={isKey ? query.subjectId : undefined}
-        onChange={(subjectId) => onChange({ subjectId })}
-        accountId={query.accountId}
-      />
-      <FilterText label={text.subjectId} placeholder={text.subjectHint} {...field('subjectId')} />
-      <FilterInstant label={common.from} {...field('from')} />
-      <FilterInstant label={common.to} {...field('to')} />
-      <Button
-        variant="subtle"
-        style={{ alignSelf: 'end' }}
-        disabled={NAMES.every((name) => query[name] === undefined)}
-        onClick={() => onChange(Object.fromEntries(NAMES.map((name) => [name, null])))}
-      >
-        {text.clear}
-      </Button>
-    </SimpleGrid>
+    <FoldedFilters names={NAMES}>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
+        <NativeSelect
+          label={text.actorKind}
+          value={query.actorKind ?? ''}
+          onChange={({ currentTarget }) => onChange({ actorKind: currentTarget.value })}
+          data={[
+            { value: '', label: text.allKinds },
+            ...Object.entries(text.kinds).map(([value, label]) => ({ value: value as ActorKind, label })),
+          ]}
+        />
+        <UserPicker
+          label={text.actor}
+          value={query.actorId}
+          onChange={(actorId) => onChange({ actorId })}
+          more={tokens.map(({ id, name }) => ({ value: id, label: name }))}
+        />
+        <FilterText label={text.action} placeholder={text.actionHint} {...field('action')} />
+        <AccountPicker value={query.accountId} onChange={(accountId) => onChange({ accountId })} />
+        <KeyPicker
+          label={text.subjectKey}
+          value={isKey ? query.subjectId : undefined}
+          onChange={(subjectId) => onChange({ subjectId })}
+          accountId={query.accountId}
+        />
+        <FilterText label={text.subjectId} placeholder={text.subjectHint} {...field('subjectId')} />
+        <FilterInstant label={common.from} {...field('from')} />
+        <FilterInstant label={common.to} {...field('to')} />
+        <Button
+          variant="subtle"
+          style={{ alignSelf: 'end' }}
+          disabled={NAMES.every((name) => query[name] === undefined)}
+          onClick={() => onChange(Object.fromEntries(NAMES.map((name) => [name, null])))}
+        >
+          {text.clear}
+        </Button>
+      </SimpleGrid>
+    </FoldedFilters>
   );
 }

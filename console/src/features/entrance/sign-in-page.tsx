@@ -3,15 +3,15 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useChange, useRead } from '../../api/queries.ts';
 import { Form } from '../../parts/forms/form.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { usePlace } from '../../parts/location.tsx';
+import { hashOf, type Place, usePlace } from '../../parts/location.tsx';
 import { changeSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
 import { Entrance } from './entrance.tsx';
 import { sessionTexts } from './texts.ts';
 
-/** Shown wherever somebody is who has not signed in; afterwards the page is there that was asked for. */
-export function SignInPage() {
+/** Shown wherever somebody is who has not signed in, or no more; afterwards the page is there that was asked for. */
+export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   const text = useTexts(sessionTexts);
   const queries = useQueryClient();
   const place = usePlace();
@@ -28,6 +28,7 @@ export function SignInPage() {
   return (
     <Entrance title={text.signIn}>
       <Stack>
+        {hasEnded && <Alert color="yellow">{text.sessionEnded}</Alert>}
         {failure !== undefined && <Alert color="red">{ownValue(text.oidcErrors, failure) ?? text.oidcFailed}</Alert>}
         <Form
           submitLabel={text.signIn}
@@ -55,7 +56,7 @@ export function SignInPage() {
         </Form>
         {providers.length > 0 && <Divider label={text.or} />}
         {providers.map(({ name, displayName }) => (
-          <Button key={name} variant="default" component="a" href={startAddress(name, place.path)}>
+          <Button key={name} variant="default" component="a" href={startAddress(name, place)}>
             {text.signInWith(displayName)}
           </Button>
         ))}
@@ -67,7 +68,7 @@ export function SignInPage() {
   );
 }
 
-function startAddress(provider: string, path: string): string {
-  const returnTo = path === '/sign-in' ? '/console' : `/console#${path}`;
+function startAddress(provider: string, { path, query }: Place): string {
+  const returnTo = path === '/sign-in' ? '/console' : `/console${hashOf(path, query)}`;
   return `/account/v1/oidc/${encodeURIComponent(provider)}/start?${new URLSearchParams({ returnTo })}`;
 }

@@ -3,6 +3,8 @@ import { defineTexts } from '../../text/language.tsx';
 export const sessionTexts = defineTexts(
   {
     signIn: 'Sign in',
+    sessionEnded:
+      'Your session has ended. Sign in to go on with this page; what was not saved there has to be entered again.',
     user: 'E-mail address or name',
     password: 'Password',
     signInWith: (provider: string) => `Sign in with ${provider}`,
@@ -34,6 +36,7 @@ export const sessionTexts = defineTexts(
   },
   {
     signIn: '登录',
+    sessionEnded: '登录会话已结束。重新登录后将返回此页面，未保存的内容需要重新填写。',
     user: '邮箱或用户名',
     password: '密码',
     signInWith: (provider: string) => `使用 ${provider} 登录`,

@@ -8,7 +8,7 @@ import { Form } from '../../parts/forms/form.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { goTo, usePlace } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
-import { changeSession, useWhoAmI } from '../../session/session.tsx';
+import { changeSession, SESSION_ENDED, useSessionRead } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { Entrance } from './entrance.tsx';
 import { sessionTexts } from './texts.ts';
@@ -52,7 +52,8 @@ export function WelcomePage() {
 function LinkForm({ token, link }: { readonly token: string; readonly link: LinkView }) {
   const text = useTexts(sessionTexts);
   const queries = useQueryClient();
-  const whoAmI = useWhoAmI().data ?? null;
+  const session = useSessionRead().data ?? null;
+  const whoAmI = session === SESSION_ENDED ? null : session;
   const [{ name, password }, set] = useDraft(() => ({ name: link.name ?? '', password: '' }));
   const use = useChange('POST /account/v1/links/use');
   const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];

@@ -89,8 +89,8 @@ function ModelCard({ model, priceFactor }: ModelCardProps) {
         </Group>
         <Group gap="lg">
           <Named name={text.operations}>{operations.map(operationName).join(common.comma)}</Named>
-          {contextTokens !== null && <Named name={text.context}>{text.tokens(format.count(contextTokens))}</Named>}
-          {outputTokens !== null && <Named name={text.output}>{text.tokens(format.count(outputTokens))}</Named>}
+          {contextTokens !== null && <Named name={text.context}>{text.tokens(format.exactCount(contextTokens))}</Named>}
+          {outputTokens !== null && <Named name={text.output}>{text.tokens(format.exactCount(outputTokens))}</Named>}
         </Group>
         {timeOfDay !== null && <PeakHours timeOfDay={timeOfDay} />}
         <PriceTable

@@ -33,10 +33,10 @@ export function PlanTerms({ plan, before = [] }: PlanTermsProps) {
         [text.fiveHourCalls, format.count(plan.fiveHourCalls)],
         [text.weeklyCalls, format.count(plan.weeklyCalls)],
         [text.concurrency, format.count(plan.concurrency)],
-        [text.quotaTokens, format.count(plan.quotaTokens)],
+        [text.quotaTokens, format.exactCount(plan.quotaTokens)],
         [text.periodDays, text.days(format.count(plan.periodDays))],
         [text.inputLimit, format.bytes(plan.inputByteLimit)],
-        [text.outputLimit, text.tokensOnly(format.count(plan.outputTokenLimit))],
+        [text.outputLimit, text.tokensOnly(format.exactCount(plan.outputTokenLimit))],
       ]}
     />
   );

@@ -3,7 +3,7 @@ import { useRead } from '../../api/queries.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { DateRangePicker } from '../../parts/date-range.tsx';
 import { dayIn, usageRange } from '../../parts/days.ts';
-import { FilterText } from '../../parts/filters.tsx';
+import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { type Place, usePlaceQuery } from '../../parts/location.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -43,29 +43,31 @@ export function OperatorUsagePage() {
         />
       }
     >
-      <Stack gap="sm">
-        <DateRangePicker value={place.range} onChange={({ from, to }) => setQuery({ from, to })} today={today} />
-        <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
-          <NativeSelect
-            label={words.by}
-            value={place.by}
-            onChange={({ currentTarget }) => setQuery({ by: currentTarget.value })}
-            data={GROUPINGS.map((value) => ({ value, label: words.dimensions[value] }))}
-          />
-          <FilterText
-            label={text.accountId}
-            placeholder="acct_…"
-            value={query.accountId ?? ''}
-            onChange={(accountId) => setQuery({ accountId })}
-          />
-          <FilterText label={text.onlyModel} value={query.model ?? ''} onChange={(model) => setQuery({ model })} />
-          <FilterText
-            label={text.onlyProvider}
-            value={query.provider ?? ''}
-            onChange={(provider) => setQuery({ provider })}
-          />
-        </SimpleGrid>
-      </Stack>
+      <FoldedFilters names={['from', 'to', 'by', ...FILTERS]}>
+        <Stack gap="sm">
+          <DateRangePicker value={place.range} onChange={({ from, to }) => setQuery({ from, to })} today={today} />
+          <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
+            <NativeSelect
+              label={words.by}
+              value={place.by}
+              onChange={({ currentTarget }) => setQuery({ by: currentTarget.value })}
+              data={GROUPINGS.map((value) => ({ value, label: words.dimensions[value] }))}
+            />
+            <FilterText
+              label={text.accountId}
+              placeholder="acct_…"
+              value={query.accountId ?? ''}
+              onChange={(accountId) => setQuery({ accountId })}
+            />
+            <FilterText label={text.onlyModel} value={query.model ?? ''} onChange={(model) => setQuery({ model })} />
+            <FilterText
+              label={text.onlyProvider}
+              value={query.provider ?? ''}
+              onChange={(provider) => setQuery({ provider })}
+            />
+          </SimpleGrid>
+        </Stack>
+      </FoldedFilters>
       <ErrorNotice error={sums.error} onRetry={() => void sums.refetch()} />
       {sums.data === undefined ? sums.error === null && <Loading /> : <SumTiles sums={sums.data.data[0]} />}
       <Section

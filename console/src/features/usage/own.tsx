@@ -5,6 +5,7 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { DateRangePicker } from '../../parts/date-range.tsx';
 import { usageRange } from '../../parts/days.ts';
 import { Yuan } from '../../parts/figures.tsx';
+import { FoldedFilters } from '../../parts/filters.tsx';
 import { useKeyNames } from '../../parts/keys/own-key-names.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { PlaceLink, usePlaceQuery } from '../../parts/location.tsx';
@@ -63,18 +64,20 @@ function Usage({ today }: { readonly today: string }) {
         />
       }
     >
-      <Group align="flex-end" gap="md">
-        <DateRangePicker value={range} onChange={(chosen) => change({ ...chosen })} today={today} />
-        <Select
-          label={words.by}
-          data={DIMENSIONS.map((each) => ({ value: each, label: words.dimensions[each] }))}
-          value={dimension}
-          onChange={(by) => change({ by })}
-          allowDeselect={false}
-          w={160}
-        />
-        <MeasurePicker value={measure} onChange={(show) => change({ show })} labels={words} />
-      </Group>
+      <FoldedFilters names={['from', 'to', 'by', 'show']}>
+        <Group align="flex-end" gap="md">
+          <DateRangePicker value={range} onChange={(chosen) => change({ ...chosen })} today={today} />
+          <Select
+            label={words.by}
+            data={DIMENSIONS.map((each) => ({ value: each, label: words.dimensions[each] }))}
+            value={dimension}
+            onChange={(by) => change({ by })}
+            allowDeselect={false}
+            w={160}
+          />
+          <MeasurePicker value={measure} onChange={(show) => change({ show })} labels={words} />
+        </Group>
+      </FoldedFilters>
       {query.keyId !== undefined && <OnlyKey keyId={query.keyId} onRemove={() => change({ keyId: null })} />}
       <ErrorNotice error={usage.error} onRetry={() => void usage.refetch()} />
       {usage.isPending && <Loading />}

@@ -1,4 +1,4 @@
-import { Group, RingProgress, SimpleGrid, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { Group, RingProgress, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { PlanRemainder } from '../../api/types.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -10,17 +10,17 @@ interface RingProps {
   readonly name: string;
   readonly used: number;
   readonly limit: number;
+  /** What is left, of how much. */
   readonly figures: string;
   /** When there is more again. */
   readonly recovery: string | null;
 }
 
-/** What is left of a limit: as a ring, for screen readers in words, and when there is more again. */
+/** What is left of a limit: as a ring, in figures, and when there is more again. */
 function Ring({ name, used, limit, figures, recovery }: RingProps) {
-  const text = useTexts(ringTexts);
   const format = useFormat();
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
-  const left = format.percent(percentLeft(used, limit) / 100);
+  const percent = format.percent(percentLeft(used, limit) / 100);
   const color = share >= 1 ? 'red.7' : share >= 0.8 ? 'orange.6' : 'cyan.7';
   return (
     <Group wrap="nowrap" gap="sm">
@@ -32,7 +32,7 @@ function Ring({ name, used, limit, figures, recovery }: RingProps) {
         aria-hidden
         label={
           <Text ta="center" size="sm" fw={700} className="figure">
-            {left}
+            {percent}
           </Text>
         }
       />
@@ -42,7 +42,6 @@ function Ring({ name, used, limit, figures, recovery }: RingProps) {
           {figures}
         </Text>
         <Text size="sm" c="dimmed">
-          <VisuallyHidden>{text.left(left)}</VisuallyHidden>
           {recovery}
         </Text>
       </Stack>
@@ -64,7 +63,7 @@ export function PlanRings({ plan }: { readonly plan: PlanRemainder }) {
           name={text.fiveHour}
           used={fiveHour.used}
           limit={fiveHour.limit}
-          figures={text.calls(format.count(fiveHour.used), format.count(fiveHour.limit))}
+          figures={text.calls(format.count(fiveHour.remaining), format.count(fiveHour.limit))}
           recovery={
             fiveHour.moreAt === null
               ? text.sliding
@@ -77,7 +76,7 @@ export function PlanRings({ plan }: { readonly plan: PlanRemainder }) {
           name={text.weekly}
           used={weekly.used}
           limit={weekly.limit}
-          figures={text.calls(format.count(weekly.used), format.count(weekly.limit))}
+          figures={text.calls(format.count(weekly.remaining), format.count(weekly.limit))}
           recovery={text.resetsAt(when(weekly.resetAt))}
         />
       )}
@@ -86,7 +85,7 @@ export function PlanRings({ plan }: { readonly plan: PlanRemainder }) {
           name={text.quota}
           used={quota.usedTokens}
           limit={quota.limitTokens}
-          figures={text.tokens(format.shortCount(quota.usedTokens), format.shortCount(quota.limitTokens))}
+          figures={text.tokens(format.shortCount(quota.remainingTokens), format.exactCount(quota.limitTokens))}
           recovery={text.resetsAt(when(quota.resetAt))}
         />
       )}
@@ -95,7 +94,11 @@ export function PlanRings({ plan }: { readonly plan: PlanRemainder }) {
           name={text.concurrency}
           used={concurrency.inFlight}
           limit={concurrency.limit}
-          figures={text.inFlight(format.count(concurrency.inFlight), format.count(concurrency.limit))}
+          figures={text.free(
+            // A limit that was lowered may be taken beyond.
+            format.count(Math.max(0, concurrency.limit - concurrency.inFlight)),
+            format.count(concurrency.limit),
+          )}
           recovery={null}
         />
       )}

@@ -73,6 +73,8 @@ export const UsageByDay = memo(function UsageByDay(props: UsageByDayProps) {
       {series.length > 1 && (
         // Below the chart, not within: there its height is known only when all is drawn, and all is drawn again.
         <ChartLegend
+          // By itself it is as high as all around it, and most of it would be cut off.
+          h="auto"
           payload={series.map(({ name, color }) => ({
             dataKey: name,
             color: `var(--mantine-color-${color.replace('.', '-')})`,

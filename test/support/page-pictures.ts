@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { CDPSession, Page } from 'playwright-core';
+import { beside, cut, differingPixels, type Picture, readPng, writePng } from './small-png.ts';
+import { pauseBetweenLooks } from './until.ts';
+
+/**
+ * Pictures of pages that are compared with those in `test/console/pages/pictures`, a tenth as wide and as high: where things stand, how
+ * large they are and in which colours, not what is written. The browser has one font (`plain-font.ts`) and a clock that stands still.
+ */
+
+const DIRECTORY = 'test/console/pages/pictures';
+const SCALE = 0.1;
+/** Of 255, in one colour: edges are mixed with their ground. */
+const COLOR_MAX = 40;
+/** Of the pixels of one picture: lengths of durations and of paths differ. */
+const DIFFERING_MAX = 0.004;
+/** How often a page may go on changing before it is taken as it is. */
+const TRIES_MAX = 60;
+
+/** `npm run console:pictures` writes what is there, and compares nothing. */
+const IS_WRITING = process.env.FAREGATE_WRITE_PICTURES === '1';
+
+export interface Look {
+  readonly theme: 'light' | 'dark';
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+const DESK = { widthPx: 1440, heightPx: 900 };
+const PHONE = { widthPx: 390, heightPx: 840 };
+
+/** Every page in both themes, at a desk and on a phone. Each differs in one thing from the one before. */
+export const PAGE_LOOKS: readonly Look[] = [
+  { theme: 'light', ...DESK },
+  { theme: 'dark', ...DESK },
+  { theme: 'dark', ...PHONE },
+  { theme: 'light', ...PHONE },
+];
+
+/** Takes the pictures of one page after another. */
+export class PagePictures {
+  readonly #page: Page;
+  readonly #session: CDPSession;
+  readonly #looks: readonly Look[];
+  readonly #wrong: string[] = [];
+  #directory: string | null = null;
+
+  private constructor(page: Page, session: CDPSession, looks: readonly Look[]) {
+    this.#page = page;
+    this.#session = session;
+    this.#looks = looks;
+  }
+
+  /** `looks`: all, in the order in which they are taken. */
+  static async of(page: Page, looks: readonly Look[]): Promise<PagePictures> {
+    return new PagePictures(page, await page.context().newCDPSession(page), looks);
+  }
+
+  /** Has the next page begin in the first look. */
+  async begin(): Promise<void> {
+    await this.#show(this.#looks[0]!);
+  }
+
+  async #show({ theme, widthPx, heightPx }: Look): Promise<void> {
+    await this.#page.emulateMedia({ colorScheme: theme });
+    await this.#page.setViewportSize({ width: widthPx, height: heightPx });
+  }
+
+  /** Takes what the page shows in all looks, and notes where it is not as the picture of that name. */
+  async compare(name: string): Promise<void> {
+    const file = join(DIRECTORY, `${name}.png`);
+    const wanted = IS_WRITING || !existsSync(file) ? null : this.#parts(readPng(readFileSync(file)));
+    const taken: Picture[] = [];
+    const wrong: string[] = [];
+    for (const [at, look] of this.#looks.entries()) {
+      if (at > 0) await this.#show(look);
+      const { picture, isRight } = await this.#settled(look, wanted?.[at]);
+      taken.push(picture);
+      if (!isRight) wrong.push(`${look.theme}, ${look.widthPx} px`);
+    }
+    const whole = writePng(beside(taken));
+    if (IS_WRITING) write(file, whole);
+    else if (wrong.length > 0) {
+      this.#directory ??= mkdtempSync(join(tmpdir(), 'faregate-pictures-'));
+      write(join(this.#directory, `${name}-now.png`), whole);
+      write(join(this.#directory, `${name}-page.png`), await this.#page.screenshot());
+      if (wanted !== null) write(join(this.#directory, `${name}-wanted.png`), readFileSync(file));
+      this.#wrong.push(`${name}: ${wanted === null ? 'there is no picture of it' : wrong.join('; ')}`);
+    }
+  }
+
+  /** Fails if a page was not as its picture, and says where to look. */
+  end(): void {
+    assert.deepEqual(
+      this.#wrong,
+      [],
+      `Pages differ from their pictures. Both are in ${this.#directory}; if pages are as they should be: npm run console:pictures\n${this.#wrong.join('\n')}`,
+    );
+  }
+
+  /** A page draws in several steps: it is as wanted when it has come to that, and otherwise as it is when it changes no more. */
+  async #settled(look: Look, wanted: Picture | undefined): Promise<{ picture: Picture; isRight: boolean }> {
+    let last: Picture | null = null;
+    let alike = 0;
+    for (let tries = 0; ; tries++) {
+      const picture = await this.#take(look);
+      const differing = wanted === undefined ? 1 : differingPixels(picture, wanted, COLOR_MAX);
+      if (differing <= picture.width * picture.height * DIFFERING_MAX && wanted !== undefined)
+        return { picture, isRight: true };
+      alike = last?.pixels.equals(picture.pixels) ? alike + 1 : 0;
+      if (alike >= (wanted === undefined ? 2 : 20) || tries === TRIES_MAX) return { picture, isRight: IS_WRITING };
+      last = picture;
+      await pauseBetweenLooks();
+    }
+  }
+
+  /** The pictures of all looks, of the file that has them beside each other. */
+  #parts(whole: Picture): Picture[] {
+    let left = 0;
+    return this.#looks.map(({ widthPx, heightPx }) => {
+      const part = cut(whole, left, widthPx * SCALE, heightPx * SCALE);
+      left += part.width;
+      return part;
+    });
+  }
+
+  async #take({ widthPx, heightPx }: Look): Promise<Picture> {
+    const { data } = await this.#session.send('Page.captureScreenshot', {
+      format: 'png',
+      optimizeForSpeed: true,
+      clip: { x: 0, y: 0, width: widthPx, height: heightPx, scale: SCALE },
+    });
+    return readPng(Buffer.from(data, 'base64'));
+  }
+}
+
+function write(path: string, bytes: Buffer): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, bytes);
+}
