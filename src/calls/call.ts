@@ -1,6 +1,7 @@
 import type { Settlement } from '../accounting/settlement/settlement.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Soon } from '../lib/soon.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import { withoutDrained } from '../providers/routing/choose.ts';
 import type { DrainedRoutes } from '../providers/routing/drains/drain.ts';
@@ -26,7 +27,7 @@ import { relayJson } from './relay/relay-json.ts';
 import { type RelayParts, relayStream } from './relay/relay-stream.ts';
 
 interface CallParts extends RelayParts {
-  readonly prepare: (request: CallRequest) => Promise<PreparedCall>;
+  readonly prepare: (request: CallRequest) => Soon<PreparedCall>;
   readonly admit: Admit;
   readonly settlement: Pick<Settlement, 'canTakeCalls'>;
   readonly health: RouteHealth;
@@ -45,7 +46,8 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
   const { prepare, admit, settlement, health, drained, clock, logger } = parts;
 
   return async function runCall(request): Promise<void> {
-    const prepared = await prepare(request);
+    const preparing = prepare(request);
+    const prepared = preparing instanceof Promise ? await preparing : preparing;
     if (!settlement.canTakeCalls) throw new GatewayError('journalUnwritable');
     const { client } = prepared;
     const { trace } = request.report;

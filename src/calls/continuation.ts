@@ -1,13 +1,14 @@
 import type { ContinuedState } from '../accounting/continuation/continuation-key-store.ts';
 import type { ContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { Soon } from '../lib/soon.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
 import { canBeMade, type StateKind, type StateReference, stateKey } from '../protocols/state-references.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
 
 /** What is known about the earlier calls that a call continues. */
-interface Continuation {
+export interface Continuation {
   /** The provider and model that made what the call continues; `null` if nothing of it is known. */
   readonly continuedState: ContinuedState | null;
   /** The first reference to state that no response to this account contained. */
@@ -22,13 +23,21 @@ const NOTHING: Continuation = { continuedState: null, unknown: null };
  *
  * @throws where the database is down.
  */
-export async function findContinuation(
+export function findContinuation(
   continuationKeys: Pick<ContinuationKeys, 'find'>,
   accountId: string,
   input: Pick<CallInput, 'continuationKeys' | 'references'>,
   hasChoice: boolean,
-): Promise<Continuation> {
+): Soon<Continuation> {
   if (input.references.length === 0 && (!hasChoice || input.continuationKeys.length === 0)) return NOTHING;
+  return lookUp(continuationKeys, accountId, input);
+}
+
+async function lookUp(
+  continuationKeys: Pick<ContinuationKeys, 'find'>,
+  accountId: string,
+  input: Pick<CallInput, 'continuationKeys' | 'references'>,
+): Promise<Continuation> {
   const references = input.references.map((reference) => ({ reference, key: stateKey(reference) }));
   const keys = [...new Set([...input.continuationKeys, ...references.map(({ key }) => key)])];
   const known = await continuationKeys.find(accountId, keys);

@@ -7,6 +7,7 @@ import { unpricedTerms } from '../accounting/pricing/token-rates.ts';
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Soon } from '../lib/soon.ts';
 import { serviceTerms } from '../protocols/metering/service-terms.ts';
 import type { ChargeBasis } from '../protocols/metering/usage-facts.ts';
 import type { Demand, Operation } from '../protocols/operations/operation.ts';
@@ -16,7 +17,7 @@ import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains
 import type { RouteHealth } from '../providers/routing/health.ts';
 import { type AllowedModel, allowInnerModels, requireAllowedModel } from './allowed-models.ts';
 import type { CallRequest } from './call-request.ts';
-import { findContinuation, routesToState } from './continuation.ts';
+import { type Continuation, findContinuation, routesToState } from './continuation.ts';
 import { continuedTokens, estimateReservation, type ReservationEstimate } from './reservation-estimate.ts';
 import { retryAfter, whenText } from './retry-after.ts';
 import type { Settings } from './settings.ts';
@@ -50,10 +51,10 @@ interface PrepareParts {
 /**
  * Resolves the model, orders its routes, takes the price in force and estimates what the call may use.
  *
- * @throws GatewayError if the call names no model that can serve it, or one that its key may not use, or no route of the
+ * @throws GatewayError, or rejects with it, if the call names no model that can serve it, or one that its key may not use, or no route of the
  * model is healthy.
  */
-export function createPrepare(parts: PrepareParts): (request: CallRequest) => Promise<PreparedCall> {
+export function createPrepare(parts: PrepareParts): (request: CallRequest) => Soon<PreparedCall> {
   const { continuationKeys, health, drained, clock, randomSource } = parts;
 
   /** Whether it matters who made what a call continues. A single route matters if it is drained. */
@@ -62,7 +63,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     return routes.length > 1 || withoutDrained(model, routes, drained).length < routes.length;
   }
 
-  return async function prepare(request) {
+  return function prepare(request) {
     const { policy, principal, input, settings } = request;
     const { operation } = policy;
     const { accountId } = principal;
@@ -70,7 +71,19 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     const named = input.model === null ? null : catalog.resolve(input.model, operation);
     if (named !== null) requireAllowed(named, request);
     const hasChoice = named === null || isChoice(named, operation);
-    const { continuedState, unknown } = await findContinuation(continuationKeys, accountId, input, hasChoice);
+    const continuation = findContinuation(continuationKeys, accountId, input, hasChoice);
+    return continuation instanceof Promise
+      ? continuation.then((found) => prepareContinued(request, named, found))
+      : prepareContinued(request, named, continuation);
+  };
+
+  /** `named`: the model that the request names; `null`: none. */
+  function prepareContinued(request: CallRequest, named: Model | null, continuation: Continuation): PreparedCall {
+    const { continuedState, unknown } = continuation;
+    const { policy, principal, input, settings } = request;
+    const { operation } = policy;
+    const { accountId } = principal;
+    const { catalog } = settings;
     const model = named ?? restoredModel(continuedState, operation, settings);
     if (named === null) requireAllowed(model, request);
     input.checkFor(model.id);
@@ -121,7 +134,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
       estimate,
       reservation,
     };
-  };
+  }
 }
 
 function requireAllowed(model: Model, { principal, settings, report }: CallRequest): void {

@@ -65,9 +65,7 @@ describe('bodies of calls', () => {
     it(`of ${name} are refused with the same field to blame in every thread`, async () => {
       for (const sizeBytes of SIZES_BYTES) {
         const text = JSON.stringify({ ...bodies[name], model: 7, x: 'x'.repeat(sizeBytes) });
-        const error: unknown = await workers
-          .read(operation, Buffer.from(text), alone)
-          .catch((thrown: unknown) => thrown);
+        const error = await thrownBy(async () => workers.read(operation, Buffer.from(text), alone));
         assert.ok(error instanceof GatewayError, String(error));
         assert.throws(() => operation.read(Buffer.from(text)), { ...error });
         assert.equal(error.param, 'model');
@@ -87,7 +85,7 @@ describe('bodies of calls', () => {
     const values = Buffer.from(
       JSON.stringify({ model: 'm', max_tokens: 1, messages: [], metadata: Array(100_000).fill(1) }),
     );
-    await assert.rejects(withoutThreads.read(messages, values, alone));
+    await assert.rejects(async () => withoutThreads.read(messages, values, alone));
     assert.deepEqual((await workers.read(messages, Buffer.from(values), alone)).facts, messages.read(values));
   });
 
@@ -202,3 +200,8 @@ describe('counted tokens', () => {
     });
   }
 });
+
+/** What work fails with, whether it throws or rejects. */
+async function thrownBy(work: () => Promise<unknown>): Promise<unknown> {
+  return work().catch((thrown: unknown) => thrown);
+}

@@ -3,6 +3,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { ShareHolder } from '../lib/fair/shares.ts';
 import { moduleFile } from '../lib/files/module-file.ts';
 import { defaultJsonScanLimits, JsonStepsError } from '../lib/json/json-scan.ts';
+import type { Soon } from '../lib/soon.ts';
 import { copyToMove, createWorkerPool, takeToMove, type WorkerPool, WorkerPoolBusyError } from '../lib/worker-pool.ts';
 import { jsonOperationOf } from '../protocols/operations/all.ts';
 import type { Estimate } from '../protocols/operations/estimate.ts';
@@ -22,11 +23,11 @@ export interface ReadRequest {
  * Reads request bodies, and counts their tokens, without blocking the thread that serves calls: beyond a small size
  * another thread does the work (decision 16). A body that exceeds the limits of time or memory there fails alone.
  *
- * All methods throw `GatewayError`: the refusal of the body, or `overloaded` where too many bodies of the account wait.
+ * All methods throw `GatewayError`, or reject with it: the refusal of the body, or `overloaded` where too many bodies of the account wait.
  */
 export interface RequestWorkers {
   /** Reads the body of a call. Do not use `body` afterwards, only the returned one: it may be moved to another thread. */
-  read(operation: JsonOperation, body: Buffer, holder: ShareHolder): Promise<ReadRequest>;
+  read(operation: JsonOperation, body: Buffer, holder: ShareHolder): Soon<ReadRequest>;
   /** Checks the body of a token estimate, and counts its tokens. Do not use `body` afterwards. */
   estimate(kind: Estimate['kind'], body: Buffer, holder: ShareHolder): Promise<Estimated>;
   /** Counts the tokens of a body that was read before. `body` must not change until the promise settles. */
@@ -141,20 +142,29 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}): Reque
     return done;
   }
 
+  async function readElsewhere(
+    operation: JsonOperation,
+    body: Buffer,
+    isQuick: boolean,
+    holder: ShareHolder,
+  ): Promise<ReadRequest> {
+    const { name } = jsonOperationOf(operation.name);
+    const read = await run<ReadBody>(
+      holder,
+      isQuick,
+      () => takeToMove(body),
+      (buffer) => ({ does: 'read', operation: name, body: buffer }),
+    );
+    return { facts: read.facts, body: Buffer.from(read.body) };
+  }
+
   return {
-    async read(operation, body, holder) {
+    read(operation, body, holder) {
       const sizes = READING_BYTES_MAX[operation.reading];
       if (body.length <= sizes.here) return { facts: operation.read(body), body };
       const triedFacts = operation.reading === 'scans' ? tryHere(operation, body) : null;
       if (triedFacts !== null) return { facts: triedFacts, body };
-      const { name } = jsonOperationOf(operation.name);
-      const read = await run<ReadBody>(
-        holder,
-        body.length <= sizes.quick,
-        () => takeToMove(body),
-        (buffer) => ({ does: 'read', operation: name, body: buffer }),
-      );
-      return { facts: read.facts, body: Buffer.from(read.body) };
+      return readElsewhere(operation, body, body.length <= sizes.quick, holder);
     },
     estimate(kind, body, holder) {
       return run(

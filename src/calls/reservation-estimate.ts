@@ -97,13 +97,20 @@ export function requestedOutput(
  * it, whether output is text or images, what was cached, and which tools ran.
  */
 function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
-  const steps = Object.keys(prices.above ?? {}).filter((step) => inputTokens > Number(step));
-  const asks = [demand.writesCache, demand.audioInput !== null, demand.audioOutput !== null].map(Number);
-  const key = [...asks, ...steps].join();
-  const known = dearestOf.get(prices) ?? new Map<string, UnitPrices>();
-  dearestOf.set(prices, known);
-  const found = known.get(key) ?? makeDearest(prices, demand, steps);
-  known.set(key, found);
+  const { above } = prices;
+  const steps = above === undefined ? [] : Object.keys(above).filter((step) => inputTokens > Number(step));
+  const asks = [demand.writesCache, demand.audioInput !== null, demand.audioOutput !== null];
+  const key = `${asks},${steps}`;
+  let known = dearestOf.get(prices);
+  if (known === undefined) {
+    known = new Map();
+    dearestOf.set(prices, known);
+  }
+  let found = known.get(key);
+  if (found === undefined) {
+    found = makeDearest(prices, demand, steps);
+    known.set(key, found);
+  }
   return found;
 }
 

@@ -202,7 +202,11 @@ export function executeText(preparedName: string, parameters: readonly Parameter
   return `${text})`;
 }
 
+/** What an array takes as it is, but for the word that stands for `null`: ids, names, instants. */
+const PLAIN = /^(?!null$)[\w.:+@/-]+$/i;
 const NEEDS_ESCAPE = /["\\]/;
+/** What JSON writes in another way than an array does. */
+const JSON_DIFFERS = /[\p{Cc}\p{Cs}]/u;
 
 /** A value of a column in a parameter that is an array. */
 export type SqlValue = string | number | bigint | boolean | null;
@@ -217,5 +221,8 @@ export function toArray(values: readonly SqlValue[]): string {
 export function toArrayItem(value: SqlValue): string {
   if (value === null) return 'NULL';
   if (typeof value !== 'string') return String(value);
-  return NEEDS_ESCAPE.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`;
+  if (PLAIN.test(value)) return value;
+  if (!NEEDS_ESCAPE.test(value)) return `"${value}"`;
+  // Of the two, the engine has the faster one built in.
+  return JSON_DIFFERS.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : JSON.stringify(value);
 }

@@ -3,6 +3,7 @@ import type { ErrorKind } from '../errors/catalogue.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { FairTurns } from '../lib/fair/fair-turns.ts';
 import { parseParameters } from '../lib/header-parameters.ts';
+import type { Soon } from '../lib/soon.ts';
 import { createYoungGarbageCollector } from '../lib/young-garbage.ts';
 import { type BodyBudgets, type BodyHolder, type BodyMemory, LARGE_BODY_BYTES } from './body-budgets.ts';
 import { BodyBytes } from './body-bytes.ts';
@@ -79,14 +80,46 @@ export interface HeldBody {
  * one, `requestTimeout`, `overloaded` if the budget has no room, `malformedHttp` if the body ends early, and the
  * error of the owner's look.
  */
-export async function readBody(
+export function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
   consume: ((piece: Buffer) => void) | null = null,
   owner: BodyOwner | null = null,
-): Promise<HeldBody> {
+): Soon<HeldBody> {
   const body = openBody(request, limits);
+  const { announcedBytes, encoding } = body;
+  const isSmall = announcedBytes !== null && announcedBytes <= LARGE_BODY_BYTES && encoding === null;
+  if (isSmall && hasWholeBody(body) && !isAwaitingContinue(request)) return takeWhole(body, consume, owner);
+  return readPieces(body, response, consume, owner);
+}
+
+/** A small body that has come as a whole: nothing is waited for. */
+function takeWhole(
+  { request, limits, announcedBytes }: OpenBody,
+  consume: ((piece: Buffer) => void) | null,
+  owner: BodyOwner | null,
+): HeldBody {
+  const memory = owner === null ? null : owner.budgets.memoryOf(owner.holder);
+  memory?.need(announcedBytes!);
+  try {
+    const bytes = takeReceived(request, limits) ?? NO_BYTES;
+    consume?.(bytes);
+    return { bytes, release: () => memory?.release() };
+  } catch (error) {
+    memory?.release();
+    throw error;
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+async function readPieces(
+  body: OpenBody,
+  response: ServerResponse,
+  consume: ((piece: Buffer) => void) | null,
+  owner: BodyOwner | null,
+): Promise<HeldBody> {
   const { announcedBytes, encoding } = body;
   const isLarge = encoding !== null || (announcedBytes !== null && announcedBytes > LARGE_BODY_BYTES);
   if (isLarge) await owner?.look?.();
@@ -195,7 +228,7 @@ export async function receiveBody(
 function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): Promise<void> {
   const { request, limits } = body;
   if (awaitingContinue.delete(request)) response.writeContinue();
-  if (hasWholeBody(body)) return takeReceived(request, limits, take);
+  if (hasWholeBody(body)) return takeAtOnce(request, limits, take);
   const { nowMs = () => performance.now() } = limits;
   return new Promise((resolve, reject) => {
     let sizeBytes = 0;
@@ -278,12 +311,18 @@ function hasWholeBody({ request, announcedBytes }: OpenBody): boolean {
 }
 
 /** A body that has come as a whole, as short ones do with their head: there is nothing to wait for, and no pace to watch. */
-async function takeReceived(request: IncomingMessage, limits: BodyLimits, take: BodyTaker): Promise<void> {
+async function takeAtOnce(request: IncomingMessage, limits: BodyLimits, take: BodyTaker): Promise<void> {
+  const bytes = takeReceived(request, limits);
+  if (bytes !== null) await take(bytes);
+}
+
+/** `null`: there are no bytes. */
+function takeReceived(request: IncomingMessage, limits: BodyLimits): Buffer | null {
   const bytes = request.read() as Buffer | null;
-  if (bytes === null) return;
+  if (bytes === null) return null;
   if (bytes.length > limits.sizeBytesMax) throw tooLarge(limits);
   noteGarbage(bytes.length);
-  await take(bytes);
+  return bytes;
 }
 
 /** A timer may run a little early. */

@@ -19,9 +19,22 @@ export interface ClientAddresses {
  */
 export function createClientAddresses(trustedProxies: readonly AddressRange[]): ClientAddresses {
   const trusted = new AddressRanges(trustedProxies);
+  /** What peers said lately, as it is written here: each request asks several times. */
+  const known = new Map<string, string>();
+
+  function peerOf(text: string | undefined): string {
+    if (text === undefined) return '';
+    let peer = known.get(text);
+    if (peer === undefined) {
+      peer = canonicalAddress(text) ?? '';
+      if (known.size === KNOWN_MAX) known.clear();
+      known.set(text, peer);
+    }
+    return peer;
+  }
 
   function clientOf(request: IncomingMessage): string {
-    const peer = canonicalAddress(request.socket.remoteAddress ?? '') ?? '';
+    const peer = peerOf(request.socket.remoteAddress);
     if (!trusted.has(peer)) return peer;
     let client = peer;
     // Several lines arrive as one, joined with commas.
@@ -38,7 +51,7 @@ export function createClientAddresses(trustedProxies: readonly AddressRange[]): 
 
   return {
     ofPeer(peerAddress) {
-      const peer = canonicalAddress(peerAddress ?? '') ?? '';
+      const peer = peerOf(peerAddress);
       return trusted.has(peer) ? null : clientNetwork(peer);
     },
     ofRequest: (request) => clientNetwork(clientOf(request)),
@@ -46,6 +59,8 @@ export function createClientAddresses(trustedProxies: readonly AddressRange[]): 
     exactOf: clientOf,
   };
 }
+
+const KNOWN_MAX = 1_000;
 
 /** Some proxies add the port. */
 function readForwarded(entry: string): string | null {

@@ -223,7 +223,7 @@ export class Connection {
     }
     this.#responding = response;
     // The response is complete: the unread rest of the request will not be used.
-    response.once('prefinish', () => lingerBehind(response, LINGER_LIMITS, this.#lingerTurns));
+    response.on('prefinish', () => lingerBehind(response, LINGER_LIMITS, this.#lingerTurns));
     this.#handler(response.req, response);
   }
 }

@@ -53,10 +53,10 @@ export interface Arrival {
 export type OpenHttpReport = (arrival: Arrival) => HttpReport;
 
 /**
- * What the server knows of a request, filled in until its response is closed and all work for it has ended. Then `onOver`
+ * What the server knows of a request, filled in until its response is closed and all work for it has ended. Then `over`
  * runs, once.
  */
-export class HttpReport implements Arrival {
+export abstract class HttpReport implements Arrival {
   readonly requestId: string;
   readonly clientRequestId: string | null;
   readonly method: string | null;
@@ -78,9 +78,8 @@ export class HttpReport implements Arrival {
   #statusPastResponse: number | null = null;
   /** What is still under way: the response, and work that may outlast it. */
   #open = 1;
-  readonly #onOver: () => void;
 
-  constructor(arrival: Arrival, onOver: (report: HttpReport) => void) {
+  constructor(arrival: Arrival) {
     this.requestId = arrival.requestId;
     this.clientRequestId = arrival.clientRequestId;
     this.method = arrival.method;
@@ -90,7 +89,6 @@ export class HttpReport implements Arrival {
     this.clientAddress = arrival.clientAddress;
     this.traceparent = arrival.traceparent;
     this.tracestate = arrival.tracestate;
-    this.#onOver = () => onOver(this);
   }
 
   /** The error that the response is. */
@@ -124,8 +122,10 @@ export class HttpReport implements Arrival {
   }
 
   #end(): void {
-    if (--this.#open === 0) this.#onOver();
+    if (--this.#open === 0) this.over();
   }
+
+  protected abstract over(): void;
 }
 
 const REPORT = Symbol('report');
@@ -164,7 +164,7 @@ export function reportRequest(
   });
   request.report = report;
   (response as ReportedResponse)[REPORT] = report;
-  response.once('close', () => {
+  response.on('close', () => {
     // A response that is called without a socket ends without being finished.
     const isWhole = response.writableFinished || (response.writableEnded && response.socket?.destroyed === false);
     report.closed(response.headersSent ? response.statusCode : null, isWhole);

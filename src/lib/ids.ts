@@ -3,6 +3,8 @@ import type { Clock } from './clock.ts';
 
 /** Crockford's base 32, lower case: no i, l, o or u, so an id can be read aloud. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+/** All pairs of two characters: a text that grows by pairs leaves half as much garbage. */
+const PAIRS = Array.from(ALPHABET).flatMap((first) => Array.from(ALPHABET, (second) => first + second));
 const RANDOM_CHARS = 16;
 const POOL_BYTES = 4096;
 
@@ -27,7 +29,7 @@ export function createIds(clock: Clock, fillRandom: FillRandom = randomFillSync)
       used = 0;
     }
     let text = '';
-    for (let i = 0; i < RANDOM_CHARS; i++) text += ALPHABET[pool[used + i]! & 31];
+    for (let i = 0; i < RANDOM_CHARS; i += 2) text += PAIRS[((pool[used + i]! & 31) << 5) | (pool[used + i + 1]! & 31)];
     used += RANDOM_CHARS;
     return text;
   }

@@ -97,13 +97,15 @@ export class OpenReport extends HttpReport implements CallReport, RequestReport 
   readonly trace: CallTrace | null;
   readonly #nowMs: () => number;
   readonly #arrivedMs: number;
+  readonly #onOver: (report: OpenReport) => void;
 
   constructor(
     arrival: Arrival,
     { clock, monotonicMs: nowMs, openTrace }: Pick<ReportOptions, 'clock' | 'monotonicMs' | 'openTrace'>,
     onOver: (report: OpenReport) => void,
   ) {
-    super(arrival, () => onOver(this));
+    super(arrival);
+    this.#onOver = onOver;
     this.startedAtMs = clock.nowMs();
     this.trace = arrival.kind === 'call' && openTrace !== null ? openTrace(arrival.traceparent) : null;
     this.#nowMs = nowMs;
@@ -113,6 +115,10 @@ export class OpenReport extends HttpReport implements CallReport, RequestReport 
   override closed(status: number | null, isWhole: boolean): void {
     this.durationMs = this.#nowMs() - this.#arrivedMs;
     super.closed(status, isWhole);
+  }
+
+  protected override over(): void {
+    this.#onOver(this);
   }
 
   get end(): RequestEnd {

@@ -222,7 +222,7 @@ class Waiting {
 }
 
 function arrayItems(parameter: Parameter | undefined): string[] {
-  return [...String(parameter).matchAll(/"([^"]*)"/g)].map((match) => match[1]!);
+  return String(parameter).match(/[^{},"]+/g) ?? [];
 }
 
 /** What a driver reports when its connection breaks: an error without SQLSTATE. */

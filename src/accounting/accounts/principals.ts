@@ -8,6 +8,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { AddressRanges } from '../../lib/ip-address.ts';
+import type { Soon } from '../../lib/soon.ts';
 import type { KnownPartitions } from '../partitions/routes.ts';
 import { allowedRanges } from './allow-lists.ts';
 import { displayPrefix, isApiKey } from './key-format.ts';
@@ -52,9 +53,9 @@ export interface Principals {
    * `keyHash`: the key's `principalHash`, if the caller has it. `noted.principal` becomes whose key it is, also where it is
    * refused.
    *
-   * @throws GatewayError `invalidApiKey`, with a message that says what is wrong with the key; `databaseDown`.
+   * @throws GatewayError, or rejects with it: `invalidApiKey`, with a message that says what is wrong with the key; `databaseDown`.
    */
-  authenticate(key: string, keyHash?: string, noted?: { principal: Principal | null }): Promise<Principal>;
+  authenticate(key: string, keyHash?: string, noted?: { principal: Principal | null }): Soon<Principal>;
   /** The account and key of this hash, also if it is refused; `null` if the cache does not have it. */
   holderOf(keyHash: string): Principal | null;
   /** Whether the cache has the key of this hash, so that it need not be looked up for the first time. */
@@ -167,21 +168,24 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
     return found;
   }
 
+  function accept({ status, principal }: CachedStatus, noted: { principal: Principal | null } | undefined): Principal {
+    if (noted !== undefined) noted.principal = principal;
+    const refusal = refusalOfKey(status, clock.nowMs());
+    if (refusal !== null) throw refused(refusal);
+    if (!status.isVerified) throw refused('The account of this API key is not verified.');
+    onUse?.(principal);
+    return principal;
+  }
+
   return {
-    async authenticate(key, keyHash = principalHash(key), noted = undefined) {
-      let found = findCached(keyHash);
-      if (found === null) {
-        if (!isApiKey(key)) throw refused('The API key is malformed. Keys begin with sk-fg- and have 44 characters.');
-        found = await lookUp(keyHash, displayPrefix(key));
-      }
-      if (found === null) throw refused('The API key is unknown.');
-      const { status, principal } = found;
-      if (noted !== undefined) noted.principal = principal;
-      const refusal = refusalOfKey(status, clock.nowMs());
-      if (refusal !== null) throw refused(refusal);
-      if (!status.isVerified) throw refused('The account of this API key is not verified.');
-      onUse?.(principal);
-      return principal;
+    authenticate(key, keyHash = principalHash(key), noted = undefined) {
+      const cached = findCached(keyHash);
+      if (cached !== null) return accept(cached, noted);
+      if (!isApiKey(key)) throw refused('The API key is malformed. Keys begin with sk-fg- and have 44 characters.');
+      return lookUp(keyHash, displayPrefix(key)).then((found) => {
+        if (found === null) throw refused('The API key is unknown.');
+        return accept(found, noted);
+      });
     },
     holderOf: (keyHash) => cache.get(keyHash)?.principal ?? null,
     isCached: (keyHash) => cache.get(keyHash) !== undefined,

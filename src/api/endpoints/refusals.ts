@@ -7,6 +7,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';
 import type { RefusalBrake } from '../../http/refusal-brake.ts';
+import type { Soon } from '../../lib/soon.ts';
 
 /** Costs against the rate of refusals: 1 for a refusal that needed the database or guesses, a quarter for any other. */
 const DATABASE_COST = 1;
@@ -32,7 +33,7 @@ export interface Refusals {
   /** The subject of a request of which nothing is known but the address. */
   subjectOf(request: IncomingMessage): RefusalSubject;
   /**
-   * @throws GatewayError if the key is not valid, or not from the client's network, or if the account was refused the same
+   * @throws GatewayError, or rejects with it, if the key is not valid, or not from the client's network, or if the account was refused the same
    * request a moment ago.
    */
   identify(
@@ -40,7 +41,7 @@ export interface Refusals {
     path: string,
     forms: CredentialForms,
     report: Pick<CallReport, 'principal'>,
-  ): Promise<Principal>;
+  ): Soon<Principal>;
   /** The request was served. */
   served(subject: RefusalSubject): void;
   /** Delays the error of a request, if it is a refusal and its account or address is refused too often. */
@@ -48,10 +49,27 @@ export interface Refusals {
 }
 
 export function createRefusals({ principals, addresses, brake }: RefusalParts): Refusals {
+  /** Judges a request of a key that is valid. */
+  function accept(subject: RefusalSubject, path: string, principal: Principal): Principal {
+    const { request } = subject;
+    // Before anything of the account: who may not use the key learns nothing of it, and does not count against it.
+    const { allowedNetworks } = principal;
+    if (allowedNetworks !== null && !allowedNetworks.has(addresses.exactOf(request))) {
+      throw new GatewayError('networkNotAllowed');
+    }
+    if (!principal.mayCall) throw new GatewayError('scopeNotAllowed');
+    subject.name = `account ${principal.accountId}`;
+    subject.place = `${principal.keyId} ${path}`;
+    // A repeat of an idempotent call may have a stored response.
+    const refusal = request.headers['idempotency-key'] === undefined ? brake.recall(subject.name, subject.place) : null;
+    if (refusal !== null) throw refusal;
+    return principal;
+  }
+
   return {
     subjectOf: (request) => ({ request, name: `address ${addresses.ofRequest(request)}`, place: '' }),
 
-    async identify(subject, path, forms, report) {
+    identify(subject, path, forms, report) {
       const { request, name: address } = subject;
       const key = readCredential(request, forms, isApiKey);
       const place = principalHash(key);
@@ -64,20 +82,10 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
       if (brake.isSaturated(address) && !principals.isCached(place)) {
         throw new GatewayError('overloaded', { headers: { 'retry-after': '1' } });
       }
-      const principal = await principals.authenticate(key, place, report);
-      // Before anything of the account: who may not use the key learns nothing of it, and does not count against it.
-      const { allowedNetworks } = principal;
-      if (allowedNetworks !== null && !allowedNetworks.has(addresses.exactOf(request))) {
-        throw new GatewayError('networkNotAllowed');
-      }
-      if (!principal.mayCall) throw new GatewayError('scopeNotAllowed');
-      subject.name = `account ${principal.accountId}`;
-      subject.place = `${principal.keyId} ${path}`;
-      // A repeat of an idempotent call may have a stored response.
-      const refusal =
-        request.headers['idempotency-key'] === undefined ? brake.recall(subject.name, subject.place) : null;
-      if (refusal !== null) throw refusal;
-      return principal;
+      const principal = principals.authenticate(key, place, report);
+      return principal instanceof Promise
+        ? principal.then((found) => accept(subject, path, found))
+        : accept(subject, path, principal);
     },
 
     served({ name, place }) {

@@ -108,6 +108,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
   return async (request, reply, settings, subject) => {
     const client = new Client(reply.raw, operation, () => reply.hijack());
     const report = reportOf(request);
+    // Also where it is known at once: meanwhile a body is received that came with its head, and then nothing waits for it.
     const principal = await refusals.identify(subject, endpoint.path, endpoint.credential, report);
     const limits = bodyLimits(endpoint, settings);
     const fingerprint = isRepeatable(request.raw, settings) ? new Fingerprint(endpoint.path) : null;
@@ -118,42 +119,45 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
       look: fingerprint === null ? () => lookAtCall({ ...principal, policy: endpoint, settings }) : null,
     };
 
-    async function run(input: CallInput): Promise<void> {
+    function run(input: CallInput): Promise<void> {
       const { headers, id: requestId } = request;
       const call = { policy: endpoint, principal, headers, input, requestId, client, settings, report, claim: null };
       report.isStream = input.isStream;
       report.modelAsked = input.model;
-      try {
-        // Streams are not stored, so a stream cannot be repeated.
-        const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request.raw);
-        if (key === null) await runCall(call);
-        else await runIdempotentCall(call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
-      } catch (error) {
-        reply.headers(client.headers);
-        throw error;
-      } finally {
-        report.chunks = client.chunks;
-      }
+      // Streams are not stored, so a stream cannot be repeated.
+      const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request.raw);
+      if (key === null) return runCall(call);
+      return runIdempotentCall(call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
     }
 
-    if ('read' in operation) {
-      requireJson(request.raw);
-      const sent = await readBody(request.raw, reply.raw, limits, (piece) => fingerprint?.add(piece), owner);
-      try {
-        const { facts, body } = await requestWorkers.read(operation, sent.bytes, principal);
-        await run(operation.toInput(facts, body));
-      } finally {
-        sent.release();
-      }
-      return;
-    }
-    const reader = operation.receive(request.headers['content-type'], fingerprint);
-    const spoolLimits = { ...limits, directory: spoolDirectory };
-    const stored = await spoolBody(request.raw, reply.raw, spoolLimits, (chunk) => reader.push(chunk), owner);
     try {
-      await run(reader.finish(stored));
+      if ('read' in operation) {
+        requireJson(request.raw);
+        const consume = fingerprint === null ? null : (piece: Buffer) => fingerprint.add(piece);
+        const reading = readBody(request.raw, reply.raw, limits, consume, owner);
+        const sent = reading instanceof Promise ? await reading : reading;
+        try {
+          const soon = requestWorkers.read(operation, sent.bytes, principal);
+          const { facts, body } = soon instanceof Promise ? await soon : soon;
+          await run(operation.toInput(facts, body));
+        } finally {
+          sent.release();
+        }
+      } else {
+        const reader = operation.receive(request.headers['content-type'], fingerprint);
+        const spoolLimits = { ...limits, directory: spoolDirectory };
+        const stored = await spoolBody(request.raw, reply.raw, spoolLimits, (chunk) => reader.push(chunk), owner);
+        try {
+          await run(reader.finish(stored));
+        } finally {
+          await stored.remove();
+        }
+      }
+    } catch (error) {
+      reply.headers(client.headers);
+      throw error;
     } finally {
-      await stored.remove();
+      report.chunks = client.chunks;
     }
   };
 }

@@ -27,6 +27,7 @@ export class Client {
   #shown: ShownHeaders = NO_HEADERS;
   #onGone: (() => void) | null = null;
   #onDrained: (() => void) | null = null;
+  #awaitsDrain = false;
   #chunks = 0;
 
   /** `takeOver` makes the framework leave the response to this class. */
@@ -34,8 +35,8 @@ export class Client {
     this.#response = response;
     this.#takeOver = takeOver;
     this.#errors = errors;
-    this.#response.on('drain', () => this.#onDrained?.());
-    this.#response.once('close', () => {
+    // An event that comes once, so it is cheaper to leave the listener there than to take it off.
+    this.#response.on('close', () => {
       if (this.#response.writableFinished) return;
       // The connection is closed; the framework must not write a response.
       this.#takeOver();
@@ -102,7 +103,11 @@ export class Client {
   /** Returns false where the client reads more slowly than bytes come. */
   write(bytes: Buffer): boolean {
     this.#chunks++;
-    return this.#response.destroyed || this.#response.write(bytes);
+    if (this.#response.destroyed || this.#response.write(bytes)) return true;
+    // Most responses are never behind, and need no listener.
+    if (!this.#awaitsDrain) this.#response.on('drain', () => this.#onDrained?.());
+    this.#awaitsDrain = true;
+    return false;
   }
 
   end(bytes?: Buffer): void {

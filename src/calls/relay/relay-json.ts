@@ -74,7 +74,7 @@ class JsonRelay {
     return this.#call.prepared.claim?.bodyBytesMax ?? 0;
   }
 
-  async run(): Promise<void> {
+  run(): Promise<void> {
     const { client } = this.#call.prepared;
     this.#exchange = startExchange(this.#upstream, (head) => this.#receiveHead(head));
     client.onDrained(() => this.#exchange.resume());
@@ -84,18 +84,10 @@ class JsonRelay {
       this.#dropUnlessStorable();
       this.#exchange.resume();
     });
-    let failure: unknown = null;
-    try {
-      await this.#exchange.done;
-    } catch (error) {
-      failure = error;
-    }
-    try {
-      await this.#finish(failure);
-    } catch (error) {
-      if (client.hasBegun) client.breakOff();
-      throw error;
-    }
+    return this.#exchange.done.then(
+      () => this.#finish(null),
+      (failure: unknown) => this.#finish(failure),
+    );
   }
 
   #receiveHead(head: UpstreamHead): (chunk: Buffer) => void {
@@ -156,6 +148,32 @@ class JsonRelay {
   }
 
   async #finish(failure: unknown): Promise<void> {
+    const { input, client, claim } = this.#call.prepared;
+    try {
+      const response = this.#readSuccess(failure);
+      const usage =
+        response === null ? null : (this.#reportedUsage(response) ?? (await this.#estimatedUsage(response)));
+      if (usage === null) throw this.#unusable(response);
+      await this.#call.end({
+        status: 'succeeded',
+        usage,
+        httpStatus: 200,
+        error: null,
+        requestId: this.#requestId,
+        counts: true,
+        firstByteAtMs: this.#firstByteAtMs,
+        continuationKeys: input.response.continuationKeys(response!),
+        response: claim === null ? null : this.#storedResponse(),
+      });
+      this.#sendRest();
+    } catch (error) {
+      if (client.hasBegun) client.breakOff();
+      throw error;
+    }
+  }
+
+  /** `null`: it is not JSON. @throws what the provider gave in place of a success. */
+  #readSuccess(failure: unknown): ReadResponse | null {
     const head = this.#head;
     // A refusal stays a refusal where the rest of its body does not arrive.
     if (failure !== null && (head === null || head.status === 200)) {
@@ -166,21 +184,11 @@ class JsonRelay {
       const { texts } = this.#upstream.provider.hidden;
       throw refusalFailure(head!, Buffer.concat(this.#held), texts, this.#requestId);
     }
-    const response = this.#readResponse();
-    const { input, client, claim } = this.#call.prepared;
-    const usage = response === null ? null : (this.#reportedUsage(response) ?? (await this.#estimatedUsage(response)));
-    if (usage === null) throw this.#unusable(response);
-    await this.#call.end({
-      status: 'succeeded',
-      usage,
-      httpStatus: 200,
-      error: null,
-      requestId: this.#requestId,
-      counts: true,
-      firstByteAtMs: this.#firstByteAtMs,
-      continuationKeys: input.response.continuationKeys(response!),
-      response: claim === null ? null : this.#storedResponse(),
-    });
+    return this.#readResponse();
+  }
+
+  #sendRest(): void {
+    const { client } = this.#call.prepared;
     if (client.isGone) return;
     if (!client.hasBegun) this.#begin(this.#heldBytes);
     const last = this.#held.pop();

@@ -203,32 +203,21 @@ class RouteBreakers {
       own: this.#accounts?.get(accountId)?.breaker.enter(accountId, nowMs) ?? null,
       openingsBefore: this.#openingsOf(accountId),
     };
-    let isOver = false;
-    const once = (conclude: () => void): void => {
-      if (isOver) return;
-      isOver = true;
-      conclude();
-      call.shared.end();
-      call.own?.end();
-    };
-    return {
-      began: () => {
-        if (isOver) return;
-        const isOwnProbe = call.own?.isProbe === true;
-        if (call.shared.isProbe || (isOwnProbe && this.#onlyAccountId === accountId)) this.#closeShared();
-        if (isOwnProbe) this.#closeAccount(accountId);
-      },
-      succeeded: () =>
-        once(() => {
-          if (!call.shared.isOutdated) this.#closeShared();
-          if (!this.#isOutdatedForAccount(call)) this.#closeAccount(accountId);
-        }),
-      failed: (reason, kind) => once(() => this.#fail(call, reason, kind)),
-      ended: () => once(() => undefined),
-    };
+    return new Permit(this, call);
   }
 
-  #fail(call: CallUnderWay, reason: string, kind: FailureKind): void {
+  began({ accountId, shared, own }: CallUnderWay): void {
+    const isOwnProbe = own?.isProbe === true;
+    if (shared.isProbe || (isOwnProbe && this.#onlyAccountId === accountId)) this.#closeShared();
+    if (isOwnProbe) this.#closeAccount(accountId);
+  }
+
+  succeeded(call: CallUnderWay): void {
+    if (!call.shared.isOutdated) this.#closeShared();
+    if (!this.#isOutdatedForAccount(call)) this.#closeAccount(call.accountId);
+  }
+
+  failed(call: CallUnderWay, reason: string, kind: FailureKind): void {
     const { accountId, shared, own } = call;
     const { failuresMax, probeAfterMs } = this.#terms();
     const nowMs = this.#clock.nowMs();
@@ -320,4 +309,45 @@ interface CallUnderWay {
   readonly own: BreakerPermit | null;
   /** How often the breaker of the account had opened. */
   readonly openingsBefore: number;
+}
+
+/** Its first result counts. */
+class Permit implements RoutePermit {
+  readonly #breakers: RouteBreakers;
+  readonly #call: CallUnderWay;
+  #isOver = false;
+
+  constructor(breakers: RouteBreakers, call: CallUnderWay) {
+    this.#breakers = breakers;
+    this.#call = call;
+  }
+
+  began(): void {
+    if (!this.#isOver) this.#breakers.began(this.#call);
+  }
+
+  succeeded(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#breakers.succeeded(this.#call);
+    this.#leave();
+  }
+
+  failed(reason: string, kind: FailureKind): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#breakers.failed(this.#call, reason, kind);
+    this.#leave();
+  }
+
+  ended(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#call.shared.end();
+    this.#call.own?.end();
+  }
 }

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { ShareHolder } from '../../lib/fair/shares.ts';
 import { errors } from '../../lib/http-client.ts';
+import { SharedTimer, type Watched } from '../../lib/shared-timer.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { allConnectionsInUse, connectionFailure, givenUpUnsent, type UpstreamFailure } from './failure.ts';
 import { presentableHeaders } from './headers.ts';
@@ -90,7 +91,11 @@ const LIMITS = {
   idle: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider stopped sending') },
 } as const satisfies Readonly<Record<string, TimeLimit>>;
 
-class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
+/** Limits end and begin far more often than one passes. */
+const timer = new SharedTimer();
+const nothing = (): void => undefined;
+
+class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange, Watched {
   readonly done: Promise<'ended' | 'aborted'>;
   readonly #request: UpstreamRequest;
   readonly #onHead: (head: UpstreamHead) => ReceiveChunk;
@@ -99,19 +104,16 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   #resolve!: (result: 'ended' | 'aborted') => void;
   #reject!: (failure: UpstreamFailure) => void;
   /** Gives up the place in the queue. */
-  #leaveQueue: () => void = () => undefined;
+  #leaveQueue = nothing;
   /** Lets the next call through. */
-  #leaveGate: () => void = () => undefined;
+  #leaveGate = nothing;
   #controller: Dispatcher.DispatchController | null = null;
   /** `null` in HTTP/1.1. */
   #stream: ClientHttp2Stream | null = null;
   #receive: ReceiveChunk | null = null;
   /** What the provider has to do in time at the moment, and when that is over, by `performance.now()`. */
   #limit: TimeLimit = LIMITS.connect;
-  #dueMs = Number.POSITIVE_INFINITY;
-  /** Looks at the limit when it fires, since limits end and begin far more often than one passes. */
-  #timer: NodeJS.Timeout | undefined;
-  #firesAtMs = 0;
+  dueMs = Number.POSITIVE_INFINITY;
   #wasSent = false;
   #isPaused = false;
   #isOver = false;
@@ -145,12 +147,12 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
 
   pause(): void {
     this.#isPaused = true;
-    this.#dueMs = Number.POSITIVE_INFINITY;
+    this.dueMs = Number.POSITIVE_INFINITY;
     this.#controller?.pause();
   }
 
   resume(): void {
-    // A timer that is set after the end would keep the process alive until it fires.
+    // What is watched after its end would keep the process alive.
     if (!this.#isPaused || this.#isOver) return;
     this.#isPaused = false;
     if (this.#receive !== null) this.#begin(LIMITS.idle);
@@ -266,33 +268,19 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   #begin(limit: TimeLimit): void {
     this.#limit = limit;
     const { timeouts } = this.#request.provider;
-    const nowMs = performance.now();
-    this.#dueMs = nowMs + timeouts[limit.of] + this.#graceMs;
-    // What follows is limited, too: a timer that fires by then need not be set anew.
-    const looksAtMs = Math.min(this.#dueMs, nowMs + timeouts.idleMs + this.#graceMs);
-    if (this.#timer === undefined || this.#firesAtMs > looksAtMs) this.#setTimer(looksAtMs, nowMs);
+    this.dueMs = performance.now() + timeouts[limit.of] + this.#graceMs;
+    timer.watch(this);
   }
 
   /** The provider has made progress: the same limit begins anew, unless the flow is stopped. */
   #postpone(): void {
     if (this.#isPaused) return;
     const { timeouts } = this.#request.provider;
-    this.#dueMs = performance.now() + timeouts[this.#limit.of] + this.#graceMs;
+    this.dueMs = performance.now() + timeouts[this.#limit.of] + this.#graceMs;
   }
 
-  #setTimer(atMs: number, nowMs: number): void {
-    clearTimeout(this.#timer);
-    this.#firesAtMs = atMs;
-    this.#timer = setTimeout(() => this.#look(performance.now()), Math.ceil(atMs - nowMs));
-  }
-
-  #look(nowMs: number): void {
-    this.#timer = undefined;
-    if (this.#isOver || this.#dueMs === Number.POSITIVE_INFINITY) return;
-    if (this.#dueMs > nowMs) {
-      this.#setTimer(this.#dueMs, nowMs);
-      return;
-    }
+  /** The limit is over. */
+  passed(): void {
     const error = this.#limit.passed();
     const controller = this.#controller;
     this.#fail(connectionFailure(error, this.#wasSent, this.#receive !== null));
@@ -307,7 +295,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   #end(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
-    clearTimeout(this.#timer);
+    timer.leave(this);
     this.#leaveQueue();
     this.#leaveGate();
     return true;

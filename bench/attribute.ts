@@ -1,0 +1,190 @@
+import { createHook } from 'node:async_hooks';
+import { type HeapProfiler, type Profiler, Session } from 'node:inspector/promises';
+import { PerformanceObserver } from 'node:perf_hooks';
+import { BroadcastChannel, isMainThread, threadName } from 'node:worker_threads';
+import { isTarget, replyToOrders } from './orders.ts';
+
+/**
+ * Loaded into a gateway before its own code (`node --import`), in place of the meter: samples what its main thread and the thread of the
+ * embedded database allocate or take of the CPU between two orders.
+ */
+
+export interface AttributeOrder {
+  /** Begins to sample; absent: ends it, and replies with what was sampled. */
+  readonly begin?: 'bytes' | 'cpu' | 'counts';
+}
+
+/** A place in the code: by itself, and by the nearest file of the program that called it. */
+export interface Part {
+  readonly name: string;
+  readonly file: string;
+  readonly caller: string;
+  /** Bytes, or microseconds. */
+  readonly amount: number;
+}
+
+export interface Attributed {
+  readonly thread: string;
+  readonly cpuMicros: number;
+  readonly collectedMs: number;
+  readonly parts: readonly Part[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export interface AttributedProcess {
+  readonly cpuMicros: number;
+  readonly threads: readonly Attributed[];
+}
+
+/** What a checkout calls the thread of its embedded database. */
+const ENGINE_THREAD = 'embedded database';
+const SAMPLE_BYTES = 16 * 1024;
+const SAMPLE_MICROS = 500;
+
+type Line = { readonly order: AttributeOrder } | { readonly attributed: Attributed | null };
+
+const line = new BroadcastChannel('faregate-bench-attribute') as Omit<BroadcastChannel, 'onmessage'> & {
+  onmessage: (event: { readonly data: Line }) => void;
+};
+line.unref();
+
+const session = new Session();
+session.connect();
+let collectedMs = 0;
+let begunAt = process.threadCpuUsage();
+let sampled: AttributeOrder['begin'];
+const counts: Record<string, number> = {};
+/** Where resources are made, of which one in so many is looked at. A prime, or it would be the same one of each call. */
+const places: Record<string, number> = {};
+const ONE_OF = 7;
+Error.stackTraceLimit = 14;
+const hook = createHook({
+  init(_id, type) {
+    counts[type] = (counts[type] ?? 0) + 1;
+    if (counts[type] % ONE_OF === 0) places[placeOf(type)] = (places[placeOf(type)] ?? 0) + ONE_OF;
+  },
+});
+new PerformanceObserver((list) => {
+  for (const { duration } of list.getEntries()) collectedMs += duration;
+}).observe({ entryTypes: ['gc'] });
+
+if (!isMainThread && threadName === ENGINE_THREAD) {
+  line.onmessage = ({ data }) => {
+    if ('order' in data) void carryOut(data.order).then((attributed) => line.postMessage({ attributed }));
+  };
+  line.postMessage({ attributed: null });
+}
+if (isTarget) {
+  let hasThread = false;
+  let onAttributed: (attributed: Attributed | null) => void = () => undefined;
+  line.onmessage = ({ data }) => {
+    hasThread = true;
+    if ('attributed' in data) onAttributed(data.attributed);
+  };
+  let cpu = process.resourceUsage();
+  replyToOrders(async (order: AttributeOrder): Promise<AttributedProcess> => {
+    const used = process.resourceUsage();
+    const cpuMicros = used.userCPUTime - cpu.userCPUTime + used.systemCPUTime - cpu.systemCPUTime;
+    const ofThread = new Promise<Attributed | null>((resolve) => {
+      onAttributed = resolve;
+      if (hasThread) line.postMessage({ order });
+      else resolve(null);
+    });
+    const own = await carryOut(order);
+    const other = await ofThread;
+    cpu = process.resourceUsage();
+    return { cpuMicros, threads: other === null ? [own] : [own, other] };
+  });
+}
+
+async function carryOut({ begin }: AttributeOrder): Promise<Attributed> {
+  const used = process.threadCpuUsage(begunAt);
+  const attributed: Attributed = {
+    thread: isMainThread ? 'main' : ENGINE_THREAD,
+    cpuMicros: used.user + used.system,
+    collectedMs,
+    parts: begin === undefined ? await end() : [],
+    counts: { ...counts, ...places },
+  };
+  if (begin !== undefined) {
+    sampled = begin;
+    if (begin === 'bytes') {
+      await session.post('HeapProfiler.startSampling', {
+        samplingInterval: SAMPLE_BYTES,
+        includeObjectsCollectedByMajorGC: true,
+        includeObjectsCollectedByMinorGC: true,
+      });
+    } else if (begin === 'cpu') {
+      await session.post('Profiler.enable');
+      await session.post('Profiler.setSamplingInterval', { interval: SAMPLE_MICROS });
+      await session.post('Profiler.start');
+    } else hook.enable();
+    collectedMs = 0;
+    begunAt = process.threadCpuUsage();
+  }
+  return attributed;
+}
+
+async function end(): Promise<Part[]> {
+  hook.disable();
+  if (sampled === 'bytes') {
+    const { profile } = await session.post('HeapProfiler.stopSampling');
+    return partsOfHeap(profile.head);
+  }
+  if (sampled === 'counts') return [];
+  const { profile } = await session.post('Profiler.stop');
+  return partsOfTime(profile);
+}
+
+/** The first frame that is not Node's. */
+function placeOf(type: string): string {
+  const frames = (new Error().stack ?? '').split('\n').slice(3);
+  const frame = frames.find((line) => !line.includes('node:')) ?? '';
+  return `${type} ${frame.trim().replace(/file:\S*?\/(src|dist|node_modules)\//, '$1/')}`;
+}
+
+function isOwn(url: string): boolean {
+  return url !== '' && !url.startsWith('node:') && !url.includes('/node_modules/') && !url.includes('wasm://');
+}
+
+function partsOfHeap(head: HeapProfiler.SamplingHeapProfileNode): Part[] {
+  const parts = new Map<string, Part>();
+  const visit = (node: HeapProfiler.SamplingHeapProfileNode, caller: string): void => {
+    const { functionName, url, lineNumber } = node.callFrame;
+    const own = isOwn(url) ? `${url}:${functionName}` : caller;
+    if (node.selfSize > 0) add(parts, functionName, url, lineNumber, own, node.selfSize);
+    for (const child of node.children) visit(child, own);
+  };
+  visit(head, '');
+  return [...parts.values()];
+}
+
+function partsOfTime({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Part[] {
+  const self = new Map<number, number>();
+  for (const [i, id] of samples.entries()) self.set(id, (self.get(id) ?? 0) + Math.max(timeDeltas[i] ?? 0, 0));
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const parts = new Map<string, Part>();
+  const visit = (node: Profiler.ProfileNode, caller: string): void => {
+    const { functionName, url, lineNumber } = node.callFrame;
+    const own = isOwn(url) ? `${url}:${functionName}` : caller;
+    const amount = self.get(node.id) ?? 0;
+    if (amount > 0) add(parts, functionName, url, lineNumber, own, amount);
+    for (const child of node.children ?? []) visit(byId.get(child)!, own);
+  };
+  visit(nodes[0]!, '');
+  return [...parts.values()];
+}
+
+function add(
+  parts: Map<string, Part>,
+  functionName: string,
+  url: string,
+  lineNumber: number,
+  caller: string,
+  amount: number,
+): void {
+  const file = `${url}:${lineNumber + 1}`;
+  const key = `${functionName} ${file} ${caller}`;
+  const known = parts.get(key);
+  parts.set(key, { name: functionName, file, caller, amount: (known?.amount ?? 0) + amount });
+}

@@ -1,0 +1,114 @@
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { AttributedProcess, Part } from './attribute.ts';
+import { startGatewayTarget } from './gateway-target.ts';
+import { benchFile, spawnGateway } from './processes.ts';
+import { startStage } from './stage.ts';
+
+/**
+ * Of what a non-stream call is made: what it allocates, takes of the CPU, and makes of promises, timers and the like, by the room of the
+ * source and by function. Bytes and counts do not depend on what else the machine does.
+ *
+ *   node bench/call-parts.ts                       bytes, on PostgreSQL
+ *   node bench/call-parts.ts --of cpu --embedded   µs; --of counts: asynchronous resources
+ *   node bench/call-parts.ts --checkout ../before --coding --rows 40
+ */
+const { values } = parseArgs({
+  options: {
+    of: { type: 'string', default: 'bytes' },
+    embedded: { type: 'boolean', default: false },
+    coding: { type: 'boolean', default: false },
+    connections: { type: 'string', default: '64' },
+    seconds: { type: 'string', default: '8' },
+    'warm-up': { type: 'string', default: '10' },
+    rows: { type: 'string', default: '30' },
+    checkout: { type: 'string', default: join(import.meta.dirname, '..') },
+  },
+});
+const checkout = resolve(values.checkout);
+
+const stage = await startStage(0, []);
+try {
+  const gateway = await startGatewayTarget({
+    checkout,
+    upstreamUrl: stage.providerUrl,
+    databaseUrl: values.embedded ? '' : await stage.createDatabase(),
+    directory: join(stage.directory, stage.uniqueName()),
+    spawn: spawnGateway,
+    meter: benchFile('attribute.ts'),
+    flags: [],
+  });
+  const call = {
+    url: gateway.url,
+    path: values.coding ? '/coding/v1/chat/completions' : '/v1/chat/completions',
+    model: 'bench-model',
+    request: 'chat',
+    response: 'chat',
+    keys: values.coding ? gateway.codingKeys : gateway.balanceKeys,
+    headers: {},
+  } as const;
+  const load = (seconds: number) =>
+    stage.load({ kind: 'closed', call, connections: Number(values.connections), seconds });
+  await load(Number(values['warm-up']));
+  await gateway.orders.ask({ begin: values.of });
+  const { done, failures } = await load(Number(values.seconds));
+  const attributed = await gateway.orders.ask<AttributedProcess>({});
+  await gateway.stop();
+  show(attributed, done, failures);
+} finally {
+  await stage.stop();
+}
+
+function show({ cpuMicros, threads }: AttributedProcess, done: number, failures: number): void {
+  console.log(`${done} calls, ${failures} failed; ${(cpuMicros / done).toFixed(0)} µs of CPU a call, all threads`);
+  for (const { thread, parts, collectedMs, counts, ...used } of threads) {
+    const busy = parts.filter(({ name }) => name !== '(idle)');
+    const total = busy.reduce((sum, { amount }) => sum + amount, 0);
+    const garbage = ((collectedMs * 1_000) / done).toFixed(1);
+    const each = (amount: number): string => (amount / done).toFixed(values.of === 'cpu' ? 1 : 0).padStart(7);
+    console.log(`\n${thread}: ${(used.cpuMicros / done).toFixed(0)} µs a call, collections of garbage ${garbage} µs`);
+    if (values.of === 'counts') {
+      for (const [type, count] of Object.entries(counts).toSorted((left, right) => right[1] - left[1]))
+        if (count / done >= 0.02) console.log(`${(count / done).toFixed(2).padStart(8)} ${type}`);
+      continue;
+    }
+    console.log(`${each(total)} ${values.of === 'cpu' ? 'µs' : 'bytes'} a call`);
+    for (const [title, keyOf] of [
+      ['by room', ({ file }: Part) => roomOf(file)],
+      ['by room of the nearest own caller', ({ caller }: Part) => roomOf(caller)],
+      ['by function', ({ name, file }: Part) => `${name || '(anonymous)'} ${nameOf(file)}`],
+      ['by own caller', ({ caller }: Part) => nameOf(caller) || '(none)'],
+    ] as const) {
+      const sums = new Map<string, number>();
+      for (const part of busy) sums.set(keyOf(part), (sums.get(keyOf(part)) ?? 0) + part.amount);
+      console.log(`\n${title}`);
+      const rows = [...sums].toSorted((left, right) => right[1] - left[1]).slice(0, Number(values.rows));
+      for (const [name, amount] of rows)
+        console.log(`${each(amount)} ${((100 * amount) / total).toFixed(1).padStart(5)} %  ${name}`);
+    }
+  }
+}
+
+/** Without the directories of this machine. */
+function nameOf(file: string): string {
+  const path = file.replace(/^file:\/\//, '');
+  const at = path.lastIndexOf('node_modules/');
+  if (at >= 0) return path.slice(at + 'node_modules/'.length);
+  return path.startsWith(checkout) ? path.slice(checkout.length + 1) : path;
+}
+
+function roomOf(file: string): string {
+  const path = nameOf(file);
+  const parts = path.split('/');
+  if (path.startsWith('src/') || path.startsWith('dist/'))
+    return parts
+      .slice(0, parts[1] === 'accounting' || parts[1] === 'calls' ? 3 : 2)
+      .join('/')
+      .replace(/:.*/, '');
+  if (path.startsWith('node:'))
+    return path
+      .replace(/^node:internal\//, 'node:')
+      .replace(/:\d+$/, '')
+      .split('/')[0]!;
+  return parts[0]!.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '').replace(/:.*/, '');
+}
