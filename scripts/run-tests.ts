@@ -29,7 +29,7 @@ export function runTests({ scope, options, files }: Run): Promise<number> {
       // Of a test, and of a whole process with all of its files.
       '--test-timeout=900000',
       // Processes wait for PostgreSQL, timers and programs much of their time.
-      `--test-concurrency=${availableParallelism() * 2}`,
+      `--test-concurrency=${availableParallelism() * 2 + 1}`,
       // Before any other that loads the runner.
       importOf('./test-resources.ts'),
       importOf('./test-end.ts'),

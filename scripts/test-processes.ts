@@ -35,7 +35,7 @@ const ALONE = [
 ];
 
 /** What tests on both engines import, and what the embedded one is called. */
-const ON_EMBEDDED = /\bengines\b|'embedded'/;
+const ON_EMBEDDED = /\b(?:engines|gatewayEngines)\b|'embedded'/;
 
 /** Together in one process. Enough that a start hardly counts, and few enough that processes end at about the same time. */
 const FILES_MAX = 40;

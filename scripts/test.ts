@@ -93,12 +93,20 @@ const FULL_ONLY = [
   'test/cli/demo-crashes.test.ts',
   // The demo as a program, started several times: its mark stands in `test/db/demo-mark`, what it makes in `test/cli/demo-month`.
   'test/cli/{demo,demo-mark,demo-mended}.test.ts',
-  // Disks that fail or fill under whole gateways, and a start that does: `src/journal`, `test/db/embedded-files`, `test/settlement/disk-full`.
-  'test/settlement/{disk-fails,half-start}.test.ts',
+  // Disks that fail or fill under whole gateways, and a start that does: `src/journal`, `test/db/embedded-files`, `test/hostile/what-happens-when`.
+  'test/settlement/{disk-fails,disk-full,half-start}.test.ts',
   // Syncs before what depends on them: `test/db/embedded-files`, `src/lib/files`, `src/journal`.
   'test/settlement/power-cuts.test.ts',
-  // Databases that are packed, unpacked and brought up to date: the embedded ones that a quick run copies come from such a one.
-  'test/db/prepared.test.ts',
+  // Databases that are packed, unpacked and brought up to date: the embedded ones that a quick run copies come from such a one, and
+  // `test/db/migrate` has the migrations.
+  'test/db/{prepared,releases}.test.ts',
+  // Directories that processes of several users and rights want, and a database's thread that is killed: all tests of the embedded engine use both.
+  'test/db/{data-dir,embedded-thread,private-directory}.test.ts',
+  // Connections that break in the middle of a statement: `src/accounting/reservations/lost-admissions`, `test/settlement/flaky`.
+  'test/db/lost-connection.test.ts',
+  // Whole programs, looked at from outside: `src/cli/log`, `scripts/import-rules.ts`, `test/scripts/test-processes`.
+  'test/cli/{loaded-code,log-reader}.test.ts',
+  'test/scripts/test-runs.test.ts',
   // Large events in parts, and what is kept of them: `src/protocols/metering/tap-large-events`, `test/transport/slow-readers`.
   'test/hostile/memory.test.ts',
   // Every command of a page as a reader runs it: the commands have tests in `test/cli`, which carry them out in their process.

@@ -9,7 +9,7 @@ import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { CONTEXT } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { finishNow } from '../support/in-steps.ts';
 import { keysOn } from '../support/keys.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
@@ -25,7 +25,7 @@ const AT = new Date('2026-11-20T04:00:00Z');
 const STEPS = ['new-accounts.insert', 'accounts.insert-balance', 'ledger.post-entry', 'new-accounts.complete'] as const;
 const WHENS = ['before', 'after'] as const;
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`creations on ${engine}`, { timeout: 120_000 }, () => {
     let stored: { readonly directory: TestDatabase; readonly partition: TestDatabase };
     let observed: { readonly directory: ObservedDatabase; readonly partition: ObservedDatabase };

@@ -17,7 +17,7 @@ import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { mortalHomes, ProcessEndedError } from '../support/home-lanes.ts';
 import { keysOn, removeLoose } from '../support/keys.ts';
 import { patientQuestions } from '../support/questions.ts';
@@ -32,7 +32,7 @@ const DAY_MS = 86_400_000;
 const clock = { nowMs: () => NOW_MS };
 const LIMITED = { limits: { totalSpendCapNano: 50n, dailyCallsMax: 3 }, rates: { requestsMax: 4 } };
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`steps of keys on ${engine}`, { timeout: 120_000 }, () => {
     let stored: TestDatabase;
     let database: Database;

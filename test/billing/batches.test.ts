@@ -17,13 +17,13 @@ import {
   termsOf,
   verdictOf,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 
 const HOUR_MS = 3_600_000;
 const TERMS = planOf({ fiveHourCalls: 2 });
 const PLAN = { inputBytes: 1, outputTokensRequested: 1, tokens: 1, innerModels: [] };
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`${engine}: ends and admissions in one transaction`, () => {
     let stored: TestDatabase;
     let batches: BatchStore;

@@ -11,7 +11,7 @@ import { createAccountNotices } from '../../src/notices/account-notices.ts';
 import { createNoticeStore } from '../../src/notices/notice-store.ts';
 import { createThresholdStore } from '../../src/notices/threshold-store.ts';
 import { NOW_MS } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { mortalHomes, ProcessEndedError } from '../support/home-lanes.ts';
 
 /**
@@ -24,7 +24,7 @@ const ids = createIds(clock);
 const OPTIONS = { atMs: NOW_MS, nextId: () => ids.next('ntc'), hasMail: true };
 const TERMS = { nowMs: NOW_MS, lowBalanceNano: null, planPercents: [], plans: new Map() };
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`steps of notices on ${engine}`, { timeout: 120_000 }, () => {
     let stored: TestDatabase;
     let database: Database;

@@ -16,7 +16,7 @@ import { resolveByName } from '../../src/notices/target.ts';
 import { createThresholdStore } from '../../src/notices/threshold-store.ts';
 import { createWebhookSender } from '../../src/notices/webhook-sender.ts';
 import { createTestClock } from '../support/clock.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { type Receiver, startReceiver, status, verify } from '../support/receiver.ts';
@@ -30,7 +30,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const ALL = { operators: 8, accounts: 8, mail: 8 };
 const loopback = new AddressRanges([parseAddressRange('127.0.0.0/8')!]);
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`deliveries of notices on ${engine}`, { timeout: 120_000 }, () => {
     const clock = createTestClock('2026-11-20T12:00:00Z');
     const ids = createIds(clock);

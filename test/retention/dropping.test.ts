@@ -18,7 +18,7 @@ import {
   type TestNode,
   timeAt,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, type Engine, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type Engine, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { exported, imported, startExport } from '../transfer/books.ts';
 import {
@@ -63,7 +63,7 @@ async function assertSound(database: Database): Promise<void> {
   assert.deepEqual(await breaches(inOneDatabase(database), 3), []);
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`months of call records on ${engine}`, { timeout: 300_000 }, () => {
     let stored: ReusedDatabase;
     let copy: ReusedDatabase;

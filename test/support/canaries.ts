@@ -31,8 +31,7 @@ export function searchLogs(logger: Logger, secrets: readonly string[]): Searched
   const at =
     (level: keyof Logger) =>
     (details: object, message: string): void => {
-      // With every value inside it, also those that a serialiser would leave out.
-      const line = inspect([details, message], { depth: 20, showHidden: true, maxStringLength: null });
+      const line = [...textsIn([details, message])].join('\n');
       if (forms.some((form) => line.includes(form))) found.push(line);
       logger[level](details, message);
     };
@@ -41,4 +40,21 @@ export function searchLogs(logger: Logger, secrets: readonly string[]): Searched
     add: (secret) => void forms.push(...formsOf(secret)),
     assertNoneFound: () => assert.deepEqual(found, [], 'a log has a secret, a prompt or a response in it'),
   };
+}
+
+/** Every text inside of a value, also where a serialiser would leave it out. */
+function* textsIn(value: unknown, seen = new Set<object>()): Generator<string> {
+  if (typeof value === 'string') yield value;
+  if (typeof value !== 'object' || value === null || seen.has(value)) return;
+  seen.add(value);
+  // Bytes, maps and the like do not have what they hold as members.
+  if (!isPlain(value)) yield inspect(value, { depth: 20, showHidden: true, maxStringLength: null });
+  for (const key of Reflect.ownKeys(value)) {
+    if (typeof key === 'string') yield key;
+    yield* textsIn(Reflect.get(value, key), seen);
+  }
+}
+
+function isPlain(value: object): boolean {
+  return Array.isArray(value) || value instanceof Error || Object.getPrototypeOf(value) === Object.prototype;
 }

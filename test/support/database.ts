@@ -20,8 +20,8 @@ export type Engine = Database['engine'];
 export const engines: readonly Engine[] = citusPorts() === null ? ['embedded', 'postgresql'] : ['postgresql'];
 
 /**
- * Tests of the money and the records of a whole gateway, over stores that have tests of their own on both engines: both in a
- * full run. A quick run has PostgreSQL, which works beside the test and not in its process.
+ * Tests of the money and the records of a whole gateway, over stores that have tests of their own on both engines, and of what
+ * moves many rows in the background: both in a full run. A quick run has PostgreSQL, which works beside the test and not in its process.
  */
 export const gatewayEngines: readonly Engine[] = isQuickRun ? ['postgresql'] : engines;
 

@@ -19,8 +19,14 @@ import { isQuickRun } from './scope.ts';
 let server: PostgresServer | null = null;
 let directory = '';
 
-/** The files do not outlive the run, whatever befalls the machine. */
-const NOT_KEPT = ['-c', 'fsync=off'];
+/** The files do not outlive the run, whatever befalls the machine, and no test waits for a vacuum that it has not asked for. */
+const NOT_KEPT = [
+  'fsync=off',
+  'full_page_writes=off',
+  'autovacuum=off',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+].flatMap((setting) => ['-c', setting]);
 
 export async function globalSetup(): Promise<void> {
   // A run inside of a run has the databases of the outer one.

@@ -20,7 +20,7 @@ import {
   requestOf,
   termsOf,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { allRows, assertSound, CLOCK, exported, imported, linesOf, onlyPartition } from './books.ts';
 
 /** Accounts are exported in batches, and the tables of a batch in slices. What is exported must not depend on where these end. */
@@ -76,7 +76,7 @@ async function exportedBy(database: Database, sizes: ExportSizes): Promise<strin
   return text;
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`an export in batches on ${engine}`, { timeout: 300_000 }, () => {
     let source: TestDatabase;
     before(async () => {

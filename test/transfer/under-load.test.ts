@@ -17,7 +17,7 @@ import { createExportStore } from '../../src/transfer/export-store.ts';
 import { readLine } from '../../src/transfer/format.ts';
 import { CONTEXT } from '../support/accounting-builders.ts';
 import { call } from '../support/client.ts';
-import { createTestDatabase, engines } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createAccountIn, finishNow } from '../support/in-steps.ts';
 import { insertLimitedKey } from '../support/keys.ts';
@@ -60,7 +60,7 @@ function readBooks(text: string) {
   return { ledgers, charges, balances };
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`an export on ${engine} while calls go on`, { timeout: 300_000 }, () => {
     it('has each account as of its last entry, and no call fails', async () => {
       const source = await createTestDatabase(engine);

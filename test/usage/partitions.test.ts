@@ -7,7 +7,7 @@ import { type Dimension, dimensions, type UsageFilter } from '../../src/accounti
 import { readUsage, USAGE_START, type UsagePlace, usagePages } from '../../src/accounting/usage/usage.ts';
 import { createUsageStore, type UsageRow, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
 import { collect } from '../support/client.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 
@@ -48,7 +48,7 @@ const BY_MODEL = { groupBy: ['model'] as const, limit: 2, filter: {} };
 const described = ({ group, calls, chargeNano }: UsageRow): string => [...group, calls, chargeNano].join(' ');
 const keyOf = ({ account, key, day, model, status }: Sum): string => [account, key, day, model, status].join(' ');
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`usage of two partitions beside one on ${engine}`, { timeout: 300_000 }, () => {
     let stored: PartitionedDatabase;
     let spread: UsageStore;

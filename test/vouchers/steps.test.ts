@@ -14,7 +14,7 @@ import { createInSteps } from '../../src/app/in-steps.ts';
 import type { Database } from '../../src/db/database.ts';
 import { type HomeLanes, inOneDatabase } from '../../src/db/home-lanes.ts';
 import { CONTEXT } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { finishNow } from '../support/in-steps.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 
@@ -114,7 +114,7 @@ const STEPS = {
 } as const;
 const WHENS = ['before', 'after'] as const;
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`redemptions in steps on ${engine}`, { timeout: 120_000 }, () => {
     let stored: { readonly directory: TestDatabase; readonly partition: TestDatabase };
     let observed: { readonly directory: ObservedDatabase; readonly partition: ObservedDatabase };
