@@ -96,10 +96,20 @@ const membership: Sentence = (facts) => {
     : { en: `added ${name} to${account.en} as ${as.en}`, zh: `将${name}加入${account.zh}，身份为${as.zh}` };
 };
 
-const memberRemoved: Sentence = ({ name, account }) => ({
-  en: `removed ${name} from${account.en}`,
-  zh: `将${name}移出${account.zh}`,
-});
+/** Of one who is a member already: another role, or other limits. */
+const memberChanged: Sentence = (facts) => {
+  if (facts.was('role') !== facts.is('role')) return membership(facts);
+  const { name, account } = facts;
+  return { en: `changed the limits of ${name} in${account.en}`, zh: `修改${name}在${account.zh}中的限额` };
+};
+
+const memberRemoved: Sentence = (facts) => {
+  const { name, account } = facts;
+  const isRevoked: Bilingual = { en: ', and revoked their keys', zh: '，并吊销其密钥' };
+  const isHanded: Bilingual = { en: ', and handed their keys to another person', zh: '，并将其密钥转交他人' };
+  const keys = facts.is('keysTo') !== null ? isHanded : facts.is('areKeysRevoked') === true ? isRevoked : NOTHING;
+  return { en: `removed ${name} from${account.en}${keys.en}`, zh: `将${name}移出${account.zh}${keys.zh}` };
+};
 
 /** What was done to a webhook endpoint, of an account or of the operators. */
 const webhook =
@@ -233,8 +243,9 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   }),
   'user.change': changed('user', '用户'),
   'accounts.members.create': membership,
+  'accounts.members.change': memberChanged,
   'accounts.members.delete': memberRemoved,
-  'members.change': membership,
+  'members.change': memberChanged,
   'members.delete': memberRemoved,
   'webhooks.create': webhook('made the webhook endpoint', '添加'),
   'webhooks.change': webhookChanged,

@@ -103,7 +103,8 @@ function takeWhole(
   const memory = owner === null ? null : owner.budgets.memoryOf(owner.holder);
   memory?.need(announcedBytes!);
   try {
-    const bytes = takeReceived(request, limits) ?? NO_BYTES;
+    // One of its own: whoever counts it moves it to another thread.
+    const bytes = takeReceived(request, limits) ?? Buffer.alloc(0);
     consume?.(bytes);
     return { bytes, release: () => memory?.release() };
   } catch (error) {
@@ -111,8 +112,6 @@ function takeWhole(
     throw error;
   }
 }
-
-const NO_BYTES = Buffer.alloc(0);
 
 async function readPieces(
   body: OpenBody,

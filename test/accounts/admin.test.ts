@@ -498,6 +498,7 @@ for (const engine of wireEngines) {
         scopes: ['calls'],
         userId: null,
         formerUserName: null,
+        used: null,
         requestsPerMinute: null,
         tokensPerMinute: null,
         modelLimits: {},
@@ -785,7 +786,7 @@ for (const engine of wireEngines) {
         ['cursor=1.5', 'cursor'],
         [`cursor=${'9'.repeat(30)}`, 'cursor'],
         ['limit=0', 'limit'],
-        ['kind=charge', 'kind'],
+        ['kind=unknown', 'kind'],
       ] as const) {
         assertError(
           await g.admin('GET', `/accounts/${account.id}/ledger?${query}`),

@@ -31,7 +31,7 @@ for (const engine of gatewayEngines) {
       try {
         await beginPartition(stored.databases.directory, 2, 'faregate_02');
         await stored.databases.partitions[1]!.script(
-          `delete from schema_migrations where version = ${readMigrations().at(-1)!.version}`,
+          `drop table route_hours; delete from schema_migrations where version = ${readMigrations().at(-1)!.version}`,
         );
         await stored.databases.close();
         const found = await schemaFinding(stored);

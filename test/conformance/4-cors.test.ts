@@ -19,7 +19,7 @@ const OTHER = 'https://other.example:8443';
 const STRANGER = 'https://stranger.example';
 
 const EXPOSED = [
-  ...['available-yuan', 'call-id', 'calls-left', 'charge-yuan', 'repeated', 'reset-at'].map(
+  ...['available-yuan', 'budgets', 'call-id', 'calls-left', 'charge-yuan', 'repeated', 'reset-at'].map(
     (name) => `x-faregate-${name}`,
   ),
   ...['limit', 'remaining', 'reset'].flatMap((figure) =>

@@ -170,6 +170,8 @@ for (const engine of gatewayEngines) {
           tokens: null,
           keyAmountNano: null,
           keyDayNo: null,
+          memberId: null,
+          memberDayNo: null,
           rateFills: null,
           hasSlot: false,
         },

@@ -214,12 +214,12 @@ describe('the row of a change', () => {
       (userId) => admin('DELETE', `/accounts/${accountId}/members?userId=${userId}`),
     ),
     'admin DELETE /accounts/:id/members with keys': of(
-      'removes',
+      'alters',
       async () => (await person()).id,
       (userId) => admin('DELETE', `/accounts/${accountId}/members?userId=${userId}&keys=revoke`),
     ),
     'admin DELETE /accounts/:id/members with keysTo': of(
-      'removes',
+      'alters',
       async () => (await person()).id,
       (userId) => admin('DELETE', `/accounts/${accountId}/members?userId=${userId}&keysTo=${owner.id}`),
     ),
@@ -280,12 +280,12 @@ describe('the row of a change', () => {
       (id) => own('DELETE', `/members/${id}`),
     ),
     'account DELETE /members/:id with keys': of(
-      'removes',
+      'alters',
       async () => (await person()).id,
       (id) => own('DELETE', `/members/${id}?keys=revoke`),
     ),
     'account DELETE /members/:id with keysTo': of(
-      'removes',
+      'alters',
       async () => (await person()).id,
       (id) => own('DELETE', `/members/${id}?keysTo=${owner.id}`),
     ),

@@ -27,7 +27,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** Writes in a language, as its tag says, and in a time zone. */
 export function formatOf(locale: string, zone: string): Format {
   const number = once(() => new Intl.NumberFormat(locale));
-  // As vendors of models write it in all languages, `1M`: neither `1m`, which is British, nor `100万`.
+  // In all languages as vendors of models write it, `1M`: British English would have `1m`, and Chinese tens of thousands.
   const compact = once(() => new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 }));
   const percent = once(() => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }));
   const instant = once(

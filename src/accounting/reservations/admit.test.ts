@@ -110,7 +110,7 @@ describe('admissions', () => {
     const { admissions, reservations } = decideAdmissions(requests, new Map([['acct_test', account.state]]), context);
     assert.deepEqual(admissions, [
       { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null },
-      { isAdmitted: true, remaining: { availableNano: 0n }, rates: null, priceFactorBasisPoints: 10_000 },
+      { isAdmitted: true, remaining: { availableNano: 0n }, rates: null, budgets: [], priceFactorBasisPoints: 10_000 },
     ]);
     assert.deepEqual(
       reservations.map(({ callId }) => callId),
@@ -139,6 +139,7 @@ describe('the price factor of an account', () => {
       isAdmitted: true,
       remaining: { availableNano: 991n },
       rates: null,
+      budgets: [{ isOfMember: false, period: 'day', capNano: 1_000n, spentNano: 0n }],
       priceFactorBasisPoints: 8_500,
     });
     assert.deepEqual([amountOf(account, 'a'), account.open.get('a')!.keyAmountNano], [9n, 9n]);

@@ -107,7 +107,7 @@ export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknow
   /** What a response is about, if it is not its `id`. */
   responded?(response: object): string | null;
   /** What the request says of the change and nothing shows that is read of the subject, such as a memo. */
-  noted?(input: ManagementInput<Query, Body>): object;
+  noted?(input: ManagementInput<Query, Body>): object | null;
   /** What is changed, as responses show it; `null`, or a 404, if there is none. */
   read?(id: string, input: ManagementInput<Query, Body>, context: Context): Promise<object | null>;
 }

@@ -69,7 +69,8 @@ export async function runRecorded<Need, Context extends ChangingContext>(
   const response = result instanceof LineStream ? result.inPlaceOf : result;
   const isRead = subject.read !== undefined && named !== null && status !== 201;
   const shown = isRead ? await Promise.resolve(readNamed()).catch(() => null) : response;
-  const after = subject.noted === undefined ? shown : { ...shown, ...subject.noted(input) };
+  const noted = subject.noted?.(input) ?? null;
+  const after = noted === null ? shown : { ...shown, ...noted };
   const respondedId = response === null ? null : (subject.responded?.(response) ?? idOf(response));
   await open.done({
     actor: changeActor(context.actor, localUser),

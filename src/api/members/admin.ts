@@ -6,7 +6,14 @@ import { pageOf } from '../management/response-fields.ts';
 import { page, shortText } from '../management/wire.ts';
 import { accountRole } from '../sessions/fields.ts';
 import { peopleError } from '../sessions/people-errors.ts';
-import { keysOfRemoved, type MemberKeeperParts, memberChange, memberKeeper, memberResponse } from './member-keeper.ts';
+import {
+  keysOfRemoved,
+  type MemberKeeperParts,
+  memberChange,
+  memberKeeper,
+  memberResponse,
+  notedKeys,
+} from './member-keeper.ts';
 
 export interface AccountMemberParts extends MemberKeeperParts {
   readonly accounts: Pick<AccountStore, 'findAccount'>;
@@ -84,6 +91,7 @@ export function accountMemberEndpoints(parts: AccountMemberParts): AdminEndpoint
         isMadeInAccount: true,
         named: ({ query }) => query.userId,
         read: (userId, { id }) => keeper.read(id, userId),
+        noted: ({ query }) => notedKeys(query),
       },
       status: 204,
       summary: 'Remove a user from an account; the keys stay, are revoked, or are handed to another member',

@@ -63,6 +63,10 @@ export const keysOfRemoved = {
 
 type AskedKeys = z.infer<z.ZodObject<typeof keysOfRemoved>>;
 
+/** What the change log says of the keys of a member who was removed; `null`: they were kept. */
+export const notedKeys = ({ keys, keysTo }: AskedKeys): object | null =>
+  keysTo === undefined ? (keys === 'keep' ? null : { areKeysRevoked: true }) : { keysTo };
+
 const memberToWire = (member: Member) => ({
   userId: member.userId,
   email: member.email,

@@ -19,6 +19,7 @@ import {
   memberKeeper,
   memberLimitsResponse,
   memberResponse,
+  notedKeys,
 } from './member-keeper.ts';
 
 export interface MemberParts extends MemberKeeperParts {
@@ -74,7 +75,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'DELETE',
       path: '/members/:id',
-      subject,
+      subject: { ...subject, noted: ({ query }) => notedKeys(query) },
       status: 204,
       summary: 'Remove somebody from the account; the keys stay, are revoked, or are handed to another member',
       needs: 'person',
