@@ -498,7 +498,6 @@ for (const engine of wireEngines) {
         scopes: ['calls'],
         userId: null,
         formerUserName: null,
-        used: null,
         requestsPerMinute: null,
         tokensPerMinute: null,
         modelLimits: {},

@@ -21,7 +21,7 @@ const DIFFERING_MAX = 0.004;
 const TRIES_MAX = 60;
 
 /** `npm run console:pictures` writes what is there, and compares nothing. */
-const IS_WRITING = process.env.FAREGATE_WRITE_PICTURES === '1';
+export const isWriting = process.env.FAREGATE_WRITE_PICTURES === '1';
 
 export interface Look {
   readonly theme: 'light' | 'dark';
@@ -30,7 +30,8 @@ export interface Look {
 }
 
 const DESK = { widthPx: 1440, heightPx: 900 };
-const PHONE = { widthPx: 390, heightPx: 840 };
+/** As high as the desk: how far the menu scrolls must not depend on which of the two sizes changes first. */
+const PHONE = { widthPx: 390, heightPx: 900 };
 
 /** Every page in both themes, at a desk and on a phone. Each differs in one thing from the one before. */
 export const PAGE_LOOKS: readonly Look[] = [
@@ -72,7 +73,7 @@ export class PagePictures {
   /** Takes what the page shows in all looks, and notes where it is not as the picture of that name. */
   async compare(name: string): Promise<void> {
     const file = join(DIRECTORY, `${name}.png`);
-    const wanted = IS_WRITING || !existsSync(file) ? null : this.#parts(readPng(readFileSync(file)));
+    const wanted = isWriting || !existsSync(file) ? null : this.#parts(readPng(readFileSync(file)));
     const taken: Picture[] = [];
     const wrong: string[] = [];
     for (const [at, look] of this.#looks.entries()) {
@@ -82,7 +83,7 @@ export class PagePictures {
       if (!isRight) wrong.push(`${look.theme}, ${look.widthPx} px`);
     }
     const whole = writePng(beside(taken));
-    if (IS_WRITING) write(file, whole);
+    if (isWriting) write(file, whole);
     else if (wrong.length > 0) {
       this.#directory ??= mkdtempSync(join(tmpdir(), 'faregate-pictures-'));
       write(join(this.#directory, `${name}-now.png`), whole);
@@ -111,7 +112,7 @@ export class PagePictures {
       if (differing <= picture.width * picture.height * DIFFERING_MAX && wanted !== undefined)
         return { picture, isRight: true };
       alike = last?.pixels.equals(picture.pixels) ? alike + 1 : 0;
-      if (alike >= (wanted === undefined ? 2 : 20) || tries === TRIES_MAX) return { picture, isRight: IS_WRITING };
+      if (alike >= (wanted === undefined ? 2 : 20) || tries === TRIES_MAX) return { picture, isRight: isWriting };
       last = picture;
       await pauseBetweenLooks();
     }
