@@ -4,7 +4,6 @@ import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { ShareHolder } from '../../lib/fair/shares.ts';
 import { errors } from '../../lib/http-client.ts';
-import { SharedTimer, type Watched } from '../../lib/shared-timer.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { allConnectionsInUse, connectionFailure, givenUpUnsent, type UpstreamFailure } from './failure.ts';
 import { presentableHeaders } from './headers.ts';
@@ -91,11 +90,7 @@ const LIMITS = {
   idle: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider stopped sending') },
 } as const satisfies Readonly<Record<string, TimeLimit>>;
 
-/** Limits end and begin far more often than one passes. */
-const timer = new SharedTimer();
-const nothing = (): void => undefined;
-
-class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange, Watched {
+class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   readonly done: Promise<'ended' | 'aborted'>;
   readonly #request: UpstreamRequest;
   readonly #onHead: (head: UpstreamHead) => ReceiveChunk;
@@ -104,16 +99,19 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange, Watched 
   #resolve!: (result: 'ended' | 'aborted') => void;
   #reject!: (failure: UpstreamFailure) => void;
   /** Gives up the place in the queue. */
-  #leaveQueue = nothing;
+  #leaveQueue: () => void = () => undefined;
   /** Lets the next call through. */
-  #leaveGate = nothing;
+  #leaveGate: () => void = () => undefined;
   #controller: Dispatcher.DispatchController | null = null;
   /** `null` in HTTP/1.1. */
   #stream: ClientHttp2Stream | null = null;
   #receive: ReceiveChunk | null = null;
   /** What the provider has to do in time at the moment, and when that is over, by `performance.now()`. */
   #limit: TimeLimit = LIMITS.connect;
-  dueMs = Number.POSITIVE_INFINITY;
+  #dueMs = Number.POSITIVE_INFINITY;
+  /** Looks at the limit when it fires, since limits end and begin far more often than one passes. */
+  #timer: NodeJS.Timeout | undefined;
+  #firesAtMs = 0;
   #wasSent = false;
   #isPaused = false;
   #isOver = false;
@@ -147,12 +145,12 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange, Watched 
 
   pause(): void {
     this.#isPaused = true;
-    this.dueMs = Number.POSITIVE_INFINITY;
+    this.#dueMs = Number.POSITIVE_INFINITY;
     this.#controller?.pause();
   }
 
   resume(): void {
-    // What is watched after its end would keep the process alive.
+    // A timer that is set after the end would keep the process alive until it fires.
     if (!this.#isPaused || this.#isOver) return;
     this.#isPaused = false;
     if (this.#receive !== null) this.#begin(LIMITS.idle);
@@ -268,19 +266,33 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange, Watched 
   #begin(limit: TimeLimit): void {
     this.#limit = limit;
     const { timeouts } = this.#request.provider;
-    this.dueMs = performance.now() + timeouts[limit.of] + this.#graceMs;
-    timer.watch(this);
+    const nowMs = performance.now();
+    this.#dueMs = nowMs + timeouts[limit.of] + this.#graceMs;
+    // What follows is limited, too: a timer that fires by then need not be set anew.
+    const looksAtMs = Math.min(this.#dueMs, nowMs + timeouts.idleMs + this.#graceMs);
+    if (this.#timer === undefined || this.#firesAtMs > looksAtMs) this.#setTimer(looksAtMs, nowMs);
   }
 
   /** The provider has made progress: the same limit begins anew, unless the flow is stopped. */
   #postpone(): void {
     if (this.#isPaused) return;
     const { timeouts } = this.#request.provider;
-    this.dueMs = performance.now() + timeouts[this.#limit.of] + this.#graceMs;
+    this.#dueMs = performance.now() + timeouts[this.#limit.of] + this.#graceMs;
   }
 
-  /** The limit is over. */
-  passed(): void {
+  #setTimer(atMs: number, nowMs: number): void {
+    clearTimeout(this.#timer);
+    this.#firesAtMs = atMs;
+    this.#timer = setTimeout(() => this.#look(performance.now()), Math.ceil(atMs - nowMs));
+  }
+
+  #look(nowMs: number): void {
+    this.#timer = undefined;
+    if (this.#isOver || this.#dueMs === Number.POSITIVE_INFINITY) return;
+    if (this.#dueMs > nowMs) {
+      this.#setTimer(this.#dueMs, nowMs);
+      return;
+    }
     const error = this.#limit.passed();
     const controller = this.#controller;
     this.#fail(connectionFailure(error, this.#wasSent, this.#receive !== null));
@@ -295,7 +307,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange, Watched 
   #end(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
-    timer.leave(this);
+    clearTimeout(this.#timer);
     this.#leaveQueue();
     this.#leaveGate();
     return true;
