@@ -17,7 +17,7 @@ const { NODE_V8_COVERAGE: _, ...inherited } = process.env;
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CONFIGURATION = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
 /** In the order in which somebody reads them: some use what those before have made. */
-const PAGES = ['getting-started', 'configuration', 'coding-plan', 'calls', 'limits', 'account-api'];
+const PAGES = ['getting-started', 'configuration', 'coding-plan', 'billing', 'calls', 'limits', 'account-api'];
 /** A screen has some 45 lines. */
 const README_LINES_MAX = 140;
 const DEMO_URL = 'http://127.0.0.1:8080';
