@@ -1,11 +1,22 @@
-import { build, createServer } from 'vitepress';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { readApiDocument } from './api-document.ts';
+import { type ApiDescription, apiPages } from './api-pages.ts';
 
 /**
  * Builds the site of the documents into `docs/.site`; a link that leads nowhere fails it.
  *
  *   npm run docs:build
  *   npm run docs          serves it, and shows each change of a page at once
+ *
+ * The pages of the APIs are written before, into `docs/api`, which is not kept: they say what this version serves.
  */
+mkdirSync('docs/api', { recursive: true });
+for (const [name, text] of Object.entries(apiPages((await readApiDocument()) as ApiDescription))) {
+  writeFileSync(`docs/api/${name}.md`, text);
+}
+
+// Which pages there are is read when the configuration of the site is.
+const { build, createServer } = await import('vitepress');
 if (process.argv.includes('--serve')) {
   const server = await createServer('docs', { port: 5173 });
   await server.listen();

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
 import { chineseSidebar, englishSidebar } from './navigation.ts';
-import { linkOf, pages, placeOf, ROOT } from './places.ts';
+import { linkOf, otherFiles, pages, placeOf, ROOT } from './places.ts';
 
 /** The site of the documents: `npm run docs`. The pages are the Markdown files of the repository as they are. */
 
@@ -13,7 +13,7 @@ export default defineConfig({
   title: 'Faregate',
   description: 'A metered gateway in front of model providers.',
   srcDir: ROOT,
-  srcExclude: ['**/*.md', ...pages.map((file) => `!${file}`)],
+  srcExclude: [...otherFiles],
   outDir: join(ROOT, 'docs/.site'),
   cacheDir: join(ROOT, 'node_modules/.cache/docs'),
   rewrites: Object.fromEntries(pages.map((file) => [file, placeOf(file)])),

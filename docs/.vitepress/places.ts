@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-export const PAGES = [
+const PAGES = [
   '{README,CHANGELOG,CONTRIBUTING,SECURITY}.md',
   'docs/**/*.md',
   'src/**/README.md',
@@ -17,6 +17,12 @@ export const PAGES = [
 ];
 
 export const pages: readonly string[] = globSync(PAGES, { cwd: ROOT }).sort();
+
+/** The generator takes every Markdown file that is not named here. */
+export const otherFiles: readonly string[] = globSync('**/*.md', {
+  cwd: ROOT,
+  exclude: (name) => ['node_modules', 'data', 'dist', '.site'].includes(posix.basename(name)),
+}).filter((file) => !pages.includes(file));
 
 /** The place of a file on the site: pages of `docs` are at the top, what stands beside the code is below `source`. */
 export function placeOf(file: string): string {
