@@ -24,14 +24,23 @@ interface Operation {
   readonly description?: string;
   readonly tags: readonly string[];
   readonly security?: readonly Readonly<Record<string, unknown>>[];
-  readonly parameters?: readonly { name: string; in: string; required?: boolean; description?: string; schema?: Schema }[];
+  readonly parameters?: readonly {
+    name: string;
+    in: string;
+    required?: boolean;
+    description?: string;
+    schema?: Schema;
+  }[];
   readonly requestBody?: Body;
   readonly responses: Readonly<Record<string, Body>>;
 }
 
 export interface ApiDescription {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>>; readonly responses: Readonly<Record<string, Body>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses: Readonly<Record<string, Body>>;
+  };
 }
 
 const PAGES = [
@@ -48,7 +57,9 @@ export function apiPages(document: ApiDescription): Readonly<Record<string, stri
       const own = [...rest].filter(([path]) => path.startsWith(prefix));
       for (const [path] of own) rest.delete(path);
       const operations = own.flatMap(([path, methods]) =>
-        Object.entries(methods).map(([method, operation]) => sectionOf(document, `${method.toUpperCase()} ${path}`, operation)),
+        Object.entries(methods).map(([method, operation]) =>
+          sectionOf(document, `${method.toUpperCase()} ${path}`, operation),
+        ),
       );
       return [name, `# ${title}\n\n${operations.join('\n')}`];
     }),
@@ -57,14 +68,22 @@ export function apiPages(document: ApiDescription): Readonly<Record<string, stri
 
 function sectionOf(document: ApiDescription, address: string, operation: Operation): string {
   const { summary, description, security, parameters = [], requestBody, responses } = operation;
-  const who = security === undefined ? '' : ` Credential: ${security.flatMap((each) => Object.keys(each)).join(' or ') || 'none'}.`;
+  const who =
+    security === undefined
+      ? ''
+      : ` Credential: ${security.flatMap((each) => Object.keys(each)).join(' or ') || 'none'}.`;
   const refused = Object.entries(responses).filter(([status]) => !status.startsWith('2'));
   return [
     `## \`${address}\`\n`,
     `${escaped([summary, description].filter((text) => text !== undefined).join('. '))}${who}\n`,
     ...tableOf(
       ['parameter', 'in', 'type', ''],
-      parameters.map((each) => [code(each.name), each.in, typeOf(each.schema), `${each.required === true ? 'Required. ' : ''}${each.description ?? ''}`]),
+      parameters.map((each) => [
+        code(each.name),
+        each.in,
+        typeOf(each.schema),
+        `${each.required === true ? 'Required. ' : ''}${each.description ?? ''}`,
+      ]),
     ),
     ...bodyOf(document, 'body', requestBody),
     ...Object.entries(responses)

@@ -27,7 +27,9 @@ const paths = options.map(({ path }) => path);
 const absent = paths.filter((path) => !Object.hasOwn(optionTexts, path));
 const unknown = Object.keys(optionTexts).filter((path) => !paths.includes(path));
 if (absent.length > 0 || unknown.length > 0) {
-  throw new Error(`scripts/option-texts.ts lacks ${absent.join(', ') || 'nothing'}; no option has ${unknown.join(', ') || 'another text'}`);
+  throw new Error(
+    `scripts/option-texts.ts lacks ${absent.join(', ') || 'nothing'}; no option has ${unknown.join(', ') || 'another text'}`,
+  );
 }
 
 const sections = [...Map.groupBy(options, ({ path }) => path.split('.')[0]!)].map(
@@ -76,7 +78,8 @@ function optionsOf(schema: z.core.$ZodType, path: string, otherwise: string): Op
     return [{ path, takes: 'prices', otherwise }, ...own];
   }
   if (def.type === 'record') return optionsOf(def.valueType, below('NAME'), 'needed');
-  if (def.type === 'array' && (def.element as z.core.$ZodTypes)._zod.def.type === 'object') return optionsOf(def.element, `${path}[]`, 'needed');
+  if (def.type === 'array' && (def.element as z.core.$ZodTypes)._zod.def.type === 'object')
+    return optionsOf(def.element, `${path}[]`, 'needed');
   return [{ path, takes: takenBy(schema), otherwise }];
 }
 
@@ -105,8 +108,21 @@ function defaultOf(schema: z.core.$ZodType, value: unknown): string {
   if (value === '') return 'empty';
   const words = wordsOf(schema);
   if (typeof value !== 'number') return `\`${value}\``;
-  if (words.includes('a duration')) return `\`${inUnits(value, [['d', 86_400_000], ['h', 3_600_000], ['m', 60_000], ['s', 1000], ['ms', 1]])}\``;
-  if (words.includes('a size')) return `\`${inUnits(value, [['GiB', 2 ** 30], ['MiB', 2 ** 20], ['KiB', 2 ** 10], ['', 1]])}\``;
+  if (words.includes('a duration'))
+    return `\`${inUnits(value, [
+      ['d', 86_400_000],
+      ['h', 3_600_000],
+      ['m', 60_000],
+      ['s', 1000],
+      ['ms', 1],
+    ])}\``;
+  if (words.includes('a size'))
+    return `\`${inUnits(value, [
+      ['GiB', 2 ** 30],
+      ['MiB', 2 ** 20],
+      ['KiB', 2 ** 10],
+      ['', 1],
+    ])}\``;
   return `\`${value}\``;
 }
 

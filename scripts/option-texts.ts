@@ -5,14 +5,17 @@
 export const optionTexts: Readonly<Record<string, string>> = {
   'server.host': 'Where to listen; `0.0.0.0` is every address of the machine.',
   'server.port': 'The port; 0 takes a free one.',
-  'server.publicUrl': 'The address that people reach the gateway at, for links and cookies. Absent: the one that the request came to.',
+  'server.publicUrl':
+    'The address that people reach the gateway at, for links and cookies. Absent: the one that the request came to.',
   'server.metrics': 'Where `/metrics` is served without a token, beside the health addresses. Absent: nowhere.',
   'server.bodyLimit': 'The largest JSON body, after decompression.',
   'server.editBodyLimit': 'The largest upload of images to be edited.',
   'server.bodyMemory': 'The memory that the bodies of all requests may take. Absent: a quarter of what there is.',
   'server.uploadDisk': 'The disk that uploads may take. Absent: half of what is free, 8 GiB at most.',
-  'server.protocolNames.chat': 'What the chat family is called in headers and the catalog; the first of several names is canonical.',
-  'server.protocolNames.messages': 'What the messages family is called in paths, headers and the catalog; the first of several names is canonical.',
+  'server.protocolNames.chat':
+    'What the chat family is called in headers and the catalog; the first of several names is canonical.',
+  'server.protocolNames.messages':
+    'What the messages family is called in paths, headers and the catalog; the first of several names is canonical.',
   'server.messagesContext': 'What messages addresses below the protocol name draw on: the Coding Plan or the balance.',
   'server.cors.origins': 'Web pages that may call the gateway from a browser; `*` is every page.',
   'server.callHeaders': 'Whether responses say in `x-faregate-*` headers what a call was charged and what is left.',
@@ -26,14 +29,18 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'server.connectionsPerAddress': 'The most connections of one address at a time. Absent: half of `connections`.',
   'server.trustedProxies': 'Proxies before the gateway that name their clients in `X-Forwarded-For`.',
   'database.url': 'A PostgreSQL of version 15 or later. Empty: the database inside the gateway.',
-  'database.dataDir': 'Where the embedded database and the journal live; it has to survive a restart, on PostgreSQL too.',
-  'database.partitions': 'Over how many partitions accounts are spread; missing ones are made, none is ever taken away.',
+  'database.dataDir':
+    'Where the embedded database and the journal live; it has to survive a restart, on PostgreSQL too.',
+  'database.partitions':
+    'Over how many partitions accounts are spread; missing ones are made, none is ever taken away.',
   'billing.dailySpendCapYuan': 'The most that an account without a cap of its own may spend in a day. Absent: no cap.',
   'billing.timezone': 'The time zone in which a day begins.',
-  'billing.onClientAbort': "What happens to the provider's stream when its client leaves; what was used is charged either way.",
+  'billing.onClientAbort':
+    "What happens to the provider's stream when its client leaves; what was used is charged either way.",
   'routing.breaker.failures': 'After so many failures in a row a route is taken out of service.',
   'routing.breaker.probeAfter': 'After so long it is tried again with one call.',
-  'idempotency.keepFor': 'How long a repeat with the same `Idempotency-Key` gets the stored response; 0s ignores the header.',
+  'idempotency.keepFor':
+    'How long a repeat with the same `Idempotency-Key` gets the stored response; 0s ignores the header.',
   'idempotency.answerLimit': 'The largest response that is stored.',
   'idempotency.accountLimit': 'What all stored responses of an account may take.',
   'log.requests': 'Which requests have a line in the log.',
@@ -45,7 +52,8 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'retention.latency': 'How long it is kept how fast routes respond, by the hour.',
   'people.sessionIdle': 'How long a session lasts without a request.',
   'people.sessionMax': 'How long a session lasts in all.',
-  'notices.lowBalanceYuan': 'Below which balance an account is told of it. Absent: only those that have a threshold of their own.',
+  'notices.lowBalanceYuan':
+    'Below which balance an account is told of it. Absent: only those that have a threshold of their own.',
   'notices.planPercents': "At which percents of a plan's quota its holder is told.",
   'notices.routeDownAfter': 'How long a route has to be down until operators are told.',
   'notices.allowNetworks': 'Networks that webhooks may go to beside the public internet, by http too.',
@@ -70,7 +78,8 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'providers.NAME.protocol': 'The API that this provider speaks.',
   'providers.NAME.baseUrl': "What you would give the vendor's own SDK.",
   'providers.NAME.apiKey': 'The credential, or `{ file: PATH }`. Secret.',
-  'providers.NAME.apiKeys': 'Several credentials of one account at the vendor, used by turns, in place of `apiKey`. Secret.',
+  'providers.NAME.apiKeys':
+    'Several credentials of one account at the vendor, used by turns, in place of `apiKey`. Secret.',
   'providers.NAME.vendor': 'Prefix of the version and beta headers that this provider expects, such as `anthropic`.',
   'providers.NAME.auth': 'How the credential is sent. Absent: as the protocol has it.',
   'providers.NAME.timeouts.connect': 'How long to wait for a connection.',
@@ -79,8 +88,10 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'providers.NAME.connections': 'The most calls under way at a time.',
   'providers.NAME.queue.length': 'How many calls more may wait for one of these to end.',
   'providers.NAME.queue.wait': 'How long each of them may wait.',
-  'providers.NAME.sharedState': 'Who may refer to state that this provider keeps: the account whose responses contained it, or every account.',
-  'providers.NAME.missingUsage': 'What becomes of a whole response without usage; compaction and images are always refused.',
+  'providers.NAME.sharedState':
+    'Who may refer to state that this provider keeps: the account whose responses contained it, or every account.',
+  'providers.NAME.missingUsage':
+    'What becomes of a whole response without usage; compaction and images are always refused.',
   'providers.NAME.traceContext': 'Whether the provider gets the W3C trace context of calls.',
   'providers.NAME.headers.NAME': 'Headers that are sent with every request to this provider. They may be secret.',
   'providers.NAME.proxy': 'The HTTP proxy that opens a tunnel to the provider. Empty: directly.',
@@ -92,7 +103,8 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'models.NAME.capability': 'The kind of model in the catalog.',
   'models.NAME.description': 'A text for the catalog.',
   'models.NAME.contextLength': 'The length of the context in the catalog.',
-  'models.NAME.maxOutputTokens': 'The longest output in the catalog, and what is set aside for a call that names no limit itself.',
+  'models.NAME.maxOutputTokens':
+    'The longest output in the catalog, and what is set aside for a call that names no limit itself.',
   'models.NAME.modelSize': 'The size in the catalog.',
   'models.NAME.inputModalities': 'What goes in, in the catalog.',
   'models.NAME.outputModalities': 'What comes out, in the catalog.',
@@ -102,7 +114,8 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'models.NAME.onClientAbort': 'In place of `billing.onClientAbort`.',
   'models.NAME.listed': 'Whether the model is in the catalog and may be called.',
   'models.NAME.operations': 'What the model may be called for.',
-  'models.NAME.innerModels.NAME': "Models that requests may name inside, by the vendor's name, and the model here that prices and admits each.",
+  'models.NAME.innerModels.NAME':
+    "Models that requests may name inside, by the vendor's name, and the model here that prices and admits each.",
   'models.NAME.price.input': 'Tokens of the input.',
   'models.NAME.price.cachedInput': 'Tokens that were read from a cache; otherwise `input`.',
   'models.NAME.price.cacheWrite': 'Tokens that were written to a cache; otherwise `input`.',
@@ -137,8 +150,10 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'models.NAME.routes[].provider': 'The provider that serves the model.',
   'models.NAME.routes[].model': 'The name of the model there.',
   'models.NAME.routes[].priority': 'The lowest number goes first.',
-  'models.NAME.routes[].weight': 'Share of the calls among routes of the same priority; 0 takes the route out of service.',
-  'models.NAME.routes[].cost': 'What calls over this route cost the operator, with the keys of `price` but `official`; it changes no charge.',
+  'models.NAME.routes[].weight':
+    'Share of the calls among routes of the same priority; 0 takes the route out of service.',
+  'models.NAME.routes[].cost':
+    'What calls over this route cost the operator, with the keys of `price` but `official`; it changes no charge.',
   'plans.NAME.name': 'The name that people read.',
   'plans.NAME.fiveHourCalls': 'Calls in five hours.',
   'plans.NAME.weeklyCalls': 'Calls in a week.',

@@ -113,6 +113,8 @@ const FULL_ONLY = [
   'test/docs/moving.test.ts',
   'test/docs/operations.test.ts',
   'test/docs/readme.test.ts',
+  // The site of the documents, built and opened in a browser: `test/docs/citations` has the links.
+  'test/docs/site.test.ts',
   // Workers, each a process: what is decided about them, and what they have of limits, is in `src/cli/serve` and `src/app`.
   'test/workers/**',
   // The vendors' types by their compiler: their clients take the same responses in `test/clients`.
