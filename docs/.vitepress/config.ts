@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
 import { chineseSidebar, englishSidebar } from './navigation.ts';
@@ -75,7 +75,16 @@ export default defineConfig({
       },
     },
   },
+  // The first page that is opened loads its script without what the page shows already. The bundler drops those of the generator: the whole
+  // scripts do in their place.
+  buildEnd({ outDir }) {
+    for (const file of globSync('assets/*.md.*.js', { cwd: outDir })) {
+      const lean = join(outDir, file.replace(/\.js$/, '.lean.js'));
+      if (!file.endsWith('.lean.js') && !existsSync(lean)) copyFileSync(join(outDir, file), lean);
+    }
+  },
   markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify: anchorOf },
     config(md) {
       md.core.ruler.push('repository-links', (state) => {

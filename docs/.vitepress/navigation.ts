@@ -49,7 +49,7 @@ export function englishSidebar(titleOf: Titles): Item[] {
   const group = (text: string, names: readonly string[]): Item => {
     const files = names.flatMap(filesOf).filter((file) => !shown.has(file));
     for (const file of files) shown.add(file);
-    return { text, collapsed: text !== 'Start', items: files.map((file) => itemOf(file, titleOf)) };
+    return { text, items: files.map((file) => itemOf(file, titleOf)) };
   };
   const groups = ENGLISH.map(([text, names]) => group(text, names));
   // What nobody needs who uses the program: for those who read or change it. New pages are found there until they have a place above.
