@@ -12,6 +12,8 @@ const fileOfPlace = new Map(pages.map((file) => [placeOf(file), file]));
 export default defineConfig({
   title: 'Faregate',
   description: 'A metered gateway in front of model providers.',
+  // Browsers would ask for /favicon.ico, which is not there.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   srcDir: ROOT,
   srcExclude: [...otherFiles],
   outDir: join(ROOT, 'docs/.site'),
