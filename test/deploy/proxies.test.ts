@@ -83,7 +83,7 @@ const PROXIES: readonly Proxy[] = [
 ];
 
 for (const proxy of PROXIES) {
-  describe(`${proxy.program} before the gateway`, { timeout: 60_000 }, () => {
+  describe(`${proxy.program} before the gateway`, { timeout: 300_000 }, () => {
     const path = findTool(proxy.program);
     const directory = temporaryDirectory();
     const logs = recordLogs();
