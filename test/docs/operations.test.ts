@@ -397,7 +397,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   });
 
   it('exchanges the secrets of programs and receivers', async () => {
-    const [token, revoke, endpoint, changes] = scriptsOf('rotation') as [string, string, string, string];
+    const [token, revoke, endpoint, changes] = scriptsOf('secrets') as [string, string, string, string];
     await shell('npx faregate token create prometheus');
     assert.match(await shell(token), /^fg_admin_\w{38}$/m);
     await shell(revoke);
