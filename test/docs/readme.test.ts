@@ -61,13 +61,14 @@ describe('the README and the pages behind it', () => {
     }
   }
 
-  for (const { text } of blocksOf('README.md').filter((block) => block.language === 'js')) {
+  const snippets = ['README.md', 'docs/sdks.md'].flatMap(blocksOf).filter((block) => block.language === 'js');
+  for (const { text } of snippets) {
     it(`have a snippet that works: ${text.split('\n')[0]}`, async () => {
       const { stdout } = await run(process.execPath, ['--input-type=module', '-e', text.replaceAll(DEMO_URL, url)], {
         cwd: ROOT,
         env: { ...inherited, FAREGATE_KEY: key },
       });
-      assert.match(stdout, /You said: "Hello!"/);
+      assert.match(stdout, text.includes('catch') ? /^404 model_not_found req_\w+$/m : /You said: "Hello!"/);
     });
   }
 
