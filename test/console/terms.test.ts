@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 
-/** That the Chinese of the console has one word for a thing (`console/terms.md`), and the marks of Chinese. */
+/** That the Chinese of the console and of the documents has one word for a thing (`console/terms.md`), and the marks of Chinese. */
 
 interface Text {
   readonly where: string;
@@ -11,16 +11,26 @@ interface Text {
 
 const HAN = /\p{Script=Han}/u;
 
-/** The lines of sources that have Chinese; each is a text, or a part of one. */
+/** The lines of a file that have Chinese. */
+const linesOf = (file: string): Text[] =>
+  (file.endsWith('.md') ? withoutMarks(readFileSync(file, 'utf8')) : readFileSync(file, 'utf8'))
+    .split('\n')
+    .flatMap((text, index) => (HAN.test(text) ? [{ where: `${file}:${index + 1}`, text }] : []));
+
+/** A page without what is no text of it: code in fences, and the addresses of links and pictures. */
+function withoutMarks(page: string): string {
+  return page
+    .replaceAll(/^```[\s\S]*?^```$/gm, (code) => code.replaceAll(/.+/g, ''))
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1');
+}
+
+/** The lines of sources; each is a text, or a part of one. */
 const texts: readonly Text[] = [
   ...globSync('console/src/**/*.{ts,tsx}'),
   'src/changes/change-facts.ts',
   'src/changes/change-sentences.ts',
-].flatMap((file) =>
-  readFileSync(file, 'utf8')
-    .split('\n')
-    .flatMap((text, index) => (HAN.test(text) ? [{ where: `${file}:${index + 1}`, text }] : [])),
-);
+].flatMap(linesOf);
+const pages: readonly Text[] = globSync('docs/zh/*.md').flatMap(linesOf);
 
 const terms = readFileSync('console/terms.md', 'utf8')
   .split('\n')
@@ -32,7 +42,7 @@ const terms = readFileSync('console/terms.md', 'utf8')
 
 /** Where texts have what they must not have. */
 const found = (pattern: RegExp): string[] =>
-  texts.flatMap(({ where, text }) => (pattern.test(text) ? [`${where}: ${text.trim()}`] : []));
+  [...texts, ...pages].flatMap(({ where, text }) => (pattern.test(text) ? [`${where}: ${text.trim()}`] : []));
 
 describe('the Chinese of the console', () => {
   it('has one word for a thing, and uses none of the others', () => {

@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { chargeCall } from '../../src/accounting/pricing/call-charge.ts';
-import { chargeBasis } from '../../src/accounting/pricing/charge.ts';
-import { LIST_PRICE_BASIS_POINTS } from '../../src/accounting/pricing/price-factor.ts';
-import { withinReservation } from '../../src/calls/relay/estimates.ts';
-import { estimateReservation } from '../../src/calls/reservation-estimate.ts';
 import { parseConfig } from '../../src/config/load.ts';
-import { createStreamTap, type StreamTap } from '../../src/protocols/metering/tap.ts';
-import type { UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { type OperationName, operationOf } from '../../src/protocols/operations/all.ts';
-import type { CallInput, JsonOperation } from '../../src/protocols/operations/operation.ts';
+import type { JsonOperation } from '../../src/protocols/operations/operation.ts';
 import { createCatalog } from '../../src/providers/catalog/catalog.ts';
-import { captureResponse } from '../support/captured.ts';
-import { readInput } from '../support/request-input.ts';
+import { Meter } from '../support/meter.ts';
 import { byScope } from '../support/scope.ts';
 import { type Dialect, dialects } from './dialects.ts';
 
@@ -45,80 +37,11 @@ const catalog = createCatalog(
   ),
 );
 
-interface Metered {
-  readonly chargeNano: bigint;
-  readonly unpriced: readonly string[];
-}
-
-/** The meters of a case. */
-class Meter {
-  readonly #input: CallInput;
-  readonly #terms;
-
-  constructor(dialect: Dialect) {
-    const operation = operationOf(dialect.protocol as OperationName) as JsonOperation;
-    this.#input = readInput(operation, JSON.stringify(dialect.request));
-    const model = catalog.models.find(({ id }) => id === `m${all.indexOf(dialect)}`)!;
-    const prices = model.price.base;
-    this.#terms = { model, prices, basis: chargeBasis(operation, prices) };
-  }
-
-  reservedNano(): bigint {
-    return this.#reservation().amountNano;
-  }
-
-  #reservation() {
-    return estimateReservation(this.#input, { ...this.#terms, continuedTokens: 0 });
-  }
-
-  /** A whole response that comes in chunks; `null` if it has no usage. */
-  whole(chunks: readonly Buffer[]): Metered | null {
-    const { response } = this.#input;
-    const usage = response.usage(captureResponse(response, chunks), this.#terms.basis);
-    return usage === null ? null : this.#metered({ ...usage, source: 'observed' });
-  }
-
-  /** A stream that comes in chunks and then breaks off or ends; `null` if nothing of a response came. */
-  stream(chunks: readonly Buffer[]): Metered | null {
-    const tap = this.#tap(chunks);
-    const usage = tap.usage(this.#input.inputTokensEstimate);
-    if (usage === null) return null;
-    return this.#metered(usage.source === 'estimated' ? this.#bound(usage, tap) : usage);
-  }
-
-  /** What the text that has come costs by its size, as output. */
-  deliveredNano(chunks: readonly Buffer[]): bigint {
-    const { visibleTextBytes } = this.#tap(chunks);
-    return (BigInt(Math.floor(visibleTextBytes / 4)) * this.#terms.prices.outputNanoPerMillion) / 1_000_000n;
-  }
-
-  #tap(chunks: readonly Buffer[]): StreamTap {
-    const out = (): void => {};
-    const reading = this.#input.readStream(this.#terms.basis);
-    const tap = createStreamTap(reading, { forward: out, forwardError: out, finish: out, finishError: out });
-    for (const chunk of chunks) tap.push(chunk);
-    tap.end();
-    return tap;
-  }
-
-  #bound(usage: UsageFacts, { reported }: StreamTap): UsageFacts {
-    const { prices, basis } = this.#terms;
-    const { amountNano, assumesOutput } = this.#reservation();
-    return withinReservation(usage, { reported, delivered: usage }, { amountNano, prices, basis, assumesOutput });
-  }
-
-  #metered(usage: UsageFacts): Metered {
-    const { chargeNano, notes } = chargeCall(usage, {
-      ...this.#terms,
-      input: this.#input,
-      inner: [],
-      ownNames: [],
-      cost: null,
-      isPaid: true,
-      priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
-    });
-    return { chargeNano, unpriced: notes?.unpriced ?? [] };
-  }
+/** The meter of a case. */
+function meterOf(dialect: Dialect): Meter {
+  const operation = operationOf(dialect.protocol as OperationName) as JsonOperation;
+  const model = catalog.models.find(({ id }) => id === `m${all.indexOf(dialect)}`)!;
+  return new Meter(operation, model, dialect.request);
 }
 
 /** A quick run cuts at every seventh byte. */
@@ -132,7 +55,7 @@ describe('text as vendors document it', () => {
     const bill = billNano === null ? null : { chargeNano: BigInt(billNano), unpriced };
 
     it(`${name}: costs the bill, cut at any byte`, () => {
-      const meter = new Meter(dialect);
+      const meter = meterOf(dialect);
       for (let at = 0; at <= body.length; at += STEP_BYTES) {
         const chunks = halves(body, at);
         assert.deepEqual(isStream ? meter.stream(chunks) : meter.whole(chunks), bill, `cut at ${at}`);
@@ -141,7 +64,7 @@ describe('text as vendors document it', () => {
 
     if (!isStream || bill === null) continue;
     it(`${name}: costs at least what was delivered if it is left at any event, and no more than may be`, () => {
-      const meter = new Meter(dialect);
+      const meter = meterOf(dialect);
       const events = body.toString().split(/(?<=\n\n)/);
       for (let count = 1; count <= events.length; count++) {
         const chunks = [Buffer.from(events.slice(0, count).join(''))];

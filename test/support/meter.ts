@@ -1,0 +1,93 @@
+import { chargeCall } from '../../src/accounting/pricing/call-charge.ts';
+import { chargeBasis } from '../../src/accounting/pricing/charge.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../../src/accounting/pricing/price-factor.ts';
+import { withinReservation } from '../../src/calls/relay/estimates.ts';
+import { estimateReservation } from '../../src/calls/reservation-estimate.ts';
+import { createStreamTap, type StreamTap } from '../../src/protocols/metering/tap.ts';
+import type { UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
+import type { CallInput, JsonOperation } from '../../src/protocols/operations/operation.ts';
+import type { Model } from '../../src/providers/catalog/catalog.ts';
+import { captureResponse } from './captured.ts';
+import { readInput } from './request-input.ts';
+
+/** What a response costs, and what the record of its call marks as used without a price. */
+export interface Metered {
+  readonly chargeNano: bigint;
+  readonly unpriced: readonly string[];
+}
+
+/** Meters the response of a call as the relays do it, without a gateway. */
+export class Meter {
+  readonly #input: CallInput;
+  readonly #priceFactorBasisPoints: number;
+  readonly #terms;
+
+  constructor(
+    operation: JsonOperation,
+    model: Model,
+    request: object,
+    priceFactorBasisPoints: number = LIST_PRICE_BASIS_POINTS,
+  ) {
+    this.#input = readInput(operation, JSON.stringify(request));
+    this.#priceFactorBasisPoints = priceFactorBasisPoints;
+    const prices = model.price.base;
+    this.#terms = { model, prices, basis: chargeBasis(operation, prices) };
+  }
+
+  reservedNano(): bigint {
+    return this.#reservation().amountNano;
+  }
+
+  #reservation() {
+    return estimateReservation(this.#input, { ...this.#terms, continuedTokens: 0 });
+  }
+
+  /** A whole response that comes in chunks; `null` if it has no usage. */
+  whole(chunks: readonly Buffer[]): Metered | null {
+    const { response } = this.#input;
+    const usage = response.usage(captureResponse(response, chunks), this.#terms.basis);
+    return usage === null ? null : this.#metered({ ...usage, source: 'observed' });
+  }
+
+  /** A stream that comes in chunks and then breaks off or ends; `null` if nothing of a response came. */
+  stream(chunks: readonly Buffer[]): Metered | null {
+    const tap = this.#tap(chunks);
+    const usage = tap.usage(this.#input.inputTokensEstimate);
+    if (usage === null) return null;
+    return this.#metered(usage.source === 'estimated' ? this.#bound(usage, tap) : usage);
+  }
+
+  /** What the text that has come costs by its size, as output. */
+  deliveredNano(chunks: readonly Buffer[]): bigint {
+    const { visibleTextBytes } = this.#tap(chunks);
+    return (BigInt(Math.floor(visibleTextBytes / 4)) * this.#terms.prices.outputNanoPerMillion) / 1_000_000n;
+  }
+
+  #tap(chunks: readonly Buffer[]): StreamTap {
+    const out = (): void => {};
+    const reading = this.#input.readStream(this.#terms.basis);
+    const tap = createStreamTap(reading, { forward: out, forwardError: out, finish: out, finishError: out });
+    for (const chunk of chunks) tap.push(chunk);
+    tap.end();
+    return tap;
+  }
+
+  #bound(usage: UsageFacts, { reported }: StreamTap): UsageFacts {
+    const { prices, basis } = this.#terms;
+    const { amountNano, assumesOutput } = this.#reservation();
+    return withinReservation(usage, { reported, delivered: usage }, { amountNano, prices, basis, assumesOutput });
+  }
+
+  #metered(usage: UsageFacts): Metered {
+    const { chargeNano, notes } = chargeCall(usage, {
+      ...this.#terms,
+      input: this.#input,
+      inner: [],
+      ownNames: [],
+      cost: null,
+      isPaid: true,
+      priceFactorBasisPoints: this.#priceFactorBasisPoints,
+    });
+    return { chargeNano, unpriced: notes?.unpriced ?? [] };
+  }
+}
