@@ -106,7 +106,7 @@ const memberChanged: Sentence = (facts) => {
 const memberRemoved: Sentence = (facts) => {
   const { name, account } = facts;
   const isRevoked: Bilingual = { en: ', and revoked their keys', zh: '，并吊销其密钥' };
-  const isHanded: Bilingual = { en: ', and handed their keys to another person', zh: '，并将其密钥转交他人' };
+  const isHanded: Bilingual = { en: ', and handed their keys to another person', zh: '，并将其密钥移交他人' };
   const keys = facts.is('keysTo') !== null ? isHanded : facts.is('areKeysRevoked') === true ? isRevoked : NOTHING;
   return { en: `removed ${name} from${account.en}${keys.en}`, zh: `将${name}移出${account.zh}${keys.zh}` };
 };
@@ -280,6 +280,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
       zh: `重新加载配置${remark(list.join('、')).zh}`,
     };
   },
+  'export.read': () => ({ en: 'downloaded a backup of the database', zh: '下载数据库备份' }),
   'db.import': (facts) => ({
     en: `imported a database of ${facts.is('accounts')} accounts`,
     zh: `导入含 ${facts.is('accounts')} 个账户的数据库`,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -10,6 +10,7 @@ import { type RunningProgram, startProgram, temporaryDirectory } from '../suppor
 import { json, type Respond, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { openShell, type Shell } from '../support/shell.ts';
 import { until } from '../support/until.ts';
+import { commandsOf } from './pages.ts';
 
 /** Every command of docs/operations/, page by page, beside a gateway with two providers, and what each page promises. */
 const PAGES = fileURLToPath(new URL('../../docs/operations', import.meta.url));
@@ -49,7 +50,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     for (const [, name, content] of text.matchAll(/^```csv (\S+)\n([\s\S]*?)^```$/gm)) {
       writeFileSync(inDirectory(name!), content!);
     }
-    return [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1]!);
+    return commandsOf(`docs/operations/${page}.md`);
   }
 
   async function ask(key: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -348,6 +349,87 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   it('shows how fast routes respond', async () => {
     const [latency] = scriptsOf('latency') as [string];
     assert.match(await shell(latency), /acme-large/);
+  });
+
+  it('says what to do in an incident', async () => {
+    const [begin, down, well, database, disk, killed, record, wrong, leaked, stuck, flood] = scriptsOf('incidents');
+    assert.match(await shell(begin!), /^ok +database/m);
+    assert.match(await shell(down!), /Drained acme/);
+    assert.match(await shell('npx faregate route list'), /outage at the vendor/);
+    await shell(well!);
+    assert.doesNotMatch(await shell('npx faregate route list'), /outage at the vendor/);
+    for (const script of [database!, killed!]) assert.doesNotMatch(await shell(script), /BROKEN/);
+    assert.match(await shell(disk!), /^ok +disk/m);
+    const bobKey = /^.*bob.*(sk-fg-\w+).*$/m.exec(readFileSync(inDirectory('keys.csv'), 'utf8'))![1]!;
+    const charged = await ask(bobKey);
+    const CALL = callIdOf(charged);
+    const variables = { CALL, REQUEST: charged.headers.get('x-request-id')! };
+    assert.match(await shell(record!, variables), /"chargeYuan": "0.012"/);
+    assert.match(await shell(record!, variables), /"refundedYuan": "0.012"/);
+    assert.match(await shell(wrong!), /Corrected by -0\.25 yuan/);
+    const key = /^sk-fg-\w+$/m.exec(await shell('npx faregate key create alice'))![0];
+    writeFileSync(inDirectory('leaked-key.txt'), `${key}\n`);
+    assert.match(await shell(leaked!), /keys\.delete/);
+    assert.equal((await ask(key)).status, 401);
+    assert.match(await shell(stuck!), /^daily cap /m);
+    assert.match(await shell(flood!), /invalid_api_key/);
+    const [, section] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(PAGES, 'incidents.md'), 'utf8'))!;
+    assert.equal(parseConfig(section!, 'incidents.yaml', {}).server.connectionsPerAddress, 200);
+  });
+
+  it('names alerts, metrics and lines of the log that there are', () => {
+    const page = ['incidents', 'scaling'].map((name) => readFileSync(join(PAGES, `${name}.md`), 'utf8')).join('\n');
+    const root = fileURLToPath(new URL('../../', import.meta.url));
+    const alerts = readFileSync(join(root, 'deploy/prometheus/alerts.yaml'), 'utf8');
+    for (const [name] of page.matchAll(/\bFaregate[A-Z]\w+/g)) assert.ok(alerts.includes(`alert: ${name}\n`), name);
+    const metrics = readFileSync(join(root, 'docs/metrics.md'), 'utf8');
+    for (const [, name] of page.matchAll(/`(faregate_\w+)`/g)) assert.ok(metrics.includes(`| \`${name}\` |`), name);
+    const lines = [...page.matchAll(/^\| log.*/gm), ...page.matchAll(/log: .*/g)].flatMap(([row]) =>
+      [...row.matchAll(/`([^`"]+ [^`"]+)`/g)].map(([, line]) => line!),
+    );
+    assert.ok(lines.length >= 6, String(lines.length));
+    const sources = globSync('src/**/*.ts', { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8'));
+    for (const line of lines)
+      assert.ok(
+        sources.some((source) => source.includes(`'${line}'`)),
+        line,
+      );
+  });
+
+  it('exchanges the secrets of programs and receivers', async () => {
+    const [token, revoke, endpoint, changes] = scriptsOf('secrets') as [string, string, string, string];
+    await shell('npx faregate token create prometheus');
+    assert.match(await shell(token), /^fg_admin_\w{38}$/m);
+    await shell(revoke);
+    const ENDPOINT = /whk_\w+/.exec(await shell('npx faregate webhook list'))![0];
+    await shell(endpoint, { ENDPOINT });
+    const listed = await shell('npx faregate webhook list');
+    assert.match(listed, /hook-2/);
+    assert.ok(!listed.includes(ENDPOINT));
+    assert.match(await shell(changes), /prometheus/);
+  });
+
+  it('says what to look at before there are more gateways', async () => {
+    const [look] = scriptsOf('scaling') as [string];
+    assert.match(await shell(look), /^ok +database/m);
+  });
+
+  it('brings a new version in, and goes back', async () => {
+    const [copy, migrate, prove, back, save] = scriptsOf('upgrade') as [string, string, string, string, string];
+    placeEmbedded(inDirectory('before'));
+    assert.match(await shell(copy), /Exported/);
+    assert.match(await shell(save), /^$/);
+    assert.match(readFileSync(inDirectory('after-upgrade.csv'), 'utf8'), /account/);
+    gateway.child.kill('SIGINT');
+    await gateway.finished;
+    assert.match(await shell(migrate), /is valid/);
+    await startGateway();
+    const proved = await shell(prove);
+    assert.match(proved, /^ok +database/m);
+    assert.doesNotMatch(proved, /BROKEN/);
+    const restored = await shell(back);
+    assert.match(restored, /Imported/);
+    assert.doesNotMatch(restored, /BROKEN/);
   });
 
   it('spreads accounts over more partitions', async () => {

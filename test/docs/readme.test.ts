@@ -9,6 +9,7 @@ import { placeEmbedded } from '../support/database.ts';
 import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { isQuickRun } from '../support/scope.ts';
 import { openShell, type Shell } from '../support/shell.ts';
+import { blocksOf, commandsOf, DEMO_PAGES } from './pages.ts';
 
 /** Every command and every snippet of the README and of the pages that go on from it is run here, against the demo. */
 const run = promisify(execFile);
@@ -16,26 +17,13 @@ const run = promisify(execFile);
 const { NODE_V8_COVERAGE: _, ...inherited } = process.env;
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CONFIGURATION = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
-/** In the order in which somebody reads them: some use what those before have made. */
-const PAGES = ['getting-started', 'configuration', 'coding-plan', 'billing', 'calls', 'limits', 'account-api'];
 /** A screen has some 45 lines. */
 const README_LINES_MAX = 140;
+const FIRST_PAGES = DEMO_PAGES.slice(0, 2);
 const DEMO_URL = 'http://127.0.0.1:8080';
 
-interface Block {
-  readonly language: string;
-  readonly text: string;
-}
-
-const blocksOf = (page: string): Block[] =>
-  [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({ language: match[1]!, text: match[2]! }));
-
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const readmeBlocks = blocksOf(README);
-const configurationBlocks = blocksOf(CONFIGURATION);
-const [firstBlocks, pageBlocks] = [PAGES.slice(0, 1), PAGES.slice(1)].map((pages) =>
-  pages.flatMap((page) => blocksOf(readFileSync(join(ROOT, `docs/${page}.md`), 'utf8'))),
-) as [Block[], Block[]];
+const configurationBlocks = blocksOf('docs/configuration.md');
 
 describe('the README and the pages behind it', () => {
   const directory = temporaryDirectory();
@@ -65,24 +53,22 @@ describe('the README and the pages behind it', () => {
   const launched = (script: string): string =>
     script.replaceAll('npx faregate', `node ${join(ROOT, 'bin/faregate.js')}`);
 
-  // The line that asks the reader to paste a key has nothing to run.
-  const first = [...readmeBlocks, ...firstBlocks].map((block) => ({ ...block, typed: launched(block.text) }));
-  const further = pageBlocks.map((block) => ({ ...block, typed: block.text }));
-  for (const { text, typed } of [...first, ...further].filter(
-    (block) => block.language === 'sh' && !block.text.includes('…'),
-  )) {
-    it(`have a command that works: ${text.split('\n')[0]}`, async () => {
-      assert.notEqual(await shell(typed), '');
-    });
+  for (const page of DEMO_PAGES) {
+    for (const text of commandsOf(page)) {
+      it(`have a command that works: ${page}: ${text.split('\n')[0]}`, async () => {
+        assert.notEqual(await shell(FIRST_PAGES.includes(page) ? launched(text) : text), '');
+      });
+    }
   }
 
-  for (const { text } of readmeBlocks.filter((block) => block.language === 'js')) {
+  const snippets = ['README.md', 'docs/sdks.md'].flatMap(blocksOf).filter((block) => block.language === 'js');
+  for (const { text } of snippets) {
     it(`have a snippet that works: ${text.split('\n')[0]}`, async () => {
       const { stdout } = await run(process.execPath, ['--input-type=module', '-e', text.replaceAll(DEMO_URL, url)], {
         cwd: ROOT,
         env: { ...inherited, FAREGATE_KEY: key },
       });
-      assert.match(stdout, /You said: "Hello!"/);
+      assert.match(stdout, text.includes('catch') ? /^404 model_not_found req_\w+$/m : /You said: "Hello!"/);
     });
   }
 

@@ -6,7 +6,9 @@ import {
   createMemberLimitStore,
   type KeyLimitChange,
 } from '../../src/accounting/accounts/key-limit-store.ts';
+import { createKeyReplacementStore } from '../../src/accounting/accounts/key-replacement-store.ts';
 import { createLimitedKeyStore } from '../../src/accounting/accounts/limited-key-store.ts';
+import { createLooseKeyStore } from '../../src/accounting/accounts/loose-key-store.ts';
 import { createLooseLimitStore } from '../../src/accounting/accounts/loose-limit-store.ts';
 import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
@@ -356,10 +358,12 @@ for (const engine of engines) {
                   const old = keys[taken.key % keys.length]!;
                   if (old.isEnded) break;
                   const next = addKey(old.person, old.reference.replacement());
-                  const loose = { accountId, keyId: next.id };
-                  await createLooseLimitStore(database).copy(loose, old.id);
-                  await insertKey(accountId, next.id, people[old.person]!.id);
-                  await createAccountStore(database).revokeKey(old.id, NOW);
+                  const begun = { accountId, keyId: next.id, replacedId: old.id, endsReplaced: true, at: NOW };
+                  await createLooseKeyStore(database).begin(begun);
+                  await createLooseLimitStore(database).copy(begun, old.id);
+                  const made = { accountId, keyId: old.id, id: next.id, keyHash: hashOf(next.id), prefix: 'sk-fg-…' };
+                  const replacement = { ...made, expiresAt: null, keepOldMs: 0, at: NOW };
+                  assert.ok((await createKeyReplacementStore(database).replace(replacement)) !== null);
                   old.isEnded = true;
                   break;
                 }

@@ -15,9 +15,9 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import type { RoleName } from './roles.ts';
 import { peopleOfWalk, type Scene } from './scene.ts';
 
-/** That the tables of SECURITY.md are true: what people see is asked for as each of them, what they cost is compared with the code. */
+/** That the tables of docs/security.md are true: what people see is asked for as each of them, what they cost is compared with the code. */
 
-const document = readFileSync('SECURITY.md', 'utf8');
+const document = readFileSync('docs/security.md', 'utf8');
 
 /** The cells of the rows of the table behind a heading. */
 function tableBehind(heading: string): string[][] {

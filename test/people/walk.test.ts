@@ -76,6 +76,11 @@ for (const engine of wireEngines) {
       else assert.ok([200, 400, 404, 409, 422].includes(status), `${what}: ${status}`);
     }
 
+    const removeExports = {
+      name: 'test.remove-exports',
+      text: `delete from changes where action = 'export.read' returning id`,
+    };
+
     for (const [role, { admin }] of roles) {
       it(`the admin API as ${role}`, async () => {
         const stored = await contents(g);
@@ -88,6 +93,9 @@ for (const engine of wireEngines) {
           const { status } = await ask(role, method, url, bodyOf(bodySchema));
           check(status, refusalOf(admin, needs), `${method} ${path}`);
         }
+        // Whoever may have a backup leaves a row that says so, and nothing else.
+        const taken = await g.database.query(removeExports);
+        assert.equal(taken.length, refusalOf(admin, 'operator_person') === null ? 1 : 0);
         assert.deepEqual(await contents(g), stored);
       });
     }

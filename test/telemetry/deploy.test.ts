@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { ALERTS_FILE, alertRules, dashboard, namedMetrics } from '../support/deploy.ts';
+import { runTool } from '../support/tools.ts';
 
 /** That every metric that these files name is exported, `metrics.test.ts` checks against a real gateway. */
 describe('the alert rules', () => {
@@ -26,11 +26,8 @@ describe('the alert rules', () => {
   });
 
   it('are valid to promtool, if this machine has it', (t) => {
-    const { error, status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', ALERTS_FILE], {
-      encoding: 'utf8',
-    });
-    if (error !== undefined) t.skip('promtool is not installed');
-    else assert.equal(status, 0, stdout + stderr);
+    const result = runTool(t, 'promtool', ['check', 'rules', ALERTS_FILE]);
+    if (result !== null) assert.equal(result.status, 0, result.stdout + result.stderr);
   });
 });
 

@@ -104,8 +104,8 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '请填写 IP 地址或网段，例如 203.0.113.7、10.0.0.0/8 或 2001:db8::/32。',
   // Vouchers and plans.
   'Expected either amountYuan or planId.': '请填写金额或选择套餐，二者之一。',
-  'Keys are handed to another member of the account.': '密钥只能转交给该账户的其他成员。',
-  'Keys are either revoked or handed to somebody.': '密钥只能吊销或转交他人，不能同时进行。',
+  'Keys are handed to another member of the account.': '密钥只能移交给该账户的其他成员。',
+  'Keys are either revoked or handed to somebody.': '密钥只能吊销或移交他人，不能同时进行。',
   'Send the accountId too: a person may have keys in several accounts.':
     '请同时提供 accountId，同一用户可能在多个账户中有密钥。',
   'The vouchers would have expired already.': '兑换码的到期时间已过。',

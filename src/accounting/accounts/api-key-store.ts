@@ -2,7 +2,7 @@ import { type Statement, toArray } from '../../db/database.ts';
 import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { dateColumn, listColumn, orNull, type RowOf, type Selection, selection, textColumn } from '../../db/table.ts';
 import { type AllowListChange, type AllowLists, NO_ALLOW_LISTS } from './allow-lists.ts';
-import { findOwnKeyIds, type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
+import { findOwnKeyIds, type OwnKeysLimit, requireMembership, requireRoomForKey } from './key-owner-store.ts';
 import { DEFAULT_SCOPES, type KeyScope } from './key-scopes.ts';
 import { takeBegun } from './loose-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
@@ -124,7 +124,7 @@ export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const;
 type KeyStatus = (typeof KEY_STATUSES)[number];
 
 export interface ApiKeyStore {
-  /** @throws TooManyKeysError, OverdueKeyError */
+  /** @throws TooManyKeysError, NoMemberError, OverdueKeyError */
   insertKey(key: NewKey): Promise<ApiKey>;
   /** Newest first. */
   listKeys(accountId: string, beforeId: string | null, limit: number, filter?: KeyFilter): Promise<ApiKey[]>;
@@ -158,6 +158,7 @@ export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
     }) =>
       database.transaction(async (transaction) => {
         await requireRoomForKey(transaction, accountId, ownKeys, at, false);
+        if (userId !== null) await requireMembership(transaction, accountId, userId);
         if (isBegun) await takeBegun(transaction, accountId, id);
         const rows = await transaction.query(insertKey, [
           accountId,

@@ -60,6 +60,30 @@ export class TooManyKeysError extends Error {
   }
 }
 
+/** By primary key. */
+const selectMembership: Statement = {
+  name: 'keys.select-membership',
+  text: 'select from memberships where account_id = $1 and user_id = $2',
+};
+
+/** Whoever would have the key, or makes it, does not belong to the account, or no more. */
+export class NoMemberError extends Error {}
+
+/**
+ * In the transaction that makes a key, while it has the lock of the account. Whoever removes a member has that lock too, so a key is there
+ * before the removal, which looks for the keys of the person, or is not made.
+ *
+ * @throws NoMemberError
+ */
+export async function requireMembership(
+  transaction: DirectoryQueryable,
+  accountId: string,
+  userId: string,
+): Promise<void> {
+  const found = await transaction.query(selectMembership, [accountId, userId]);
+  if (found.length === 0) throw new NoMemberError(`${userId} is no member of ${accountId}`);
+}
+
 /**
  * In the transaction that makes a key, before it does. `own`: if a person makes it. `replaces`: it takes the place of another
  * one, so that an account with more keys than it may have can still change them. `endedId`: one that ends with it, and is not counted.

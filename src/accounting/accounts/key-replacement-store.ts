@@ -2,7 +2,7 @@ import type { Statement } from '../../db/database.ts';
 import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { lockAccountRow } from './account-row-store.ts';
 import { type ApiKey, KEYS } from './api-key-store.ts';
-import { type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
+import { type OwnKeysLimit, requireMembership, requireRoomForKey } from './key-owner-store.ts';
 import { takeBegun } from './loose-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
@@ -25,9 +25,10 @@ returning ${KEYS.list}`,
 const copyKey: Statement = {
   name: 'keys.copy',
   text: `insert into api_keys (
-  account_id, id, name, key_hash, prefix, created_at, expires_at, allowed_models, allowed_networks, scopes, user_id
+  account_id, id, name, key_hash, prefix, created_at, expires_at, allowed_models, allowed_networks, scopes, user_id, former_user_name
 )
-select account_id, $2, name, $3, $4, $5, $6, allowed_models, allowed_networks, scopes, user_id from api_keys where id = $1
+select account_id, $2, name, $3, $4, $5, $6, allowed_models, allowed_networks, scopes, user_id, former_user_name
+from api_keys where id = $1
 returning ${KEYS.list}`,
 };
 
@@ -49,10 +50,10 @@ interface KeyReplacement {
 
 export interface KeyReplacementStore {
   /**
-   * Makes a key with the name, allow-lists, scopes and person of another one, and ends that one. It has been begun, and has the limits
+   * Makes a key with the name, allow-lists, scopes and person of another one, also the former one, and ends that one. It has been begun, and has the limits
    * of that one already (`loose-keys.ts`). `null` where that one is revoked or has expired, or there is none.
    *
-   * @throws TooManyKeysError, OverdueKeyError
+   * @throws TooManyKeysError, NoMemberError, OverdueKeyError
    */
   replace(replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null>;
 }
@@ -66,6 +67,8 @@ export function createKeyReplacementStore(database: DirectoryLane): KeyReplaceme
         const replaced = KEYS.first(await transaction.query(endKey, [keyId, at, until, keepOldMs === 0]));
         if (replaced === null) return null;
         await requireRoomForKey(transaction, accountId, ownKeys, at, true);
+        // Keys whose person has left are replaced by owners and operators.
+        if (ownKeys !== undefined) await requireMembership(transaction, accountId, ownKeys.userId);
         await takeBegun(transaction, accountId, id);
         const key = KEYS.first(await transaction.query(copyKey, [keyId, id, keyHash, prefix, at, expiresAt]));
         await announceChange(transaction, accountId);

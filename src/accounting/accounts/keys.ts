@@ -62,7 +62,7 @@ interface MadeKey {
  * a change is done.
  */
 export interface Keys {
-  /** @throws TooManyKeysError */
+  /** @throws TooManyKeysError, NoMemberError */
   make(asked: AskedKey): Promise<MadeKey & { readonly limits: KeyLimits; readonly rates: RateLimits }>;
   /**
    * Returns the changed key. `too_many_models`: of more models than there may be, and nothing is changed.
@@ -73,7 +73,7 @@ export interface Keys {
   /**
    * Makes a key that may do the same as another one, and ends that one. `null`: that one is revoked or has expired.
    *
-   * @throws TooManyKeysError
+   * @throws TooManyKeysError, NoMemberError
    */
   replace(asked: AskedReplacement): Promise<(MadeKey & { readonly replaced: ApiKey }) | null>;
   /** Returns whether there is such a key. */

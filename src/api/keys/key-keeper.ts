@@ -6,6 +6,7 @@ import {
   ACTIVE_KEYS_MAX,
   KEYS_A_DAY_MAX,
   type KeysLimit,
+  NoMemberError,
   type OwnKeysLimit,
   TooManyKeysError,
 } from '../../accounting/accounts/key-owner-store.ts';
@@ -15,11 +16,12 @@ import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/r
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
 import type { KeyBudgetStore } from '../../accounting/reservations/key-budget-store.ts';
-import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
+import { type GatewayError, invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { tooManyModels, toRateChange, underPresentNames } from '../accounts/rate-limits.ts';
 import { conflict, notFound } from '../management/endpoint.ts';
+import { notYourAccount } from '../management/guard.ts';
 import { at } from '../management/response-fields.ts';
 import { toPage } from '../management/wire.ts';
 import { toAllowListChange } from './allow-lists.ts';
@@ -89,14 +91,12 @@ export function keyKeeper(parts: KeyAdminParts) {
     /** A key of an account, with its text, which is not known afterwards. `ownKeys`: how many its person may have. */
     async create(accountId: string, body: NewKeyBody, ownKeys?: OwnKeysLimit): Promise<CreatedKey> {
       const { userId = null } = body;
-      if (userId !== null && ownKeys === undefined && !(await isMember(accountId, userId))) {
-        throw invalidRequest(`userId: The account has no member ${quoted(userId)}.`, 'userId');
-      }
+      if (userId !== null && ownKeys === undefined && !(await isMember(accountId, userId))) throw noMember(userId);
       const { name, expiresAt = null, scopes } = body;
       const limits = toLimitChange(body);
       const allowed = toAllowListChange(body, NO_ALLOW_LISTS, catalog());
       const rates = toRateChange(body, catalog());
-      const made = await orTooManyKeys(ownKeys, () =>
+      const made = await orRefused(accountId, userId, ownKeys, () =>
         keys.make({ accountId, name, expiresAt, limits, rates, allowed, scopes, userId, ownKeys }),
       );
       return { ...keyToWire(made.key, made.limits, made.rates, null), key: made.text };
@@ -135,9 +135,9 @@ export function keyKeeper(parts: KeyAdminParts) {
 
     /** The new key, with its text, and when the old one ends. */
     async replace(id: string, { keepOldSeconds, expiresAt = null }: ReplacementBody, ownKeys?: OwnKeysLimit) {
-      const { accountId } = await requireKey(id);
+      const { accountId, userId } = await requireKey(id);
       const keepOldMs = keepOldSeconds * 1_000;
-      const done = await orTooManyKeys(ownKeys, () =>
+      const done = await orRefused(accountId, userId, ownKeys, () =>
         keys.replace({ accountId, keyId: id, expiresAt, keepOldMs, ownKeys }),
       );
       if (done === null) throw conflict('The key is revoked or has expired. Create another one.');
@@ -161,10 +161,20 @@ const TOO_MANY: Readonly<Record<KeysLimit, (own: OwnKeysLimit | undefined) => st
     `${KEYS_A_DAY_MAX} keys were made for the account in a day, which is the most. Make further ones tomorrow.`,
 };
 
-async function orTooManyKeys<Result>(ownKeys: OwnKeysLimit | undefined, run: () => Promise<Result>): Promise<Result> {
+const noMember = (userId: string | null): GatewayError =>
+  invalidRequest(`userId: The account has no member ${quoted(userId ?? '')}.`, 'userId');
+
+/** Makes a key. A person who was removed meanwhile is told what the person's next request would be told. */
+async function orRefused<Result>(
+  accountId: string,
+  userId: string | null,
+  ownKeys: OwnKeysLimit | undefined,
+  run: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await run();
   } catch (error) {
+    if (error instanceof NoMemberError) throw ownKeys === undefined ? noMember(userId) : notYourAccount(accountId);
     if (!(error instanceof TooManyKeysError)) throw error;
     throw conflict(TOO_MANY[error.limit](ownKeys));
   }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { AdminNeed } from '../../people/access.ts';
 import type { Actor } from '../../people/actor.ts';
-import { type ManagementDefinition, type ManagementEndpoint, managementEndpoint } from './endpoint.ts';
+import { isChangeBy, type ManagementDefinition, type ManagementEndpoint, managementEndpoint } from './endpoint.ts';
 
 /** Who asks. */
 export interface AdminContext {
@@ -26,7 +26,6 @@ export function adminEndpoint<
   BodySchema extends z.ZodType = z.ZodUnknown,
   ResponseSchema extends z.ZodType | null = null,
 >(definition: AdminDefinition<QuerySchema, BodySchema, ResponseSchema>): AdminEndpoint {
-  const isChange = definition.method !== 'GET' && definition.isChange !== false;
-  const needs = definition.needs ?? (isChange ? 'change' : 'read');
+  const needs = definition.needs ?? (isChangeBy(definition) ? 'change' : 'read');
   return managementEndpoint<AdminNeed, AdminContext, QuerySchema, BodySchema, ResponseSchema>({ ...definition, needs });
 }

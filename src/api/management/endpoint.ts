@@ -124,8 +124,8 @@ export interface ManagementDefinition<
   readonly status?: ManagementEndpoint<Need, Context>['status'];
   readonly summary: string;
   readonly needs: Need;
-  /** For what changes nothing although its method is not GET. */
-  readonly isChange?: false;
+  /** For what changes nothing although its method is not GET, and for what is read and has a row in the change log all the same. */
+  readonly isChange?: boolean;
   /** Whether `run` reads the `Idempotency-Key`; it cannot if this is absent. */
   readonly isRepeatable?: true;
   readonly query?: QuerySchema;
@@ -139,6 +139,15 @@ export interface ManagementDefinition<
     context: Context,
   ) => Promise<ResponseOf<ResponseSchema>>;
 }
+
+/** Whether an address may change something, by its method if nothing else is said. */
+export const isChangeBy = ({
+  method,
+  isChange = method !== 'GET',
+}: {
+  readonly method: ManagementEndpoint<never, never>['method'];
+  readonly isChange?: boolean;
+}): boolean => isChange;
 
 /** Makes an endpoint whose `run` sees the types of its schemas. */
 export function managementEndpoint<
@@ -156,7 +165,7 @@ export function managementEndpoint<
     path,
     summary,
     needs,
-    isChange: method !== 'GET' && definition.isChange !== false,
+    isChange: isChangeBy(definition),
     isRepeatable,
     status: definition.status ?? 200,
     querySchema: query ?? null,

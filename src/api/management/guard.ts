@@ -146,6 +146,10 @@ const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
     'Only an operator who has signed in, or the command line of the machine of a gateway, may use this address.',
 };
 
+/** Whether there is such an account is not said. */
+export const notYourAccount = (accountId: string): GatewayError =>
+  new GatewayError('pathUnknown', { message: `You have no account ${accountId.slice(0, 100)}.` });
+
 function accountError(refusal: AccountRefusal, asked: string | null): GatewayError {
   switch (refusal.reason) {
     case 'which_account':
@@ -154,7 +158,7 @@ function accountError(refusal: AccountRefusal, asked: string | null): GatewayErr
         'accountId',
       );
     case 'other_account':
-      return new GatewayError('pathUnknown', { message: `You have no account ${(asked ?? '').slice(0, 100)}.` });
+      return notYourAccount(asked ?? '');
     case 'no_account':
       return new GatewayError('roleNotAllowed', { message: 'You have no account. Operators use the admin API.' });
     case 'role':

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page, Route } from 'playwright-core';
 import { type ConsoleOptions, openBrowser, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
+import { createTestDatabase } from '../../support/database.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
-import { createPerson, type TestPerson } from '../../support/people.ts';
+import { ask, createPerson, type TestPerson } from '../../support/people.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import { until } from '../../support/until.ts';
+import { imported } from '../../transfer/books.ts';
 
 /** What operators change while others do, and where a response comes late or not at all. */
 describe('changes of operators', { skip: withoutBrowser }, () => {
@@ -14,7 +19,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
   let operator: TestPerson;
 
   before(async () => {
-    server = await startGateway();
+    server = await startGateway({ noticeSettings: 'notices: { allowNetworks: [127.0.0.0/8] }' });
     browser = await openBrowser();
     operator = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
   });
@@ -222,6 +227,96 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
       data.map((each: { name: string; role: string }) => [each.name, each.role]),
       [['Henrietta', 'owner']],
     );
+    await console.close();
+  });
+
+  it('limit a member over all keys, and remove the person, whose keys are handed to another one', async () => {
+    const { id: accountId } = await server.createAccount();
+    const [ada, mo] = await Promise.all(
+      (['owner', 'member'] as const).map((role) =>
+        createPerson(server, { name: role === 'owner' ? 'Ada' : 'Mo', memberships: [{ accountId, role }] }),
+      ),
+    );
+    await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of Mo', userId: mo!.id });
+    const console = await open({ at: `#/operator/accounts/${accountId}?tab=people` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    const ofMo = page.getByRole('row', { name: /Mo/ });
+    await ofMo.getByRole('button', { name: 'Change limits' }).click();
+    await dialog.getByLabel('A month', { exact: true }).fill('5');
+    await dialog.getByLabel('Calls a day').fill('7');
+    await press(page, 'Change limits');
+    await ofMo.getByText('¥0.00 of ¥5.00 a month').waitFor();
+    await ofMo.getByText('0 of 7 calls a day').waitFor();
+    await ofMo.getByRole('button', { name: 'Remove' }).click();
+    await dialog.getByLabel('Revoke the keys of this person').uncheck();
+    await dialog.getByRole('combobox', { name: 'Hand the keys to' }).click();
+    await page.getByRole('option', { name: 'Ada' }).click();
+    await console.assertAccessible();
+    await press(page, 'Remove');
+    await ofMo.waitFor({ state: 'detached' });
+    const { data } = await read(`/accounts/${accountId}/keys?userId=${ada!.id}`);
+    assert.deepEqual(
+      data.map((key: Record<string, unknown>) => [key.name, key.formerUserName, key.revokedAt]),
+      [['of Mo', 'Mo', null]],
+    );
+    const { data: left } = await read(`/accounts/${accountId}/members`);
+    assert.deepEqual(
+      left.map(({ userId }: { userId: string }) => userId),
+      [ada!.id],
+    );
+    await console.close();
+  });
+
+  it('enable an endpoint of an account that the Notices page shows, and send a notice once more', async (test) => {
+    const receiver = await startReceiver();
+    test.after(() => receiver.close());
+    const account = await server.createAccount();
+    const owner = await createPerson(server, { memberships: [{ accountId: account.id, role: 'owner' }] });
+    const made = await ask(server, 'POST', '/webhooks', { url: receiver.url }, owner.headers);
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    await ask(server, 'POST', `/webhooks/${made.body.id}/test`, {}, owner.headers);
+    await until(() => receiver.received.length === 1);
+    await ask(server, 'PATCH', `/webhooks/${made.body.id}`, { status: 'disabled' }, owner.headers);
+    const console = await open({ at: '#/operator/notices' });
+    const { page } = console;
+    const row = page.getByRole('row').filter({ hasText: receiver.url });
+    const choose = async (action: string) => {
+      await row.getByRole('button', { name: /^Actions for/ }).click();
+      await page.getByRole('menuitem', { name: action, exact: true }).click();
+    };
+    await row.getByRole('link').waitFor();
+    await row.getByText('disabled', { exact: true }).waitFor();
+    await choose('Enable');
+    await row.getByText('active', { exact: true }).waitFor();
+    await choose('Deliveries');
+    const delivery = page.getByRole('row').filter({ hasText: 'delivered' });
+    await delivery.getByText('Test').waitFor();
+    await console.assertAccessible();
+    await delivery.getByRole('button', { name: 'Send again' }).click();
+    await until(() => receiver.received.length === 2);
+    assert.deepEqual(
+      receiver.received.map(({ id, body }) => [id, body.type]),
+      Array(2).fill([receiver.received[0]!.id, 'webhook.test']),
+    );
+    await console.close();
+  });
+
+  it('are in a backup that a button downloads, which an import takes; the change log says who took it', async (test) => {
+    const stored = await createTestDatabase('postgresql');
+    test.after(() => stored.remove());
+    const console = await open({ at: '#/operator/backup' });
+    const { page } = console;
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download a backup' }).click();
+    await page.getByText('The backup is whole and saved').waitFor();
+    const text = await readFile(await (await download).path(), 'utf8');
+    const { rows, unsound } = await imported(stored.database, text);
+    assert.ok(rows.changes > 0 && rows.users > 0);
+    assert.deepEqual(unsound, []);
+    await console.go('#/operator/changes');
+    const taken = page.getByRole('row').filter({ hasText: 'downloaded a backup of the database' });
+    await taken.getByText('Olga').waitFor();
     await console.close();
   });
 

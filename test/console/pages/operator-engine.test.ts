@@ -159,6 +159,28 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await console.close();
   });
 
+  it('see how fast the routes of called models are, in the time that they choose', async () => {
+    assert.equal((await chat(account)).status, 200);
+    // Sums are made in the background.
+    await until(async () => (await server.admin('GET', '/latency?model=test-chat')).body.data.length > 0);
+    const console = await open({ at: '#/operator/latency?range=hour' });
+    const { page } = console;
+    await page.getByText('Last week', { exact: true }).click();
+    await page.getByRole('radio', { name: 'Last week' }).and(page.locator(':checked')).waitFor({ state: 'attached' });
+    const row = page.getByRole('row').filter({ hasText: 'test-chat' });
+    await row.getByText('chatty').waitFor();
+    await row
+      .getByText(/\d+ ms \/ \d+ ms/)
+      .first()
+      .waitFor();
+    assert.match(page.url(), /range=week/);
+    await console.assertAccessible();
+    await page.getByLabel('Only model').fill('no-such-model');
+    await page.keyboard.press('Enter');
+    await page.getByText('No calls in this time').waitFor();
+    await console.close();
+  });
+
   it('filter the change log by the name of who made a change', async () => {
     const console = await open({ at: '#/operator/changes' });
     const { page } = console;

@@ -25,6 +25,6 @@ export const backupTexts = defineTexts(
     stop: '停止',
     received: (size: string) => `已接收 ${size}`,
     saved: (size: string) => `备份完整并已保存：${size}。`,
-    personOnly: '仅运营人员可下载。',
+    personOnly: '仅管理员可下载。',
   },
 );

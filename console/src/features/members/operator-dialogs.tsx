@@ -7,6 +7,7 @@ import type { ShownLink } from '../../parts/one-time-link.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { peopleTexts } from './operator-texts.ts';
 import { type Role, RoleSelect } from './role-select.tsx';
+import { membersTexts } from './texts.ts';
 
 interface DialogProps {
   readonly accountId: string;
@@ -22,6 +23,7 @@ export function InviteDialog({
   onLink,
 }: DialogProps & { readonly onLink: (link: ShownLink) => void }) {
   const text = useTexts(peopleTexts);
+  const membersText = useTexts(membersTexts);
   const [{ name, email, role }, set] = useDraft(() => ({ name: '', email: '', role: 'owner' as Role }), isOpen);
   return (
     <ChangeDialog
@@ -37,7 +39,7 @@ export function InviteDialog({
     >
       <Text size="sm">{text.inviteHint}</Text>
       <TextInput
-        label={text.name}
+        label={membersText.name}
         required
         data-autofocus
         maxLength={200}
@@ -45,7 +47,7 @@ export function InviteDialog({
         onChange={({ currentTarget }) => set({ name: currentTarget.value })}
       />
       <TextInput
-        label={text.email}
+        label={membersText.email}
         description={text.emailHint}
         type="email"
         value={email}

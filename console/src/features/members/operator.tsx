@@ -102,7 +102,7 @@ function MemberActions({ accountId, member, onLink, onOpen }: MemberActionsProps
   return (
     <Group gap={4} wrap="nowrap">
       <ConfirmButton
-        label={otherRole === 'owner' ? text.makeOwner : text.makeMember}
+        label={otherRole === 'owner' ? membersText.makeOwner : membersText.makeMember}
         question={text.roleQuestion(name)}
         onConfirm={() => changeRole({ path, body: { userId, role: otherRole } })}
       />
@@ -115,7 +115,7 @@ function MemberActions({ accountId, member, onLink, onOpen }: MemberActionsProps
         {membersText.changeLimits}
       </Button>
       <Button size="compact-sm" variant="subtle" color="red" onClick={() => onOpen({ kind: 'remove', member })}>
-        {text.remove}
+        {membersText.remove}
       </Button>
     </Group>
   );

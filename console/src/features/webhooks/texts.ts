@@ -3,7 +3,7 @@ import { defineTexts } from '../../text/language.tsx';
 export const webhooksTexts = defineTexts(
   {
     title: 'Webhooks',
-    lead: 'The gateway posts signed notices to your address, before calls are refused. Response with a 2xx within 12 seconds.',
+    lead: 'The gateway posts signed notices to your address, before calls are refused. Respond with a 2xx within 12 seconds.',
     operatorTitle: 'Notices',
     operatorLead:
       'The endpoints of operators hear of all accounts, routes and providers. Those of accounts are listed with them.',
@@ -63,9 +63,9 @@ export const webhooksTexts = defineTexts(
     title: 'Webhook 通知',
     lead: '网关会在调用被拒绝之前，向您的地址推送带签名的通知。请在 12 秒内返回 2xx。',
     operatorTitle: '通知',
-    operatorLead: '运营端点接收所有账户、路由和供应商的通知，各账户的端点也在此列出。',
+    operatorLead: '管理员的端点接收所有账户、路由和供应商的通知，各账户的端点也在此列出。',
     account: '归属',
-    operators: '运营',
+    operators: '管理员',
     create: '添加端点',
     created: '端点已创建',
     secretOnce: '请立即复制签名密钥，之后无法再次查看。',
