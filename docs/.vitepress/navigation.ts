@@ -34,12 +34,12 @@ const ENGLISH: readonly (readonly [string, readonly string[]])[] = [
       'docs/faults',
     ],
   ],
-  ['Agents and SDKs', ['docs/agents', 'docs/client-aborts', 'docs/provider-state']],
+  ['Agents and SDKs', ['docs/agents', 'docs/sdks', 'docs/client-aborts', 'docs/provider-state']],
   [
     'API',
     ['docs/contract', 'docs/errors', 'docs/account-api', 'docs/openapi', 'docs/api/public', 'docs/api/account', 'docs/api/admin'],
   ],
-  ['Security', ['SECURITY', 'docs/security']],
+  ['Security', ['docs/security']],
 ];
 
 const CHINESE = ['README', 'getting-started', 'console', 'coding-plan'];

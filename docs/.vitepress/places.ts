@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 const PAGES = [
-  '{README,CHANGELOG,CONTRIBUTING,SECURITY}.md',
+  '{README,CHANGELOG,CONTRIBUTING}.md',
   'docs/**/*.md',
   'src/**/README.md',
   'console/README.md',
