@@ -49,7 +49,7 @@ const PAGES = [
   ['public', 'The public API, address by address', '/'],
 ] as const;
 
-/** The texts of the pages, by their names without an ending. */
+/** The texts of the pages, by their names without what follows the point. */
 export function apiPages(document: ApiDescription): Readonly<Record<string, string>> {
   const rest = new Map(Object.entries(document.paths));
   return Object.fromEntries(
