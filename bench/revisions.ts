@@ -96,8 +96,9 @@ function modulesFor(checkout: string, directory: string, repository: string): st
 function install(checkout: string, installed: string): void {
   mkdirSync(installed);
   for (const file of ['package.json', 'package-lock.json']) copyFileSync(join(checkout, file), join(installed, file));
-  // Scripts would build the console, which is not measured, and fetch a Node; all revisions have the same one.
-  const args = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
+  // Scripts would build the console, which is not measured, and fetch a Node; all revisions have the same one. Development dependencies
+  // are among what a clone runs with: a package has parts of them.
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
   const { status, stderr } = spawnSync('npm', args, { cwd: installed, encoding: 'utf8' });
   if (status !== 0) throw new Error(`npm ci failed for ${checkout}: ${stderr.trim()}`);
   const ownNode = join(installed, 'node_modules/node/bin');

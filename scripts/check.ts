@@ -13,7 +13,7 @@ const CHECKS: readonly (readonly string[])[] = [
   ['scripts/check-imports.ts'],
   [TSC, '--noEmit', '-p', 'console'],
   ['scripts/token-accuracy.ts', '--check'],
-  ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
+  ['scripts/biome.ts', 'check', '--error-on-warnings', '.'],
   ['scripts/check-homes.ts'],
   ['scripts/check-words.ts'],
   ['scripts/check-patterns.ts'],

@@ -58,11 +58,36 @@ describe('bin/faregate.js', () => {
     const directory = await mkdtemp(join(tmpdir(), 'faregate-launcher-'));
     try {
       await mkdir(join(directory, 'bin'));
+      await mkdir(join(directory, 'src'));
+      await writeFile(join(directory, 'src/main.ts'), '');
       await mkdir(join(directory, 'node_modules/node'), { recursive: true });
       await writeFile(join(directory, 'node_modules/node/package.json'), '{}');
       await cp(LAUNCHER, join(directory, 'bin/faregate.mjs'));
       const started = promisify(execFile)(process.execPath, [join(directory, 'bin/faregate.mjs')]);
       await assert.rejects(started, { code: 1, stderr: /^The Node of this project is missing: .*npm ci.*\n$/ });
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+
+  it('runs what is compiled, if that is what there is, on the Node that it is started with if that is new enough', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'faregate-launcher-'));
+    try {
+      await mkdir(join(directory, 'bin'));
+      await mkdir(join(directory, 'dist'));
+      await writeFile(join(directory, 'package.json'), '{"type":"module"}');
+      await writeFile(join(directory, 'dist/main.js'), 'console.log(process.argv.slice(2).join());');
+      await cp(LAUNCHER, join(directory, 'bin/faregate.js'));
+      const start = (version: string) => {
+        const spy = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
+        const options = ['--import', spy, join(directory, 'bin/faregate.js'), 'a', 'b'];
+        return promisify(execFile)(process.execPath, options);
+      };
+      for (const version of ['24.7.0', '24.21.0', '26.0.1']) assert.equal((await start(version)).stdout, 'a,b\n');
+      for (const version of ['20.19.0', '24.6.9']) {
+        const stderr = `Faregate needs Node 24.7 or later, and this is Node ${version}.\n`;
+        await assert.rejects(start(version), { code: 1, stdout: '', stderr });
+      }
     } finally {
       await rm(directory, { recursive: true, force: true });
     }

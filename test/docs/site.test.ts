@@ -8,7 +8,7 @@ import { extname, join, normalize } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import { linkOf } from '../../docs/.vitepress/places.ts';
+import { linkOf } from '../../tools/site/.vitepress/places.ts';
 import { openBrowser } from '../support/browser.ts';
 import { withoutBrowser } from '../support/chromium.ts';
 

@@ -1,18 +1,24 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { installedMegabytes } from '../../scripts/installed-size.ts';
 import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 
 const run = promisify(execFile);
 
-/** The package as `npm install` unpacks it: below `node_modules`, where Node strips no types. */
+/** What the package may take when it is installed. */
+const MOST_MEGABYTES = 80;
+
+/** The package as it is used: installed into an empty folder, started by a Node beside which there is nothing else. */
 describe('the package', { timeout: 300_000 }, () => {
   const directory = temporaryDirectory();
-  const installed = join(directory.path, 'node_modules', 'faregate');
-  const main = join(installed, 'dist', 'main.js');
+  const modules = join(directory.path, 'node_modules');
+  const installed = join(modules, 'faregate');
+  const main = join(modules, '.bin', 'faregate');
+  const bare = join(directory.path, 'bin');
 
   before(async () => {
     await run(process.execPath, ['scripts/build-package.ts', '--types-checked']);
@@ -20,39 +26,77 @@ describe('the package', { timeout: 300_000 }, () => {
     await run('npm', ['pack', '--ignore-scripts', '--pack-destination', directory.path]);
     const [archive] = readdirSync(directory.path).filter((name) => name.endsWith('.tgz'));
     assert.ok(archive !== undefined);
-    mkdirSync(installed, { recursive: true });
-    await run('tar', ['-xzf', join(directory.path, archive), '--strip-components=1', '-C', installed]);
-    symlinkSync(resolve('node_modules'), join(installed, 'node_modules'));
+    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${archive}`], {
+      cwd: directory.path,
+    });
+    mkdirSync(bare);
+    symlinkSync(process.execPath, join(bare, 'node'));
   });
   after(() => directory.remove());
 
-  it('serves the demo with its console, a streamed call, and bodies that a thread reads', async () => {
-    const environment = { PORT: '0', FAREGATE_DEMO_DATA: 'none' };
+  // Before the program has written its cache of compiled code.
+  it(`takes less than ${MOST_MEGABYTES} MB, and brings no Node`, (test) => {
+    const megabytes = installedMegabytes(modules);
+    test.diagnostic(`the package, installed: ${megabytes} MB`);
+    assert.ok(megabytes < MOST_MEGABYTES, `${megabytes} MB`);
+    assert.ok(!readdirSync(modules).includes('node'));
+  });
+
+  it('serves the demo with its console, the page of the API, a streamed call, and bodies that a thread reads', async () => {
+    const environment = { PATH: bare, PORT: '0', FAREGATE_DEMO_DATA: 'none' };
     const demo = startProgram(['serve'], { environment, directory: directory.path, main });
     const printed = await demo.printed(/Ctrl-C/);
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)![0];
     const key = /API key +(\S+)/.exec(printed)![1];
-    const page = await fetch(`${url}/console`);
-    assert.equal(page.status, 200, await page.text());
-    const chat = (body: object) =>
-      fetch(`${url}/v1/chat/completions`, {
+    const pages = [
+      '/console',
+      '/docs',
+      '/docs/swagger-ui-bundle.js',
+      '/docs/swagger-ui.css',
+      '/docs/favicon-32x32.png',
+    ];
+    for (const path of pages) {
+      const page = await fetch(`${url}${path}`);
+      assert.equal(page.status, 200, `${path}: ${await page.text()}`);
+    }
+    const ask = (path: string, body: object) =>
+      fetch(`${url}${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'demo-chat', ...body }),
+        body: JSON.stringify(body),
       });
-    const streamed = await chat({ stream: true, messages: [{ role: 'user', content: 'Hello' }] });
+    const hello = [{ role: 'user', content: 'Hello' }];
+    const streamed = await ask('/v1/chat/completions', { model: 'demo-chat', stream: true, messages: hello });
     assert.match(await streamed.text(), /data: \[DONE\]/);
     // Longer than what is read in the thread that serves.
-    const long = await chat({ messages: [{ role: 'user', content: 'word '.repeat(60_000) }], max_tokens: 5 });
+    const messages = [{ role: 'user', content: 'word '.repeat(60_000) }];
+    const long = await ask('/v1/chat/completions', { model: 'demo-chat', messages, max_tokens: 5 });
     assert.equal(long.status, 200, await long.text());
-    const calls = await runProgram(['calls', '--json'], { directory: directory.path, main });
+    const counted = await ask('/v1/messages/count_tokens', { model: 'demo-messages', messages: hello });
+    assert.equal(counted.status, 200, await counted.text());
+    const calls = await runProgram(['calls', '--json'], { environment, directory: directory.path, main });
     assert.equal(calls.code, 0, calls.stderr);
-    assert.ok(JSON.parse(calls.stdout).length >= 1);
+    assert.ok(JSON.parse(calls.stdout).length >= 2);
     demo.child.kill('SIGINT');
     assert.equal((await demo.finished).code, 0);
   });
 
-  it('has the program compiled, without tests and sources', async () => {
+  it('is started by its command, with a Node alone', async () => {
+    const { stdout, stderr } = await run(main, ['--version'], { env: { PATH: bare } });
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+    assert.equal(stderr, '');
+  });
+
+  it('is started by npx', async () => {
+    const path = `${bare}${delimiter}${process.env.PATH}`;
+    const { stdout } = await run('npx', ['--no-install', 'faregate', '--version'], {
+      cwd: directory.path,
+      env: { ...process.env, PATH: path },
+    });
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('has the program compiled, without tests and sources, and the licence of whatever it has a part of', () => {
     const names = readdirSync(installed, { recursive: true }).map(String);
     const own = names.filter((name) => !name.startsWith('node_modules'));
     assert.deepEqual(
@@ -60,7 +104,12 @@ describe('the package', { timeout: 300_000 }, () => {
       [],
     );
     assert.ok(own.includes(join('console', 'dist', 'index.html')), 'Run: npm run build');
-    const { stdout } = await run(process.execPath, [join(installed, 'bin', 'faregate.js'), '--version']);
-    assert.match(stdout, /^\d+\.\d+\.\d+/);
+    const parts = own.filter((name) => /^dist.third-party[\\/](?:@[^\\/]+[\\/])?[^@\\/][^\\/]*$/.test(name));
+    const withLicence = (part: string) => own.some((name) => name.startsWith(join(part, 'LICENSE')));
+    assert.ok(parts.length > 0);
+    assert.deepEqual(
+      parts.filter((part) => !withLicence(part)),
+      [],
+    );
   });
 });

@@ -86,7 +86,6 @@ export class Vocabulary {
 /** Above every rank, so that it loses every comparison. */
 export const NO_RANK = 0x7fff_ffff;
 
-const DATA_FILE = 'gpt-tokenizer/data/o200k_base.tiktoken';
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const DIGIT_ZERO = 0x30;
@@ -98,9 +97,11 @@ for (const [value, digit] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
   BASE64_DIGITS[digit.charCodeAt(0)] = value;
 }
 
-/** Reads o200k from the installed package. Blocks while it does, so it is called in the worker only. */
+/** Reads o200k from the library. Blocks while it does, so it is called in the worker only. */
 export function readVocabulary(): Vocabulary {
-  return new Vocabulary(readEntries(readFileSync(fileURLToPath(import.meta.resolve(DATA_FILE)))));
+  return new Vocabulary(
+    readEntries(readFileSync(fileURLToPath(import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken')))),
+  );
 }
 
 /**
@@ -126,7 +127,7 @@ function* readEntries(file: Uint8Array): Generator<Uint8Array> {
     }
     let written = 0;
     for (at++; file[at] !== NEWLINE && at < file.length; at++) written = written * 10 + file[at]! - DIGIT_ZERO;
-    if (written !== rank) throw new Error(`${DATA_FILE} does not hold rank ${rank} where it should`);
+    if (written !== rank) throw new Error(`the vocabulary does not hold rank ${rank} where it should`);
     yield entry.subarray(0, sizeBytes);
     at++;
     rank++;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 /** Which Markdown files of the repository are pages of the site, and where each is. */
 
-export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 const PAGES = [
   '{README,CHANGELOG,CONTRIBUTING}.md',

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
 import { chineseSidebar, englishSidebar } from './navigation.ts';
@@ -77,14 +77,6 @@ export default defineConfig({
       },
     },
   },
-  // The first page that is opened loads its script without what the page shows already. The bundler drops those of the generator: the whole
-  // scripts do in their place.
-  buildEnd({ outDir }) {
-    for (const file of globSync('assets/*.md.*.js', { cwd: outDir })) {
-      const lean = join(outDir, file.replace(/\.js$/, '.lean.js'));
-      if (!file.endsWith('.lean.js') && !existsSync(lean)) copyFileSync(join(outDir, file), lean);
-    }
-  },
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify: anchorOf },
@@ -117,16 +109,6 @@ export default defineConfig({
   vite: {
     define: { CHINESE_PAGES: JSON.stringify(pages.map(placeOf).filter((place) => place.startsWith('zh/')).map((place) => place.replace(/(index)?\.md$/, ''))) },
     logLevel: 'warn',
-    plugins: [
-      {
-        name: 'scripts-of-the-head',
-        // The generator compresses scripts of pages by a program that its Vite no longer brings, but for those of another type.
-        configResolved(config) {
-          const { site } = (config as unknown as { vitepress: { site: { head: [string, Record<string, string>, string?][] } } }).vitepress;
-          for (const [tag, attributes] of site.head) if (tag === 'script') attributes.type ??= 'application/ecmascript';
-        },
-      },
-    ],
   },
 });
 

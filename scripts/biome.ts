@@ -1,0 +1,11 @@
+import { spawnSync } from 'node:child_process';
+import { requiredTool } from './required-tool.ts';
+
+/**
+ * Runs Biome with the arguments that it is given.
+ *
+ *   node scripts/biome.ts check --write src
+ */
+const program = `${requiredTool('@biomejs/biome')}/bin/biome`;
+const { status } = spawnSync(process.execPath, [program, ...process.argv.slice(2)], { stdio: 'inherit' });
+process.exitCode = status ?? 1;
