@@ -161,7 +161,11 @@ const TOO_MANY: Readonly<Record<KeysLimit, (own: OwnKeysLimit | undefined) => st
     `${KEYS_A_DAY_MAX} keys were made for the account in a day, which is the most. Make further ones tomorrow.`,
 };
 
-async function orTooManyKeys<Result>(ownKeys: OwnKeysLimit | undefined, run: () => Promise<Result>): Promise<Result> {
+/** @throws GatewayError that says which limit of keys is reached. */
+export async function orTooManyKeys<Result>(
+  ownKeys: OwnKeysLimit | undefined,
+  run: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await run();
   } catch (error) {
