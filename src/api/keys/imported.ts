@@ -49,7 +49,8 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
       userId: null,
       limits: toLimitChange(body),
       rates: toRateChange(body, catalog()),
-      allowed: toAllowListChange(body, NO_ALLOW_LISTS, catalog()),
+      // A model that the configuration has not yet stays in the list: without it the key could do more than before.
+      allowed: toAllowListChange(body, { ...NO_ALLOW_LISTS, models: body.allowedModels ?? null }, catalog()),
     };
     const made = await orTooManyKeys(undefined, () => keys.makeForeign(asked, { keyHash, prefix, isRevoked }));
     return toWire(made.key);

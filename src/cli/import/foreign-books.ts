@@ -1,5 +1,6 @@
 import type { AllowLists } from '../../accounting/accounts/allow-lists.ts';
 import type { KeyLimits } from '../../accounting/accounts/key-limit-tables.ts';
+import type { RateMaxima } from '../../accounting/reservations/rate-defaults.ts';
 
 /** The books of another gateway as a plain value: what an import writes, and what it cannot. */
 
@@ -33,6 +34,8 @@ export interface ForeignKey {
   readonly isRevoked: boolean;
   readonly expiresAt: Date | null;
   readonly limits: Partial<KeyLimits>;
+  /** Requests and tokens a minute; absent: none. */
+  readonly rates?: RateMaxima;
   readonly allowed: AllowLists;
 }
 

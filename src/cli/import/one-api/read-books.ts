@@ -1,9 +1,9 @@
 import { hashSecretText, shownPrefix } from '../../../lib/secret-text.ts';
 import { CliError } from '../../command.ts';
+import { type Decimal, parseDecimal, unitsToNano } from '../decimal.ts';
 import type { ForeignAccount, ForeignBooks, ForeignDatabase, ForeignKey, LeftOut } from '../foreign-books.ts';
 import { readLeftOut } from './left-out.ts';
 import { type TokenRow, type TokenTerms, termsOf } from './tokens.ts';
-import { type Decimal, parseDecimal, unitsToNano } from './units.ts';
 import { isDeleted, type Program, readColumns, versionOf } from './versions.ts';
 
 /** Reads the databases of one-api and of new-api, which began as a copy of it: users are accounts, tokens are keys. */

@@ -1,4 +1,4 @@
-import { NANO_PER_YUAN } from '../../../lib/yuan.ts';
+import { NANO_PER_YUAN } from '../../lib/yuan.ts';
 
 /** A positive decimal number, as digits behind which the point is moved: 7.15 is 715 with 2. */
 export interface Decimal {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseDecimal, unitsToNano } from './units.ts';
+import { parseDecimal, unitsToNano } from './decimal.ts';
 
 const yuan = (units: bigint, unitsPerDollar: string, usdCny: string): bigint =>
   unitsToNano(units, parseDecimal(unitsPerDollar)!, parseDecimal(usdCny)!);
