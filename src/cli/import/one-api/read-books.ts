@@ -86,7 +86,7 @@ from users where not (${isDeleted(program, 'users')}) order by users.id`);
   return rows.map((row) => ({
     id: row.id!,
     name: row.username!,
-    email: row.email === '' ? null : row.email!,
+    email: row.email || null,
     isRoot: row.role === ROLE_OF_ROOT,
     isEnabled: row.status === USER_ENABLED,
     quota: BigInt(row.quota ?? 0),
