@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../../src/config/load.ts';
+import { changeSqliteBooks, makeSqliteBooks } from '../fixtures/foreign-books/databases.ts';
 import { placeEmbedded } from '../support/database.ts';
 import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { json, type Respond, type ScriptedProvider, startProvider } from '../support/provider.ts';
@@ -367,6 +368,20 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     await gateway.finished;
     assert.match(await shell('npx faregate db partitions'), /^ +3 +faregate_03 +ready +1 /m);
     await startGateway();
+  });
+
+  it('moves in from another gateway, whose keys work on', async () => {
+    const path = inDirectory('one-api.db');
+    makeSqliteBooks('one-api-0.6.10', path);
+    const [dry, applied] = scriptsOf('moving-in') as [string, string];
+    assert.match(await shell(dry), /Nothing was: add --apply to import/);
+    const printed = await shell(applied);
+    assert.doesNotMatch(printed, /BROKEN/);
+    assert.match(printed, /^.* lin .*176\.4861813/m);
+    const [row] = changeSqliteBooks(path, (source) =>
+      source.prepare("select key from tokens where name = 'notebook'").all(),
+    );
+    assert.equal((await ask(`sk-${row!.key}`)).status, 200);
   });
 
   it('calls what is in the console by the words that stand there', () => {

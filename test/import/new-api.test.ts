@@ -21,8 +21,8 @@ const CALL_COST = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.c
 const UNIT_NANO = 14_300n;
 const LIN_NANO = 12_343_627n * UNIT_NANO;
 
-/** What calls with the keys are answered: a status, and why it is none of success. */
-const ANSWERS: readonly (readonly [name: string, model: string, answer: string])[] = [
+/** What calls with the keys get: a status, and why it is none of success. */
+const EXPECTED: readonly (readonly [name: string, model: string, result: string])[] = [
   ['notebook', 'deepseek-chat', '200'],
   ['ci', 'gpt-4o', '200'],
   ['ci', 'deepseek-chat', '403 permission_denied'],
@@ -72,7 +72,7 @@ describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 
     });
     return row!;
   };
-  async function answer(name: string, model: string): Promise<string> {
+  async function ask(name: string, model: string): Promise<string> {
     const { status, text } = await call(g.url + CHAT, sent.get(name)!, { model, messages: MESSAGES });
     if (status === 200) return '200';
     const { code, message } = JSON.parse(text).error;
@@ -104,9 +104,9 @@ describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 
   });
 
   it('keeps keys working with what their clients have sent before, and refuses those that were refused', async () => {
-    const answers: string[][] = [];
-    for (const [name, model] of ANSWERS) answers.push([name, model, await answer(name, model)]);
-    assert.deepEqual(answers, ANSWERS);
+    const results: string[][] = [];
+    for (const [name, model] of EXPECTED) results.push([name, model, await ask(name, model)]);
+    assert.deepEqual(results, EXPECTED);
     const [lin] = (await g.admin('GET', '/accounts?search=lin')).body.data;
     await g.observed.callsEnded(lin.id, 3);
     const { body } = await g.admin('GET', `/accounts/${lin.id}`);
