@@ -37,7 +37,7 @@ const LIN = 87_555_049_725n;
 const SUSPENDED =
   '401 The account of this API key is suspended. The key is kept, and works again when whoever operates this gateway resumes the account.';
 
-const ANSWERS: readonly (readonly [key: string, model: string, answer: string])[] = [
+const RESPONSES: readonly (readonly [key: string, model: string, response: string])[] = [
   ['sk-research-notebook-1a2b3c4d', 'gpt-4o', '200'],
   ['sk-research-notebook-1a2b3c4d', 'deepseek-chat', '403 permission_denied'],
   ['sk-research-ci-5e6f7a8b', 'gpt-4o-mini', '200'],
@@ -96,7 +96,7 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
     }
     return digest.digest('hex');
   }
-  async function answer(key: string, model: string): Promise<string> {
+  async function responseTo(key: string, model: string): Promise<string> {
     const { status, text } = await call(g.url + CHAT, key, { model, messages: MESSAGES });
     if (status === 200) return '200';
     const { code, message } = JSON.parse(text).error;
@@ -152,9 +152,9 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
   });
 
   it('keeps keys working with what their clients have sent before, and refuses those that were refused', async () => {
-    const answers: string[][] = [];
-    for (const [key, model] of ANSWERS) answers.push([key, model, await answer(key, model)]);
-    assert.deepEqual(answers, ANSWERS);
+    const responses: string[][] = [];
+    for (const [key, model] of RESPONSES) responses.push([key, model, await responseTo(key, model)]);
+    assert.deepEqual(responses, RESPONSES);
     const [lin] = (await g.admin('GET', '/accounts?name=Lin')).body.data;
     await g.observed.callsEnded(lin.id, 1);
     const { body } = await g.admin('GET', `/accounts/${lin.id}`);
