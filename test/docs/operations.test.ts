@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../../src/config/load.ts';
-import { changeSqliteBooks, makeSqliteBooks } from '../fixtures/foreign-books/databases.ts';
-import { placeEmbedded } from '../support/database.ts';
+import { fillPostgresBooks, makeSqliteBooks } from '../fixtures/foreign-books/databases.ts';
+import { createBareDatabase, placeEmbedded } from '../support/database.ts';
 import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { json, type Respond, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { openShell, type Shell } from '../support/shell.ts';
@@ -121,6 +121,28 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     ]);
     aliceKey = /^.*alice.*(sk-fg-\w+).*$/m.exec(keys)![1]!;
     assert.equal((await ask(aliceKey)).status, 200);
+  });
+
+  it('moves in from other gateways, whose keys call', async () => {
+    makeSqliteBooks('one-api-0.6.10', inDirectory('one-api.db'));
+    const litellm = await createBareDatabase('postgresql');
+    try {
+      await fillPostgresBooks('litellm-1.110.2', litellm.url);
+      const scripts = scriptsOf('moving-in').map((script) =>
+        script.replaceAll('postgres://litellm@db.example/litellm', litellm.url),
+      );
+      const [planned, done] = scripts as [string, string];
+      const accountsOf = async (): Promise<number> =>
+        JSON.parse(await shell('npx faregate account list --json')).length;
+      const before = await accountsOf();
+      assert.equal((await shell(planned)).match(/Nothing was: add --apply/g)!.length, 2);
+      assert.equal(await accountsOf(), before);
+      assert.doesNotMatch(await shell(done), /BROKEN/);
+      assert.equal(await accountsOf(), before + 13);
+      assert.equal((await ask('sk-lin-laptop-1c2d3e4f')).status, 200);
+    } finally {
+      await litellm.remove();
+    }
   });
 
   it('finds the account that spent most, and limits its key', async () => {
@@ -370,20 +392,6 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     await startGateway();
   });
 
-  it('moves in from another gateway, whose keys work on', async () => {
-    const path = inDirectory('one-api.db');
-    makeSqliteBooks('one-api-0.6.10', path);
-    const [dry, applied] = scriptsOf('moving-in') as [string, string];
-    assert.match(await shell(dry), /Nothing was: add --apply to import/);
-    const printed = await shell(applied);
-    assert.doesNotMatch(printed, /BROKEN/);
-    assert.match(printed, /^.* lin .*176\.4861813/m);
-    const [row] = changeSqliteBooks(path, (source) =>
-      source.prepare("select key from tokens where name = 'notebook'").all(),
-    );
-    assert.equal((await ask(`sk-${row!.key}`)).status, 200);
-  });
-
   it('calls what is in the console by the words that stand there', () => {
     const folder = fileURLToPath(new URL('../../console/src', import.meta.url));
     const words = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -421,6 +429,7 @@ providers:
   other: { protocol: chat, baseUrl: "${otherUrl}/v1", apiKey: another-key }
 models:
   acme-large:
+    aliases: [gpt-4o, gpt-4o-mini]
     operations: [chat]
     contextLength: "200000"
     price: { input: "4", output: "16" }

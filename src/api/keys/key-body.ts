@@ -48,8 +48,12 @@ export const importedKey = newKey.extend({
   sha256: z
     .string(SHA256)
     .regex(/^[0-9a-fA-F]{64}$/, SHA256)
-    .transform((text) => text.toLowerCase()),
-  prefix: z.string(SHOWN).regex(/^[^\s\p{C}]{1,20}$/u, SHOWN),
+    .transform((text) => text.toLowerCase())
+    .meta({ examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'] }),
+  prefix: z
+    .string(SHOWN)
+    .regex(/^[^\s\p{C}]{1,20}$/u, SHOWN)
+    .meta({ examples: ['sk-Ab12…'] }),
   /** Whether it is refused from the first. */
   isRevoked: z.boolean().default(false),
 });

@@ -22,6 +22,14 @@ interface Program {
 
 const PROGRAMS: readonly Program[] = [
   {
+    name: 'litellm',
+    description: 'teams and users with their keys, and what is left of their budgets, of a LiteLLM database',
+    async read(database, usdCny) {
+      const { readBooks } = await import('../import/litellm/read-books.ts');
+      return readBooks({ database, usdCny });
+    },
+  },
+  {
     name: 'one-api',
     description: 'users with their tokens and what is left of their quota, of a one-api database',
     async read(database, usdCny, at) {
