@@ -118,4 +118,17 @@ describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 
     await move('--apply');
     assert.deepEqual(await counts(), before);
   });
+
+  it('stops at an account whose balance has become another one there, and says what to do', async () => {
+    const client = new pg.Client({ connectionString: source.url });
+    await client.connect();
+    await client.query("update users set quota = quota + 1 where username = 'wang'");
+    await client.end();
+    const before = await counts();
+    const given = ['--gateway', g.url, 'import', 'new-api', source.url, '--usd-cny', '7.15', '--apply'];
+    const { code, stderr } = await runCommand(given, { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN });
+    assert.equal(code, 1);
+    assert.match(stderr, /^wang: It was imported before with another name, e-mail address or balance.*account adjust/m);
+    assert.deepEqual(await counts(), before);
+  });
 });

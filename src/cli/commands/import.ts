@@ -65,6 +65,8 @@ export function importCommands(program: Command, kit: CommandKit): void {
           const usdCny = parseDecimal(String(options.usdCny));
           if (usdCny === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
           const books = await readFrom(source!, (database) => foreign.read(database, usdCny, new Date()));
+          const { checkBooks } = await import('../import/check-books.ts');
+          checkBooks(books);
           if (options.apply !== true) {
             output.print(shown(books), () => describePlan(books));
             return 0;

@@ -39,10 +39,18 @@ export async function writeBooks(
     } catch (error) {
       if (!(error instanceof AdminClientError)) throw error;
       const before = `${written.length} of ${books.accounts.length} accounts are done; run the command again to go on.`;
-      throw new CliError(`${account.name}: ${error.message}\n${before}`, { cause: error });
+      throw new CliError(`${account.name}: ${causeOf(error)}\n${before}`, { cause: error });
     }
   }
   return written;
+}
+
+function causeOf({ code, message }: AdminClientError): string {
+  if (code !== 'conflict_error' || !message.includes('Idempotency-Key')) return message;
+  return (
+    'It was imported before with another name, e-mail address or balance than it has there now. Give it its earlier ones there, and ' +
+    'change the account here: faregate account rename, account top-up, account adjust.'
+  );
 }
 
 async function writeAccount(
@@ -50,18 +58,13 @@ async function writeAccount(
   { source }: ForeignBooks,
   account: ForeignAccount,
 ): Promise<WrittenAccount> {
-  const { ref, name, email, balanceNano, suspendedBecause, keys } = account;
+  const { ref, name, balanceNano, suspendedBecause, keys } = account;
   // Whatever else of it changes there, the account is the same.
   const idempotencyKey = `import-${createHash('sha256')
     .update(JSON.stringify([source, ref]))
     .digest('hex')
     .slice(0, 32)}`;
-  const made = await admin.request<AccountResponse>(
-    'POST',
-    '/accounts',
-    { name, email, verified: true },
-    idempotencyKey,
-  );
+  const made = await admin.request<AccountResponse>('POST', '/accounts', bodyOfAccount(account), idempotencyKey);
   const accountId = made.id;
   const known = await listAll<KeyResponse>(admin, `/accounts/${accountId}/keys`, {});
   const isNew = known.length < keys.length || keys.length === 0;
@@ -71,19 +74,33 @@ async function writeAccount(
   }
   const memo = `moved from ${source}, where it was ${ref}`;
   if (balanceNano > 0n) {
-    const topUp = { amountYuan: formatYuan(balanceNano), memo };
+    const topUp = { amountYuan: amountOf(account), memo };
     await admin.request('POST', `/accounts/${accountId}/top-ups`, topUp, `${idempotencyKey}-balance`);
   } else if (balanceNano < 0n) {
-    const adjustment = { amountYuan: formatYuan(balanceNano), memo };
+    const adjustment = { amountYuan: amountOf(account), memo };
     await admin.request('POST', `/accounts/${accountId}/adjustments`, adjustment, `${idempotencyKey}-balance`);
   }
   for (const key of keys) await writeKey(admin, accountId, key);
-  return { name, accountId, balanceYuan: formatYuan(balanceNano), keys: keys.length };
+  return { name, accountId, balanceYuan: amountOf(account), keys: keys.length };
 }
 
 async function writeKey(admin: AdminClient, accountId: string, key: ForeignKey): Promise<void> {
+  await admin.request<ImportedKeyResponse>('POST', `/accounts/${accountId}/imported-keys`, bodyOfKey(key));
+}
+
+/** What the admin API is sent of an account. */
+export function bodyOfAccount({ name, email }: ForeignAccount): object {
+  return { name, email, verified: true };
+}
+
+export function amountOf({ balanceNano }: ForeignAccount): string {
+  return formatYuan(balanceNano);
+}
+
+/** What the admin API is sent of a key. */
+export function bodyOfKey(key: ForeignKey): object {
   const { name, sha256, prefix, isRevoked, expiresAt, allowed } = key;
-  await admin.request<ImportedKeyResponse>('POST', `/accounts/${accountId}/imported-keys`, {
+  return {
     name,
     sha256: sha256.toString('hex'),
     prefix,
@@ -92,7 +109,7 @@ async function writeKey(admin: AdminClient, accountId: string, key: ForeignKey):
     allowedModels: allowed.models ?? undefined,
     allowedNetworks: allowed.networks ?? undefined,
     ...limitsOf(key),
-  });
+  };
 }
 
 function limitsOf({ limits, rates }: ForeignKey): object {
