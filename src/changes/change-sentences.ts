@@ -200,6 +200,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'accounts.change': changed('account', '账户'),
   'accounts.create': named('made account', '创建账户'),
   'accounts.keys.create': key('made', '创建'),
+  'accounts.imported-keys.create': key('took over', '接管'),
   'keys.create': key('made', '创建'),
   'keys.change': key('changed', '修改'),
   'keys.replacement.create': key('replaced', '轮换'),

@@ -112,6 +112,7 @@ export class LaneFullError extends Error {
 /** What a server says that cannot serve: its connection broke (08), it is full (53), stops (57), or a lock was not free. */
 const CANNOT_SERVE = /^(08|53|57|55P03)/;
 
+const UNIQUE_VIOLATION = '23505';
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** How long a batch of calls waits for a lock: far longer than another node's batch takes, far shorter than its calls may wait. */
@@ -119,6 +120,9 @@ export const BATCH_LOCK_MAX_MS = 100;
 
 /** True if a statement was given up because a lock was not free in time. */
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;
+
+/** True if a row of the same value was there already, which an index lets be there once. */
+export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === UNIQUE_VIOLATION;
 
 /** True where the database could not be asked, or did not respond: another attempt, a little later, may succeed. */
 export function isUnavailable(error: unknown): boolean {

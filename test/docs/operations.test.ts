@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../../src/config/load.ts';
-import { placeEmbedded } from '../support/database.ts';
+import { fillPostgresBooks, makeSqliteBooks } from '../fixtures/foreign-books/databases.ts';
+import { createBareDatabase, placeEmbedded } from '../support/database.ts';
 import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { json, type Respond, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { openShell, type Shell } from '../support/shell.ts';
@@ -121,6 +122,28 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     ]);
     aliceKey = /^.*alice.*(sk-fg-\w+).*$/m.exec(keys)![1]!;
     assert.equal((await ask(aliceKey)).status, 200);
+  });
+
+  it('moves in from other gateways, whose keys call', async () => {
+    makeSqliteBooks('one-api-0.6.10', inDirectory('one-api.db'));
+    const litellm = await createBareDatabase('postgresql');
+    try {
+      await fillPostgresBooks('litellm-1.110.2', litellm.url);
+      const scripts = scriptsOf('moving-in').map((script) =>
+        script.replaceAll('postgres://litellm@db.example/litellm', litellm.url),
+      );
+      const [planned, done] = scripts as [string, string];
+      const accountsOf = async (): Promise<number> =>
+        JSON.parse(await shell('npx faregate account list --json')).length;
+      const before = await accountsOf();
+      assert.equal((await shell(planned)).match(/Nothing was: add --apply/g)!.length, 2);
+      assert.equal(await accountsOf(), before);
+      assert.doesNotMatch(await shell(done), /BROKEN/);
+      assert.equal(await accountsOf(), before + 13);
+      assert.equal((await ask('sk-lin-laptop-1c2d3e4f')).status, 200);
+    } finally {
+      await litellm.remove();
+    }
   });
 
   it('finds the account that spent most, and limits its key', async () => {
@@ -488,6 +511,7 @@ providers:
   other: { protocol: chat, baseUrl: "${otherUrl}/v1", apiKey: another-key }
 models:
   acme-large:
+    aliases: [gpt-4o, gpt-4o-mini]
     operations: [chat]
     contextLength: "200000"
     price: { input: "4", output: "16" }

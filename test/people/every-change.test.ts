@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import { type AccountParts, accountTable } from '../../src/api/registers/account.ts';
@@ -156,6 +157,13 @@ describe('the row of a change', () => {
     'admin POST /accounts': makes(() => admin('POST', '/accounts', { name: name('Acme') })),
     'admin PATCH /accounts/:id': ofAccount((id) => admin('PATCH', `/accounts/${id}`, { name: name('Acme') })),
     'admin POST /accounts/:id/keys': makes(() => admin('POST', `/accounts/${accountId}/keys`, { name: name('ci') })),
+    'admin POST /accounts/:id/imported-keys': makes(() =>
+      admin('POST', `/accounts/${accountId}/imported-keys`, {
+        name: name('ci'),
+        sha256: randomBytes(32).toString('hex'),
+        prefix: 'sk-Ab12…',
+      }),
+    ),
     'admin PATCH /keys/:id': of('alters', key, (id) => admin('PATCH', `/keys/${id}`, { dailyCalls: 3 })),
     'admin POST /keys/:id/replacement': of('alters', key, (id) =>
       admin('POST', `/keys/${id}/replacement`, { keepOldSeconds: 60 }),

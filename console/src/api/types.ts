@@ -28,6 +28,8 @@ export type FoundVoucher = { readonly codeEnd: string; readonly batch: VoucherBa
 
 export type Identity = { readonly id: string; readonly provider: string | null; readonly issuer: string; readonly subject: string; readonly createdAt: Instant; readonly lastUsedAt: Instant | null };
 
+export type ImportedKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null };
+
 export type Instant = string;
 
 export type Invitation = { readonly id: string; readonly email: string | null; readonly role: 'owner' | 'member'; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly expiresAt: Instant };
@@ -538,6 +540,13 @@ export interface Endpoints {
     query: Record<never, never>;
     body: { readonly key?: string | undefined; readonly prefix?: string | undefined; readonly id?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
     response: { readonly data: readonly FoundKey[]; readonly nextCursor: string | null };
+  };
+  /** Take over a key that another program made, by the SHA-256 of it; the same one again changes nothing. */
+  'POST /admin/v1/accounts/{id}/imported-keys': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: { readonly name?: string | undefined; readonly expiresAt?: string | null | undefined; readonly scopes?: readonly ('calls' | 'account')[] | undefined; readonly userId?: string | null | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly allowedNetworks?: readonly string[] | null | undefined; readonly sha256: string; readonly prefix: string; readonly isRevoked?: boolean | undefined };
+    response: ImportedKey;
   };
   /** Add money to a balance. */
   'POST /admin/v1/accounts/{id}/top-ups': {

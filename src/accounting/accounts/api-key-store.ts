@@ -36,9 +36,10 @@ export type ApiKey = RowOf<typeof KEYS>;
 const insertKey: Statement = {
   name: 'accounts.insert-key',
   text: `insert into api_keys (
-  account_id, id, name, key_hash, prefix, created_at, expires_at, allowed_models, allowed_networks, scopes, user_id
+  account_id, id, name, key_hash, prefix, created_at, expires_at, allowed_models, allowed_networks, scopes, user_id,
+  revoked_at
 )
-values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10::text[], $11)
+values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10::text[], $11, $12)
 returning ${KEYS.list}`,
 };
 
@@ -108,6 +109,10 @@ interface NewKey {
   readonly userId?: string | null;
   /** Absent: none beside those of the account. */
   readonly ownKeys?: OwnKeysLimit | undefined;
+  /** Whether another program made it, so that every node learns that there are such keys. */
+  readonly isForeign?: boolean;
+  /** Whether it is refused from the first. */
+  readonly isRevoked?: boolean;
   readonly at: Date;
 }
 
@@ -154,6 +159,8 @@ export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
       scopes = DEFAULT_SCOPES,
       userId = null,
       ownKeys,
+      isForeign = false,
+      isRevoked = false,
       at,
     }) =>
       database.transaction(async (transaction) => {
@@ -172,7 +179,9 @@ export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
           arrayOrNull(allowed.networks),
           toArray(scopes),
           userId,
+          isRevoked ? at : null,
         ]);
+        if (isForeign) await announceChange(transaction, accountId);
         return KEYS.read(rows[0]!);
       }),
     async listKeys(accountId, beforeId, limit, { userId = null, status = null, at = null } = {}) {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import type { FillRandom } from '../../lib/ids.ts';
-import { createApiKey, displayPrefix, hashApiKey, isApiKey } from './key-format.ts';
+import { createApiKey, displayPrefix, hashApiKey, isApiKey, mayBeForeignKey } from './key-format.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -23,6 +23,20 @@ describe('API keys', () => {
     const key = createApiKey(randomFillSync);
     assert.match(key, /^sk-fg-[0-9A-Za-z]{38}$/);
     assert.equal(isApiKey(key), true);
+  });
+
+  it('of other programs are visible characters of any form but that of keys made here, and at most 200', () => {
+    for (const key of ['sk-1234', 'a', 'x'.repeat(200), 'sk-ant-api03-_-.='])
+      assert.equal(mayBeForeignKey(key), true, key);
+    for (const key of ['', 'x'.repeat(201), 'two words', 'sk-\u4e2d', 'sk-fg-mistyped', createApiKey(randomFillSync)]) {
+      assert.equal(mayBeForeignKey(key), false, key);
+    }
+  });
+
+  it('of other programs are shown by a third at most, and by seven characters at most', () => {
+    assert.equal(displayPrefix('sk-1a2b3c4d5e6f7a8b9c0d1e2f'), 'sk-1a2b…');
+    assert.equal(displayPrefix('secret'), 'se…');
+    assert.equal(displayPrefix('pw'), '…');
   });
 
   it('have a checksum that never changes, since keys outlive versions', () => {

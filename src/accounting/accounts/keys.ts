@@ -32,6 +32,16 @@ interface AskedKey {
   readonly ownKeys?: OwnKeysLimit | undefined;
 }
 
+/** A key that another program made and that clients have already. */
+export interface ForeignKeyText {
+  /** The SHA-256 of what clients send. */
+  readonly keyHash: Buffer;
+  /** What lists show of it. */
+  readonly prefix: string;
+  /** Whether it is refused from the first. */
+  readonly isRevoked: boolean;
+}
+
 /** What of a key is to be changed; what is absent stays. */
 interface KeyChange {
   readonly limits?: KeyLimitChange | undefined;
@@ -51,6 +61,11 @@ interface AskedReplacement {
   readonly ownKeys?: OwnKeysLimit | undefined;
 }
 
+interface NewLimits {
+  readonly limits: KeyLimits;
+  readonly rates: RateLimits;
+}
+
 /** A new key with its text, which nobody can read again. */
 interface MadeKey {
   readonly key: ApiKey;
@@ -63,7 +78,13 @@ interface MadeKey {
  */
 export interface Keys {
   /** @throws TooManyKeysError, NoMemberError */
-  make(asked: AskedKey): Promise<MadeKey & { readonly limits: KeyLimits; readonly rates: RateLimits }>;
+  make(asked: AskedKey): Promise<MadeKey & NewLimits>;
+  /**
+   * Makes a key of a text that clients have already, of which nothing but its hash is known here. No other key has this hash.
+   *
+   * @throws TooManyKeysError; StatementError if another key has the hash.
+   */
+  makeForeign(asked: AskedKey, text: ForeignKeyText): Promise<{ readonly key: ApiKey } & NewLimits>;
   /**
    * Returns the changed key. `too_many_models`: of more models than there may be, and nothing is changed.
    *
@@ -122,27 +143,35 @@ export function createKeys(parts: KeysParts): Keys {
     return 'absent';
   }
 
+  async function insertLimited(
+    { limits, rates, scopes, ...asked }: AskedKey,
+    stored: { id: string; keyHash: Buffer; prefix: string; isForeign?: boolean; isRevoked?: boolean },
+  ): Promise<{ readonly key: ApiKey } & NewLimits> {
+    const at = now();
+    const insert = (isBegun: boolean): Promise<ApiKey> =>
+      accounts.insertKey({
+        ...asked,
+        ...stored,
+        ...(scopes === undefined ? {} : { scopes }),
+        isBegun,
+        at,
+      });
+    if (limits === undefined && rates === undefined) {
+      return { key: await insert(false), limits: NO_LIMITS, rates: NO_RATE_LIMITS };
+    }
+    const { accountId, ownKeys } = asked;
+    const begun = { accountId, keyId: stored.id, replacedId: null, endsReplaced: false, ownKeys, at };
+    const set = (): ReturnType<LooseLimitStore['set']> => looseLimits.set(begun, { limits, rates });
+    const done = await makeLimited(looseKeys, begun, set, () => insert(true));
+    return { key: done!.made, ...done!.limits };
+  }
+
   return {
-    async make({ limits, rates, scopes, ...asked }) {
+    async make(asked) {
       const { text, stored } = makeText();
-      const at = now();
-      const insert = (isBegun: boolean): Promise<ApiKey> =>
-        accounts.insertKey({
-          ...asked,
-          ...stored,
-          ...(scopes === undefined ? {} : { scopes }),
-          isBegun,
-          at,
-        });
-      if (limits === undefined && rates === undefined) {
-        return { key: await insert(false), limits: NO_LIMITS, rates: NO_RATE_LIMITS, text };
-      }
-      const { accountId, ownKeys } = asked;
-      const begun = { accountId, keyId: stored.id, replacedId: null, endsReplaced: false, ownKeys, at };
-      const set = (): ReturnType<LooseLimitStore['set']> => looseLimits.set(begun, { limits, rates });
-      const done = await makeLimited(looseKeys, begun, set, () => insert(true));
-      return { key: done!.made, ...done!.limits, text };
+      return { ...(await insertLimited(asked, stored)), text };
     },
+    makeForeign: (asked, text) => insertLimited(asked, { ...text, id: ids.next('key'), isForeign: true }),
     async change(key, change) {
       const refusal = await changeLimits(key, change);
       if (refusal !== null) return refusal;

@@ -11,7 +11,8 @@ import type { AddressRanges } from '../../lib/ip-address.ts';
 import type { Soon } from '../../lib/soon.ts';
 import type { KnownPartitions } from '../partitions/routes.ts';
 import { allowedRanges } from './allow-lists.ts';
-import { displayPrefix, isApiKey } from './key-format.ts';
+import { createForeignKeys } from './foreign-keys.ts';
+import { displayPrefix, isApiKey, mayBeForeignKey } from './key-format.ts';
 import type { KeyLimitation } from './limited-key-store.ts';
 import type { LimitedKeys } from './limited-keys.ts';
 import { PRINCIPALS_CHANNEL } from './principal-change-store.ts';
@@ -77,6 +78,7 @@ interface CachedStatus {
   readonly readAtMs: number;
 }
 
+const MALFORMED = 'The API key is malformed. Keys begin with sk-fg- and have 44 characters.';
 /** Keys; each entry of an allow-list takes the place of one more. */
 const CACHED_KEYS_MAX = 100_000;
 const TRUST_MS = 60_000;
@@ -111,8 +113,11 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
     waitingItemsMax: 20_000,
   });
 
+  const foreignKeys = createForeignKeys((signal) => store.hasForeignKeys(signal), questions, clock);
+
   function forget(accountId: string): void {
     generation++;
+    foreignKeys.forget();
     const keyHashes: string[] = [];
     for (const [keyHash, { status }] of cache.entries()) if (status.accountId === accountId) keyHashes.push(keyHash);
     for (const keyHash of keyHashes) cache.delete(keyHash);
@@ -120,6 +125,7 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
 
   function forgetAll(): void {
     generation++;
+    foreignKeys.forget();
     cache.clear();
   }
 
@@ -177,14 +183,25 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
     return principal;
   }
 
+  async function lookUpUnknown(
+    key: string,
+    keyHash: string,
+    noted: { principal: Principal | null } | undefined,
+  ): Promise<Principal> {
+    const found = await lookUp(keyHash, displayPrefix(key));
+    if (found === null) throw refused('The API key is unknown.');
+    return accept(found, noted);
+  }
+
   return {
     authenticate(key, keyHash = principalHash(key), noted = undefined) {
       const cached = findCached(keyHash);
       if (cached !== null) return accept(cached, noted);
-      if (!isApiKey(key)) throw refused('The API key is malformed. Keys begin with sk-fg- and have 44 characters.');
-      return lookUp(keyHash, displayPrefix(key)).then((found) => {
-        if (found === null) throw refused('The API key is unknown.');
-        return accept(found, noted);
+      if (isApiKey(key)) return lookUpUnknown(key, keyHash, noted);
+      if (!mayBeForeignKey(key)) throw refused(MALFORMED);
+      return foreignKeys.areThere().then((areThere) => {
+        if (!areThere) throw refused(MALFORMED);
+        return lookUpUnknown(key, keyHash, noted);
       });
     },
     holderOf: (keyHash) => cache.get(keyHash)?.principal ?? null,

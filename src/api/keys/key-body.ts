@@ -38,6 +38,26 @@ export const newKey = z.strictObject({
   ...allowListFields,
 });
 
+const SHA256 = { error: 'Expected the SHA-256 of what clients send, as 64 hexadecimal digits.' };
+const SHOWN = {
+  error: 'Expected 1 to 20 visible characters by which lists show the key, such as its beginning; never all of it.',
+};
+
+/** The body of a request that takes over a key which another program made. */
+export const importedKey = newKey.extend({
+  sha256: z
+    .string(SHA256)
+    .regex(/^[0-9a-fA-F]{64}$/, SHA256)
+    .transform((text) => text.toLowerCase())
+    .meta({ examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'] }),
+  prefix: z
+    .string(SHOWN)
+    .regex(/^[^\s\p{C}]{1,20}$/u, SHOWN)
+    .meta({ examples: ['sk-Ab12…'] }),
+  /** Whether it is refused from the first. */
+  isRevoked: z.boolean().default(false),
+});
+
 export const keyChange = z.strictObject({ name: shortText.optional(), ...limits, ...allowListFields });
 
 /** The longest time for which a key that was replaced may be used still. */
@@ -59,6 +79,7 @@ export const replacement = z.strictObject({
 });
 
 export type KeyListQuery = z.infer<typeof keyList>;
+export type ImportedKeyBody = z.infer<typeof importedKey>;
 export type NewKeyBody = z.infer<typeof newKey>;
 export type KeyChangeBody = z.infer<typeof keyChange>;
 export type ReplacementBody = z.infer<typeof replacement>;

@@ -164,8 +164,12 @@ const TOO_MANY: Readonly<Record<KeysLimit, (own: OwnKeysLimit | undefined) => st
 const noMember = (userId: string | null): GatewayError =>
   invalidRequest(`userId: The account has no member ${quoted(userId ?? '')}.`, 'userId');
 
-/** Makes a key. A person who was removed meanwhile is told what the person's next request would be told. */
-async function orRefused<Result>(
+/**
+ * Makes a key. A person who was removed meanwhile is told what the person's next request would be told.
+ *
+ * @throws GatewayError that says which limit of keys is reached, or that there is no such member.
+ */
+export async function orRefused<Result>(
   accountId: string,
   userId: string | null,
   ownKeys: OwnKeysLimit | undefined,

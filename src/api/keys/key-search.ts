@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ApiKey, KEY_STATUSES } from '../../accounting/accounts/api-key-store.ts';
-import { hashApiKey, isApiKey, KEY_PREFIX } from '../../accounting/accounts/key-format.ts';
+import { hashApiKey, isApiKey, KEY_PREFIX, mayBeForeignKey } from '../../accounting/accounts/key-format.ts';
 import type { FoundKey, KeySearchStore } from '../../accounting/accounts/key-search-store.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -27,7 +27,10 @@ const PREFIX =
 /** Messages say nothing of the key: it may be a mistyped real one. */
 const search = z
   .strictObject({
-    key: z.string().refine(isApiKey, { error: MALFORMED }).optional(),
+    key: z
+      .string()
+      .refine((text) => isApiKey(text) || mayBeForeignKey(text), { error: MALFORMED })
+      .optional(),
     prefix: z
       .string()
       .transform((text) => text.replace(/…$/, ''))

@@ -9,6 +9,7 @@ import { type ChangeAdminParts, changeEndpoints } from '../changes/admin.ts';
 import { type ConfigAdminParts, configEndpoints } from '../config/admin.ts';
 import { type ExportAdminParts, exportEndpoints } from '../export/admin.ts';
 import { keyEndpoints } from '../keys/admin.ts';
+import { importedKeyEndpoints } from '../keys/imported.ts';
 import type { KeyAdminParts } from '../keys/key-keeper.ts';
 import { type KeySearchParts, keySearchEndpoints } from '../keys/key-search.ts';
 import { type LatencyAdminParts, latencyEndpoints } from '../latency/admin.ts';
@@ -60,6 +61,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...accountEndpoints(parts),
     ...keyEndpoints(parts),
     ...keySearchEndpoints(parts),
+    ...importedKeyEndpoints(parts),
     ...ledgerEndpoints(parts),
     ...callEndpoints(parts),
     ...refusalEndpoints(parts),

@@ -1,0 +1,97 @@
+import type { ForeignDatabase } from '../foreign-books.ts';
+
+/** The rows of LiteLLM that become accounts and keys. */
+
+export interface OwnerRow {
+  /** `team:ID` or `user:ID`. */
+  readonly ref: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly models: readonly string[];
+  readonly isBlocked: boolean;
+  /** In dollars, as the database writes them. */
+  readonly maxBudget: string | null;
+  readonly spend: string;
+  readonly budgetDuration: string | null;
+}
+
+export interface KeyRow {
+  /** The SHA-256 of what clients send, as hexadecimal digits. */
+  readonly token: string;
+  readonly ownerRef: string;
+  readonly name: string;
+  /** Its end, as LiteLLM shows it. */
+  readonly shown: string;
+  readonly models: readonly string[];
+  readonly isBlocked: boolean;
+  readonly expiresAt: Date | null;
+  readonly maxBudget: string | null;
+  readonly spend: string;
+  readonly budgetDuration: string | null;
+  readonly parallelMax: number | null;
+  readonly requestsMax: number | null;
+  readonly tokensMax: number | null;
+}
+
+/** SQL: keys that are read. A sign-in to the dashboard is a key of a team that does not exist. */
+export const IS_READ = `token ~ '^[0-9a-f]{64}$' and team_id is distinct from 'litellm-dashboard'`;
+
+export async function readOwners(database: ForeignDatabase): Promise<OwnerRow[]> {
+  const rows = await database.select(`select * from (
+select 'team:' || team_id as ref, coalesce(nullif(team_alias, ''), team_id) as name, null as email,
+  array_to_json(models)::text as models, blocked::text as blocked, max_budget::text as max_budget, spend::text as spend,
+  nullif(budget_duration, '') as budget_duration from "LiteLLM_TeamTable"
+union all select 'user:' || user_id, coalesce(nullif(user_alias, ''), nullif(user_email, ''), user_id), nullif(user_email, ''),
+  array_to_json(models)::text, 'false', max_budget::text, spend::text, nullif(budget_duration, '') from "LiteLLM_UserTable"
+) owners order by ref collate "C"`);
+  return rows.map((row) => ({
+    ref: row.ref!,
+    name: row.name!,
+    email: row.email ?? null,
+    models: listOf(row.models),
+    isBlocked: row.blocked === 'true',
+    maxBudget: row.max_budget ?? null,
+    spend: row.spend!,
+    budgetDuration: row.budget_duration ?? null,
+  }));
+}
+
+/** A budget that a key shares with others counts where the key has none of its own. */
+export async function readKeys(database: ForeignDatabase): Promise<KeyRow[]> {
+  const rows =
+    await database.select(`select token, k.models, k.name, k.shown, k.owner, k.blocked, k.expires, k.spend, k.max_budget,
+  k.budget_duration, k.parallel_max, k.requests_max, k.tokens_max from (
+  select token, array_to_json(t.models)::text as models, coalesce(nullif(key_alias, ''), key_name, left(token, 8)) as name, key_name as shown,
+    case when m.team_id is not null then 'team:' || m.team_id when u.user_id is not null then 'user:' || u.user_id else 'nobody' end as owner,
+    coalesce(t.blocked, false)::text as blocked, to_char(t.expires, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as expires, t.spend::text as spend,
+    coalesce(t.max_budget, b.max_budget)::text as max_budget,
+    nullif(case when t.max_budget is null then b.budget_duration else t.budget_duration end, '') as budget_duration,
+    coalesce(t.max_parallel_requests, b.max_parallel_requests)::text as parallel_max,
+    coalesce(t.rpm_limit, b.rpm_limit)::text as requests_max, coalesce(t.tpm_limit, b.tpm_limit)::text as tokens_max,
+    t.created_at
+  from "LiteLLM_VerificationToken" t
+  left join "LiteLLM_TeamTable" m on m.team_id = t.team_id
+  left join "LiteLLM_UserTable" u on u.user_id = t.user_id
+  left join "LiteLLM_BudgetTable" b on b.budget_id = t.budget_id
+  where ${IS_READ.replaceAll(/\b(token|team_id)\b/g, 't.$1')}
+) k order by k.created_at, k.token`);
+  return rows.map((row) => ({
+    token: row.token!,
+    ownerRef: row.owner!,
+    name: row.name!,
+    shown: (row.shown ?? 'sk-...').replaceAll('...', '…'),
+    models: listOf(row.models),
+    isBlocked: row.blocked === 'true',
+    expiresAt: row.expires == null ? null : new Date(row.expires),
+    maxBudget: row.max_budget ?? null,
+    spend: row.spend!,
+    budgetDuration: row.budget_duration ?? null,
+    parallelMax: numberOf(row.parallel_max),
+    requestsMax: numberOf(row.requests_max),
+    tokensMax: numberOf(row.tokens_max),
+  }));
+}
+
+const numberOf = (text: string | null | undefined): number | null => (text == null ? null : Number(text));
+
+const listOf = (json: string | null | undefined): string[] => (json == null ? [] : (JSON.parse(json) as string[]));

@@ -1,0 +1,90 @@
+import { ALLOWED_MAX, type AllowLists, NO_ALLOW_LISTS } from '../../../accounting/accounts/allow-lists.ts';
+import { formatAddressRange, parseAddressRange } from '../../../lib/ip-address.ts';
+import type { Program } from './versions.ts';
+
+/** What a token of one-api or new-api may do, read as these programs read it. */
+
+/** A row of `tokens`; every column is text. */
+export interface TokenRow {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+  /** Without the `sk-` in front of it. */
+  readonly key: string;
+  readonly status: string;
+  /** Seconds since 1970, `-1` for never. */
+  readonly expiredTime: string;
+  readonly remainQuota: string;
+  readonly isUnlimited: boolean;
+  /** What limits models; `null`: nothing does. */
+  readonly models: string | null;
+  readonly networks: string;
+}
+
+const ENABLED = '1';
+const EXPIRED = '3';
+const EXHAUSTED = '4';
+const NEVER = '-1';
+
+export interface TokenTerms {
+  /** Why it can never be used again; `null`: it can be. */
+  readonly endedBy: string | null;
+  readonly expiresAt: Date | null;
+  /** What is left of its quota, in units; `null`: not limited. */
+  readonly remainingUnits: bigint | null;
+  readonly allowed: AllowLists;
+}
+
+/** A token that is refused for good where it comes from is refused for good here: a key that was revoked cannot be resumed. */
+export function termsOf(program: Program, token: TokenRow, at: Date): TokenTerms {
+  const expiresAt = token.expiredTime === NEVER ? null : new Date(Number(token.expiredTime) * 1_000);
+  const lists = readLists(program, token);
+  return {
+    endedBy: endOf(token, expiresAt !== null && expiresAt <= at) ?? lists.unreadable,
+    expiresAt,
+    remainingUnits: remainingOf(token),
+    allowed: lists.allowed,
+  };
+}
+
+function endOf({ status }: TokenRow, hasExpired: boolean): string | null {
+  if (status === ENABLED || status === EXHAUSTED || (status === EXPIRED && hasExpired)) return null;
+  return 'disabled';
+}
+
+/** One that was found exhausted is refused until somebody gives it more, even if its number says otherwise. */
+function remainingOf({ status, isUnlimited, remainQuota }: TokenRow): bigint | null {
+  if (status === EXHAUSTED) return 0n;
+  if (isUnlimited) return null;
+  const units = BigInt(remainQuota);
+  return units < 0n ? 0n : units;
+}
+
+function readLists(program: Program, token: TokenRow): { allowed: AllowLists; unreadable: string | null } {
+  const models = token.models === null ? null : partsOf(token.models, ',');
+  const ranges = partsOf(token.networks, program === 'one-api' ? ',' : '\n').map((text) =>
+    parseAddressRange(text.replaceAll(',', '')),
+  );
+  const networks = ranges.flatMap((range) => (range === null ? [] : formatAddressRange(range)));
+  const allowed = {
+    models: models && [...new Set(models)],
+    networks: ranges.length === 0 ? null : [...new Set(networks)],
+  };
+  for (const [what, list] of [
+    ['models', allowed.models],
+    ['networks', allowed.networks],
+  ] as const) {
+    // Neither can be said here, and without the list the key could do more than before.
+    if (list?.length === 0) return { allowed: NO_ALLOW_LISTS, unreadable: `allowed no ${what} that can be read` };
+    if (list !== null && list.length > ALLOWED_MAX) {
+      return { allowed: NO_ALLOW_LISTS, unreadable: `allowed more than ${ALLOWED_MAX} ${what}` };
+    }
+  }
+  return { allowed, unreadable: null };
+}
+
+const partsOf = (text: string, separator: string): string[] =>
+  text
+    .split(separator)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
