@@ -21,9 +21,7 @@ for (const [name, text] of Object.entries(apiPages((await readApiDocument()) as 
 }
 
 // Which pages there are is read when the configuration of the site is.
-const { build, createServer } = await import(
-  pathToFileURL(join(requiredTool('vitepress'), 'dist/node/index.js')).href
-);
+const { build, createServer } = await import(pathToFileURL(join(requiredTool('vitepress'), 'dist/node/index.js')).href);
 if (process.argv.includes('--serve')) {
   const server = await createServer(SITE, { port: 5173 });
   await server.listen();
