@@ -96,6 +96,17 @@ for (const engine of gatewayEngines) {
       assert.match((await asks('sk-nobody-has-this-one')).text, /unknown/);
     });
 
+    it('makes other accounts of another database, which --label tells from the first', async () => {
+      const { stdout } = await move('--label', 'second');
+      assert.equal(JSON.parse(stdout).source, 'one-api second');
+      const refused = await move('--label', 'second', '--apply');
+      // It has the keys of the first one, which only one account can have.
+      assert.equal(refused.code, 1);
+      assert.match(refused.stdout + refused.stderr, /Another account has this key already/);
+      const names = (await accounts()).map(({ name }: { name: string }) => name);
+      assert.equal(names.filter((name: string) => name === 'lin').length, 2);
+    });
+
     it('does not take a key over that another account has', async () => {
       const { id } = await gateway.createAccount();
       const sha256 = createHash('sha256').update(keys.get('notebook')!).digest('hex');

@@ -58,13 +58,19 @@ export function importCommands(program: Command, kit: CommandKit): void {
       .description(foreign.description)
       .argument('<source>', 'a SQLite file, or a postgres:// address')
       .requiredOption('--usd-cny <rate>', 'what a dollar is in yuan, such as 7.15')
+      .option(
+        '--label <name>',
+        'what to call this database, if several of one program move in; the same at each repeat',
+      )
       .option('--apply', 'import; without it nothing is made')
       .addHelpText('after', HELP)
       .action(
         kit.changing(async (admin, output, [source], options) => {
           const usdCny = parseDecimal(String(options.usdCny));
           if (usdCny === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
-          const books = await readFrom(source!, (database) => foreign.read(database, usdCny, new Date()));
+          const read = await readFrom(source!, (database) => foreign.read(database, usdCny, new Date()));
+          // Accounts are known by their source and what they are called there.
+          const books = options.label === undefined ? read : { ...read, source: `${read.source} ${options.label}` };
           const { checkBooks } = await import('../import/check-books.ts');
           checkBooks(books);
           if (options.apply !== true) {
