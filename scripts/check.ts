@@ -18,6 +18,7 @@ const CHECKS: readonly (readonly string[])[] = [
   ['scripts/check-words.ts'],
   ['scripts/check-patterns.ts'],
   ['scripts/metrics-doc.ts', '--check'],
+  ['scripts/presets-doc.ts', '--check'],
   ['scripts/errors-doc.ts', '--check'],
   ['scripts/charges-doc.ts', '--check'],
   ['scripts/faults-doc.ts', '--check'],

@@ -18,6 +18,7 @@ export const DEMO_PAGES: readonly string[] = [
   'docs/usage.md',
   'docs/vouchers.md',
   'docs/notices.md',
+  'docs/presets.md',
 ];
 
 export interface Block {

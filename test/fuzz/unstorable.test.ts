@@ -59,6 +59,13 @@ const CODE = createVoucherCode((bytes) => bytes.fill(7));
 /** Schemas of which chance makes no value that they take; each is here with one. */
 const GIVEN: Readonly<Record<string, unknown>> = {
   'admin POST /keys/search, body': { prefix: 'sk-fg-ab12', cursor: 'key_1', limit: 5 },
+  'admin POST /accounts/:id/imported-keys, body': {
+    name: 'ci',
+    sha256: 'ab'.repeat(32),
+    prefix: 'sk-Ab12…',
+    allowedModels: ['a-model'],
+    dailyCalls: 3,
+  },
   'admin POST /accounts/:id/vouchers, body': { code: CODE },
   'admin POST /vouchers/search, body': { code: CODE },
   'account POST /vouchers, body': { code: CODE },

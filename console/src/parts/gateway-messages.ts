@@ -138,6 +138,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'Expected a decimal string in yuan, such as "12.50", with at most 9 decimals and at most 100000000.':
     '请填写以元为单位的金额，例如 12.50，最多 9 位小数，不超过 100000000。',
   'The balance would exceed what can be stored.': '余额将超出可存储的范围。',
+  'Another account has this key already.': '另一账户已有此密钥。',
   'This Idempotency-Key was used for another account.': '此 Idempotency-Key 已用于其他账户。',
   'This Idempotency-Key was used for another amount, memo or kind of entry.':
     '此 Idempotency-Key 已用于其他金额、备注或类型的账目。',

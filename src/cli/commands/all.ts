@@ -12,6 +12,7 @@ interface CommandFile {
 const commandFiles: readonly CommandFile[] = [
   { names: ['serve'], load: async () => (await import('../serve/serve.ts')).serveCommand },
   { names: ['init', 'check'], load: async () => (await import('./config.ts')).configCommands },
+  { names: ['models'], load: async () => (await import('./models.ts')).modelCommands },
   { names: ['config'], load: async () => (await import('./running-config.ts')).runningConfigCommand },
   { names: ['doctor'], load: async () => (await import('../doctor/doctor.ts')).doctorCommand },
   { names: ['account'], load: async () => (await import('./accounts.ts')).allAccountCommands },

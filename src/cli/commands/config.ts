@@ -1,27 +1,54 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
+import { type Preset, presetConfig, presets } from '../../config/presets.ts';
 import { priceWarnings } from '../../config/price-warnings.ts';
 import { configTemplate } from '../../config/template.ts';
 import { CliError, type CommandKit } from '../command.ts';
 import { demoEnvironment, findConfigSource } from '../environment.ts';
-import { renderFields } from '../table.ts';
+import { presetOf } from '../preset-reference.ts';
+import { type Column, renderFields, renderTable } from '../table.ts';
+
+const PRESET_COLUMNS: readonly Column<Preset>[] = [
+  { title: 'name', cell: ({ name }) => name },
+  { title: 'vendor', cell: ({ title }) => title },
+  { title: 'speaks', cell: ({ providers }) => providers.map(({ protocol }) => protocol).join(', ') },
+  { title: 'address', cell: ({ providers }) => providers.map(({ baseUrl }) => baseUrl).join(' ') },
+  { title: 'key', cell: ({ keyVariable }) => keyVariable },
+];
 
 /** `faregate init` and `faregate check` */
 export function configCommands(program: Command, kit: CommandKit): void {
   program
     .command('init')
-    .description('write a commented configuration to start from')
+    .description('write a commented configuration to start from, or a short one for a known vendor')
     .argument('[file]', 'where to', 'faregate.yaml')
+    .option('--provider <name>', 'a vendor of --list: its addresses, and how it takes its key')
+    .option('--list', 'only list the vendors that are known')
     .action(
-      kit.plain(async (_flags, output, _environment, [file]) => {
+      kit.plain(async (_flags, output, _environment, [file], options) => {
+        if (options.list === true) {
+          output.print(presets, () => renderTable(presets, PRESET_COLUMNS, ''));
+          return 0;
+        }
         const path = file!;
+        const preset = options.provider === undefined ? null : presetOf(String(options.provider));
         if (existsSync(path)) throw new CliError(`${path} exists already; name another file: faregate init other.yaml`);
-        writeFileSync(path, configTemplate, { flag: 'wx' });
+        writeFileSync(path, preset === null ? configTemplate : presetConfig(preset), { flag: 'wx' });
+        if (preset !== null) {
+          const { keyVariable } = preset;
+          output.print(
+            { file: path, keyVariable },
+            () =>
+              `Wrote ${path}. Set ${keyVariable}, add models to it (faregate models import --help), then: faregate check --config ${path}`,
+          );
+          return 0;
+        }
         output.print(
           { file: path },
           () => `Wrote ${path}. Set the keys that it names, then: faregate check --config ${path}`,
         );
+        return 0;
       }),
     );
 

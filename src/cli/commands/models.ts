@@ -1,0 +1,131 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { ConfigError, parseConfig } from '../../config/load.ts';
+import { CliError, type CommandKit, UsageError } from '../command.ts';
+import { type Decimal, parseDecimal } from '../import/decimal.ts';
+import { readDecimal, times, withPercent } from '../models/exact.ts';
+import { modelsYaml, type RouteTo } from '../models/model-yaml.ts';
+import { type ModelDraft, type ModelList, matches, type NotPriced, readModels } from '../models/read-list.ts';
+import { presetOf } from '../preset-reference.ts';
+
+const HELP = `
+FILE is LiteLLM's price file, as its PyPI package has it (model_prices_and_context_window_backup.json), or the list of models that
+a provider returns (GET /v1/models), such as OpenRouter's, which has prices.
+
+Prices are converted exactly from the digits that stand there, to the nearest nano-yuan a million tokens. A model whose bill could be
+more than its list says is left out, with the reason; nothing is guessed. Look through the file before it is served.`;
+
+/** `faregate models …` */
+export function modelCommands(program: Command, kit: CommandKit): void {
+  program
+    .command('models')
+    .description('make models of the configuration from price files')
+    .command('import')
+    .description('write models with prices as YAML, to be looked through')
+    .argument('<file>', "LiteLLM's price file, or a provider's list of models, as JSON")
+    .requiredOption('--provider <name>', `a vendor of "faregate init --list", such as openai or deepseek`)
+    .requiredOption('--usd-cny <rate>', 'what a dollar is in yuan, such as 7.15')
+    .option('--margin <percent>', 'what you add to the prices; what you pay is then the cost of the route', '0')
+    .option(
+      '--only <pattern>',
+      'only models whose names are so; * is any text, and several have commas between them',
+      '*',
+    )
+    .option('--output <file>', 'where to; by default standard output')
+    .addHelpText('after', HELP)
+    .action(
+      kit.plain(async (_flags, output, _environment, [file], options) => {
+        const preset = presetOf(String(options.provider));
+        const { providers } = preset;
+        const list = checked(
+          readModels(file!, readJson(file!), {
+            priceFileNames: preset.priceFileNames,
+            protocols: providers.map(({ protocol }) => protocol),
+            isWanted: wantedBy(String(options.only)),
+            rates: ratesOf(options),
+          }),
+          providers,
+        );
+        if (list.models.length + list.notPriced.length === 0)
+          throw new CliError(`${file} has no such model of ${preset.title}.`);
+        const text = modelsYaml(list, providers, String(options.margin) !== '0');
+        const summary = `${list.models.length} models with prices, ${list.notPriced.length} left out, which its end lists.`;
+        if (options.output === undefined) {
+          kit.process.writeOut(text);
+          kit.process.writeError(`${summary}\n`);
+          return 0;
+        }
+        const path = String(options.output);
+        write(path, text);
+        output.print(
+          { file: path, models: list.models.map(({ id }) => id), notPriced: list.notPriced },
+          () => `Wrote ${path}: ${summary}`,
+        );
+        return 0;
+      }),
+    );
+}
+
+function readJson(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new CliError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CliError(`${file} is not JSON.`);
+  }
+}
+
+function ratesOf(options: Readonly<Record<string, unknown>>): { cost: Decimal; price: Decimal } {
+  const cost = parseDecimal(String(options.usdCny));
+  if (cost === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
+  const margin = readDecimal(String(options.margin));
+  if (margin === null) throw new UsageError('--margin: Expected percent such as 20, or 0.');
+  return { cost, price: times(cost, withPercent(margin)) };
+}
+
+function wantedBy(patterns: string): (id: string) => boolean {
+  const given = patterns.split(',').map((pattern) => pattern.trim());
+  return (id) => given.some((pattern) => matches(pattern, id));
+}
+
+/** What the configuration would refuse is left out, with its words. */
+function checked({ models, notPriced }: ModelList, providers: readonly RouteTo[]): ModelList {
+  const refused: NotPriced[] = [];
+  const accepted = models.filter((model) => {
+    const why = refusalOf(model, providers);
+    if (why !== null) refused.push({ id: model.id, why });
+    return why === null;
+  });
+  return { models: accepted, notPriced: [...notPriced, ...refused] };
+}
+
+function refusalOf(model: ModelDraft, providers: readonly RouteTo[]): string | null {
+  const settings = providers.map(
+    ({ name, protocol }) => `  ${name}: { protocol: ${protocol}, baseUrl: "http://127.0.0.1:1", apiKey: none }\n`,
+  );
+  try {
+    parseConfig(
+      `providers:\n${settings.join('')}${modelsYaml({ models: [model], notPriced: [] }, providers, true)}`,
+      'models.yaml',
+      {},
+    );
+    return null;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.map(({ message }) => message).join(' ');
+  }
+}
+
+function write(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new CliError(`${path} exists already; name another file.`);
+  }
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import { isSame, quotient, readDecimal, times, toNano, withPercent } from './exact.ts';
+
+describe('a price as it is written', () => {
+  it('is read to its last digit, with an exponent too', () => {
+    assert.deepEqual(readDecimal(1.5e-7), { digits: 15n, scale: 8 });
+    assert.deepEqual(readDecimal('0.000002'), { digits: 2n, scale: 6 });
+    assert.deepEqual(readDecimal('2E3'), { digits: 2_000n, scale: 0 });
+    for (const none of [-1, '-1', '', 'free', null, {}, Number.NaN, Number.POSITIVE_INFINITY, '1e9999']) {
+      assert.equal(readDecimal(none), null);
+    }
+  });
+
+  it('is the number whose shortest text it is', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1e6, noNaN: true }), (value) => {
+        const { digits, scale } = readDecimal(value)!;
+        assert.equal(Number(`${digits}e-${scale}`), value);
+      }),
+      { numRuns: propertyRuns(2_000) },
+    );
+  });
+
+  it('is rounded once, at the end, halves up', () => {
+    const rate = readDecimal('7.15')!;
+    assert.equal(toNano(times(times(readDecimal(2.8e-7)!, readDecimal(1_000_000)!), rate)), 2_002_000_000n);
+    assert.equal(toNano(readDecimal('0.0000000005')!), 1n);
+    assert.equal(toNano(readDecimal('0.00000000049')!), 0n);
+    assert.equal(toNano(withPercent(readDecimal('20')!)), 1_200_000_000n);
+  });
+
+  it('has a quotient only if that is a factor with nine decimals at most', () => {
+    assert.deepEqual(quotient(readDecimal(4.25e-6)!, readDecimal(2.5e-6)!), { digits: 1_700_000_000n, scale: 9 });
+    assert.equal(quotient(readDecimal(1)!, readDecimal(3)!), null);
+    assert.equal(quotient(readDecimal(1)!, readDecimal(0)!), null);
+    fc.assert(
+      fc.property(fc.nat(1_000_000), fc.integer({ min: 1, max: 1_000_000 }), (a, b) => {
+        const found = quotient({ digits: BigInt(a), scale: 6 }, { digits: BigInt(b), scale: 3 });
+        if (found !== null)
+          assert.ok(isSame(times(found, { digits: BigInt(b), scale: 3 }), { digits: BigInt(a), scale: 6 }));
+      }),
+      { numRuns: propertyRuns(2_000) },
+    );
+  });
+});

@@ -1,0 +1,43 @@
+import { stringify } from 'yaml';
+import type { ModelDraft, ModelList } from './read-list.ts';
+
+/** A provider of the configuration. */
+export interface RouteTo {
+  readonly name: string;
+  readonly protocol: string;
+}
+
+/** Models as a section of a configuration, to be looked through. */
+export function modelsYaml(
+  { models, notPriced }: ModelList,
+  providers: readonly RouteTo[],
+  hasMargin: boolean,
+): string {
+  const texts = models.map((model) => modelText(model, providers, hasMargin));
+  const none = notPriced.map(({ id, why }) => `# ${id}: ${why}\n`);
+  return [
+    'models:\n',
+    ...(texts.length === 0 ? ['  {}\n'] : texts),
+    ...(none.length === 0 ? [] : ['\n# Left out, because a price is missing or has no counterpart:\n', ...none]),
+  ].join('');
+}
+
+function modelText(model: ModelDraft, providers: readonly RouteTo[], hasMargin: boolean): string {
+  const { id, route, operations, contextLength, maxOutputTokens, price, cost, unpriced } = model;
+  const text = stringify(
+    {
+      [id]: {
+        ...(contextLength !== null && { contextLength }),
+        ...(maxOutputTokens !== null && { maxOutputTokens }),
+        operations,
+        price,
+        routes: providers
+          .filter(({ protocol }) => protocol === 'chat' || operations.includes(protocol))
+          .map(({ name }) => ({ provider: name, model: route, ...(hasMargin && { cost }) })),
+      },
+    },
+    { lineWidth: 0 },
+  );
+  const noted = unpriced.length === 0 ? '' : `  # Without a price here: ${unpriced.join(', ')}\n`;
+  return noted + text.replaceAll(/^(?=.)/gm, '  ');
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type PricedEntry, readEntry } from './price-file.ts';
+import { matches } from './read-list.ts';
+
+const RATES = { cost: { digits: 10n, scale: 0 }, price: { digits: 11n, scale: 0 } };
+const priced = (entry: object): PricedEntry => {
+  const read = readEntry({ mode: 'chat', ...entry }, RATES);
+  assert.ok(typeof read === 'object', String(read));
+  return read;
+};
+const CHAT = { input_cost_per_token: 1e-6, output_cost_per_token: 4e-6 };
+
+describe('an entry of a price file', () => {
+  it('is what is paid and what is asked, in yuan a million tokens', () => {
+    const { cost, price, unpriced } = priced({ ...CHAT, cache_read_input_token_cost: 1.25e-7 });
+    assert.deepEqual(cost, { input: '10', cachedInput: '1.25', output: '40' });
+    assert.deepEqual(price, { input: '11', cachedInput: '1.375', output: '44' });
+    assert.deepEqual(unpriced, []);
+  });
+
+  it('has a tier where all of its prices have one factor, and else says that it has none', () => {
+    const tier = { input_cost_per_token_priority: 1.7e-6, output_cost_per_token_priority: 6.8e-6 };
+    assert.deepEqual(priced({ ...CHAT, ...tier }).cost.serviceTiers, { priority: '1.7' });
+    const other = priced({ ...CHAT, ...tier, cache_read_input_token_cost: 2e-7 });
+    assert.equal(other.cost.serviceTiers, undefined);
+    assert.deepEqual(other.unpriced, ['input_cost_per_token_priority', 'output_cost_per_token_priority']);
+  });
+
+  it('has steps that name every price, and is not priced where one is missing', () => {
+    const step = { input_cost_per_token_above_200k_tokens: 2e-6, output_cost_per_token_above_200k_tokens: 6e-6 };
+    assert.deepEqual(priced({ ...CHAT, ...step }).cost.above, { 200000: { input: '20', output: '60' } });
+    const cached = { cache_read_input_token_cost: 1e-7 };
+    assert.equal(
+      readEntry({ mode: 'chat', ...CHAT, ...step, ...cached }, RATES),
+      'no price of cachedInput above 200000 tokens',
+    );
+    // What costs as input does so in the step, too.
+    assert.deepEqual(priced({ ...CHAT, ...step, input_cost_per_image_token: 1e-6 }).cost.above, {
+      200000: { input: '20', output: '60' },
+    });
+  });
+
+  it('is not priced where a bill could be more than the list says', () => {
+    for (const [entry, why] of [
+      [{ input_cost_per_token: 1e-6 }, 'no price of output'],
+      [{ ...CHAT, input_cost_per_token: 0 }, 'no price of input'],
+      [{ ...CHAT, output_cost_per_reasoning_token: 5e-6 }, 'tokens of reasoning have another price than output'],
+    ] as const) {
+      assert.equal(readEntry({ mode: 'chat', ...entry }, RATES), why);
+    }
+    assert.deepEqual(priced({ ...CHAT, output_cost_per_reasoning_token: 4e-6 }).unpriced, []);
+  });
+
+  it('names what it prices and the list cannot say, but nothing of batches', () => {
+    const more = { input_cost_per_video_token: 3e-6, input_cost_per_token_batches: 5e-7, citation_cost_per_token: 0 };
+    assert.deepEqual(priced({ ...CHAT, ...more }).unpriced, ['input_cost_per_video_token']);
+  });
+
+  it('prices searches where they cost the same whatever is read', () => {
+    const sizes = (low: number, high: number) => ({ search_context_cost_per_query: { low, high } });
+    assert.equal(priced({ ...CHAT, ...sizes(0.01, 0.01) }).cost.perWebSearch, '0.1');
+    assert.deepEqual(priced({ ...CHAT, ...sizes(0.01, 0.02) }).unpriced, ['search_context_cost_per_query']);
+  });
+});
+
+describe('a pattern', () => {
+  it('has any text for a star', () => {
+    for (const [pattern, name, isOne] of [
+      ['gpt-4o', 'gpt-4o', true],
+      ['gpt-4o', 'gpt-4o-mini', false],
+      ['gpt-*', 'gpt-4o', true],
+      ['*mini*', 'gpt-4o-mini', true],
+      ['a*a', 'a', false],
+      ['a*b*c', 'axbxc', true],
+      ['*', '', true],
+    ] as const) {
+      assert.equal(matches(pattern, name), isOne, `${pattern} ${name}`);
+    }
+  });
+});

@@ -1,0 +1,172 @@
+import { formatYuan } from '../../lib/yuan.ts';
+import type { Decimal } from '../import/decimal.ts';
+import { isSame, isZero, quotient, readDecimal, times, toNano } from './exact.ts';
+
+/** A price list of the configuration: texts in yuan, and tables of them. */
+export interface PriceList {
+  readonly [key: string]: string | PriceList;
+}
+
+export interface PricedEntry {
+  /** What the operator pays: without a margin. */
+  readonly cost: PriceList;
+  readonly price: PriceList;
+  /** What the entry prices and the list cannot say. */
+  readonly unpriced: readonly string[];
+}
+
+/** What a dollar costs in yuan, and that with the margin of the operator. */
+export interface Rates {
+  readonly cost: Decimal;
+  readonly price: Decimal;
+}
+
+const MILLION: Decimal = { digits: 1_000_000n, scale: 0 };
+const ONE: Decimal = { digits: 1n, scale: 0 };
+
+/** The prices of tokens: the configuration's key for LiteLLM's. */
+const TOKENS: ReadonlyMap<string, string> = new Map([
+  ['input_cost_per_token', 'input'],
+  ['cache_read_input_token_cost', 'cachedInput'],
+  ['cache_creation_input_token_cost', 'cacheWrite'],
+  ['cache_creation_input_token_cost_above_1hr', 'cacheWrite1h'],
+  ['output_cost_per_token', 'output'],
+  ['input_cost_per_image_token', 'imageInput'],
+  ['output_cost_per_image_token', 'imageOutput'],
+  ['input_cost_per_audio_token', 'audioInput'],
+  ['output_cost_per_audio_token', 'audioOutput'],
+]);
+
+/** What costs as input if it has no price of its own. A price of audio also says that audio is taken. */
+const COSTS_AS_INPUT = ['cachedInput', 'cacheWrite', 'cacheWrite1h', 'imageInput'] as const;
+
+const TIERS = ['priority', 'flex'] as const;
+/** Of calls that are not served, and another name of the price of cached input. */
+const ELSEWHERE = /_batches$|_per_token_cache_hit$/;
+const STEP = /^(.*)_above_(\d+)k_tokens(_priority|_flex)?$/;
+
+/**
+ * Prices of an entry of LiteLLM's file, which are in dollars a token, in yuan a million tokens. A price of zero is none: the file writes it
+ * for what is free and for what is not known alike.
+ *
+ * @returns why the entry cannot be priced, in words, if a bill could be more than the list says.
+ */
+export function readEntry(entry: Readonly<Record<string, unknown>>, rates: Rates): PricedEntry | string {
+  const left = new Set(Object.keys(entry).filter((key) => key.includes('cost') && !ELSEWHERE.test(key)));
+  const take = (key: string): Decimal | null => {
+    const read = readDecimal(entry[key]);
+    left.delete(key);
+    return read === null || isZero(read) ? null : read;
+  };
+
+  const tokens = new Map<string, Decimal>();
+  for (const [key, name] of TOKENS) {
+    const read = take(key);
+    if (read !== null) tokens.set(name, read);
+  }
+  const image = take('output_cost_per_image');
+  if (!tokens.has('output') && !tokens.has('imageOutput') && image === null && !isOfInputAlone(entry))
+    return 'no price of output';
+  if (!tokens.has('input') && image === null) return 'no price of input';
+
+  const reasoning = take('output_cost_per_reasoning_token');
+  const output = tokens.get('output');
+  if (reasoning !== null && (output === undefined || !isSame(reasoning, output))) {
+    return 'tokens of reasoning have another price than output';
+  }
+
+  const steps = new Map<string, Map<string, Decimal>>();
+  for (const key of [...left]) {
+    const [, base, thousands, tier] = STEP.exec(key) ?? [];
+    const name = base === undefined ? undefined : TOKENS.get(base);
+    if (name === undefined || tier !== undefined) continue;
+    const step = steps.get(`${thousands}000`) ?? new Map<string, Decimal>();
+    steps.set(`${thousands}000`, step);
+    const read = take(key);
+    if (read !== null) step.set(name, read);
+  }
+  for (const name of COSTS_AS_INPUT) {
+    const isAsInput = (list: ReadonlyMap<string, Decimal>): boolean => {
+      const [own, input] = [list.get(name), list.get('input')];
+      return own === undefined || (input !== undefined && isSame(own, input));
+    };
+    // It is left out, so that a step above which the file does not name it is complete.
+    if ([tokens, ...steps.values()].every(isAsInput)) for (const list of [tokens, ...steps.values()]) list.delete(name);
+  }
+  for (const [above, step] of steps) {
+    const missing = [...tokens.keys()].filter((name) => !step.has(name));
+    if (missing.length > 0) return `no price of ${missing.join(', ')} above ${above} tokens`;
+  }
+
+  const tiers = new Map<string, Decimal>();
+  for (const tier of TIERS) {
+    const factor = factorOf(entry, tier, tokens, steps);
+    if (factor === null) continue;
+    tiers.set(tier, factor);
+    for (const key of [...left]) if (key.endsWith(`_${tier}`)) left.delete(key);
+  }
+
+  const search = searchPrice(entry);
+  if (search !== null) left.delete('search_context_cost_per_query');
+
+  const listIn = (rate: Decimal): PriceList => ({
+    ...inYuan(tokens, rate),
+    ...(image === null ? {} : { perImage: { default: text(image, rate, ONE) } }),
+    ...(search === null ? {} : { perWebSearch: text(search, rate, ONE) }),
+    ...(tiers.size === 0
+      ? {}
+      : { serviceTiers: Object.fromEntries([...tiers].map(([tier, factor]) => [tier, formatYuan(toNano(factor))])) }),
+    ...(steps.size === 0
+      ? {}
+      : { above: Object.fromEntries([...steps].map(([above, step]) => [above, inYuan(step, rate)])) }),
+  });
+  return {
+    cost: listIn(rates.cost),
+    price: listIn(rates.price),
+    unpriced: [...left].filter((key) => isPriced(entry[key])),
+  };
+}
+
+const isOfInputAlone = ({ mode }: Readonly<Record<string, unknown>>): boolean =>
+  mode === 'embedding' || mode === 'rerank';
+
+const isPriced = (value: unknown): boolean => typeof value === 'object' || readDecimal(value)?.digits !== 0n;
+
+const text = (perUnit: Decimal, rate: Decimal, units: Decimal): string =>
+  formatYuan(toNano(times(times(perUnit, units), rate)));
+
+const inYuan = (tokens: ReadonlyMap<string, Decimal>, rate: Decimal): PriceList =>
+  Object.fromEntries([...tokens].map(([name, perToken]) => [name, text(perToken, rate, MILLION)]));
+
+/** The one factor that all prices of a tier have to the usual ones; `null` if there is none. */
+function factorOf(
+  entry: Readonly<Record<string, unknown>>,
+  tier: string,
+  tokens: ReadonlyMap<string, Decimal>,
+  steps: ReadonlyMap<string, ReadonlyMap<string, Decimal>>,
+): Decimal | null {
+  const factors: (Decimal | null)[] = [];
+  for (const [key, name] of TOKENS) {
+    for (const [usual, suffix] of [
+      [tokens.get(name), ''],
+      ...[...steps].map(([above, step]) => [step.get(name), `_above_${Number(above) / 1000}k_tokens`] as const),
+    ] as const) {
+      if (usual === undefined) continue;
+      const read = readDecimal(entry[`${key}${suffix}_${tier}`]);
+      // A price that is not named for the tier would be guessed.
+      factors.push(read === null ? null : quotient(read, usual));
+    }
+  }
+  const [first] = factors;
+  if (first === undefined || first === null || isZero(first)) return null;
+  return factors.every((factor) => factor !== null && isSame(factor, first)) ? first : null;
+}
+
+/** What a search costs, if it is the same however much of it is read; `null` if it depends on that. */
+function searchPrice({ search_context_cost_per_query: sizes }: Readonly<Record<string, unknown>>): Decimal | null {
+  if (typeof sizes !== 'object' || sizes === null) return null;
+  const prices = Object.values(sizes).map(readDecimal);
+  const [first] = prices;
+  if (first === undefined || first === null || isZero(first)) return null;
+  return prices.every((price) => price !== null && isSame(price, first)) ? first : null;
+}

@@ -1,0 +1,273 @@
+import type { ProtocolName } from '../protocols/all.ts';
+
+/** Vendors whose settings are known, for `faregate init --provider`. */
+
+interface PresetProvider {
+  /** What it is called in the configuration. */
+  readonly name: string;
+  readonly protocol: ProtocolName;
+  readonly baseUrl: string;
+  /** The name in version and beta headers that it expects. */
+  readonly vendor?: string;
+  readonly auth?: 'bearer' | 'x-api-key';
+  /** Of servers that may report none. */
+  readonly missingUsage?: 'estimate';
+}
+
+export interface Preset {
+  /** What the command calls it. */
+  readonly name: string;
+  readonly title: string;
+  /** One, or one for each protocol that it speaks. */
+  readonly providers: readonly PresetProvider[];
+  /** The environment variable of its key. */
+  readonly keyVariable: string;
+  /** What LiteLLM's price file calls it. */
+  readonly priceFileNames: readonly string[];
+  /** What to know of it, a line each. */
+  readonly notes: readonly string[];
+  /** What the addresses were read from. */
+  readonly source: string;
+  readonly readOn: string;
+}
+
+const READ_ON = '2026-11-27';
+/** An address of one's own machine needs a key in the configuration, whatever it is. */
+const OWN_SERVER = 'A server without a key of its own takes any text as its key.';
+const OTHER_REGION = (url: string): string => `Accounts of the other region have the address ${url}.`;
+
+export const presets: readonly Preset[] = [
+  {
+    name: 'openai',
+    title: 'OpenAI',
+    providers: [{ name: 'openai', protocol: 'chat', baseUrl: 'https://api.openai.com/v1' }],
+    keyVariable: 'OPENAI_API_KEY',
+    priceFileNames: ['openai'],
+    notes: [],
+    source: 'the npm package openai 7.55.0',
+    readOn: READ_ON,
+  },
+  {
+    name: 'anthropic',
+    title: 'Anthropic',
+    providers: [{ name: 'anthropic', protocol: 'messages', baseUrl: 'https://api.anthropic.com', vendor: 'anthropic' }],
+    keyVariable: 'ANTHROPIC_API_KEY',
+    priceFileNames: ['anthropic'],
+    notes: [],
+    source: 'the npm package @anthropic-ai/sdk 1.11.0',
+    readOn: READ_ON,
+  },
+  {
+    name: 'google',
+    title: 'Google Gemini, the compatible address',
+    providers: [
+      { name: 'google', protocol: 'chat', baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai' },
+    ],
+    keyVariable: 'GEMINI_API_KEY',
+    priceFileNames: ['gemini'],
+    notes: [],
+    source: 'the constant GEMINI_API_URL of the crate aptu-core 0.2.4 (docs.rs)',
+    readOn: READ_ON,
+  },
+  {
+    name: 'deepseek',
+    title: 'DeepSeek',
+    providers: [
+      { name: 'deepseek', protocol: 'chat', baseUrl: 'https://api.deepseek.com' },
+      { name: 'deepseek-messages', protocol: 'messages', baseUrl: 'https://api.deepseek.com/anthropic' },
+    ],
+    keyVariable: 'DEEPSEEK_API_KEY',
+    priceFileNames: ['deepseek'],
+    notes: [],
+    source: 'https://api-docs.deepseek.com/guides/anthropic_api',
+    readOn: READ_ON,
+  },
+  {
+    name: 'moonshot',
+    title: 'Moonshot AI (Kimi)',
+    providers: [
+      { name: 'moonshot', protocol: 'chat', baseUrl: 'https://api.moonshot.cn/v1' },
+      { name: 'moonshot-messages', protocol: 'messages', baseUrl: 'https://api.moonshot.cn/anthropic' },
+    ],
+    keyVariable: 'MOONSHOT_API_KEY',
+    priceFileNames: ['moonshot'],
+    notes: [
+      OTHER_REGION('https://api.moonshot.ai'),
+      'The address of messages is that of the other region, by the host of this one: try it.',
+    ],
+    source:
+      'https://www.developersdigest.tech/reference/api-compatibility/moonshot and https://docs.openclaw.ai/providers/moonshot',
+    readOn: READ_ON,
+  },
+  {
+    name: 'zhipu',
+    title: 'Zhipu (BigModel)',
+    providers: [
+      { name: 'zhipu', protocol: 'chat', baseUrl: 'https://open.bigmodel.cn/api/paas/v4' },
+      { name: 'zhipu-messages', protocol: 'messages', baseUrl: 'https://open.bigmodel.cn/api/anthropic' },
+    ],
+    keyVariable: 'ZHIPU_API_KEY',
+    priceFileNames: ['zai'],
+    notes: [OTHER_REGION('https://api.z.ai/api/paas/v4')],
+    source: 'https://pypi.org/project/zhipuai, and settings of clients for messages',
+    readOn: READ_ON,
+  },
+  {
+    name: 'dashscope',
+    title: 'Alibaba Cloud DashScope',
+    providers: [
+      { name: 'dashscope', protocol: 'chat', baseUrl: 'https://dashscope.aliyuncs.com/compatible-mode/v1' },
+      { name: 'dashscope-messages', protocol: 'messages', baseUrl: 'https://dashscope.aliyuncs.com/apps/anthropic' },
+    ],
+    keyVariable: 'DASHSCOPE_API_KEY',
+    priceFileNames: ['dashscope'],
+    notes: [OTHER_REGION('https://dashscope-intl.aliyuncs.com/compatible-mode/v1')],
+    source: 'https://help.aliyun.com/zh/model-studio/compatibility-of-openai-with-dashscope',
+    readOn: READ_ON,
+  },
+  {
+    name: 'volcengine-ark',
+    title: 'Volcengine Ark',
+    providers: [{ name: 'volcengine-ark', protocol: 'chat', baseUrl: 'https://ark.cn-beijing.volces.com/api/v3' }],
+    keyVariable: 'ARK_API_KEY',
+    priceFileNames: ['volcengine'],
+    notes: [],
+    source: 'https://www.volcengine.com/docs/82379/1298459',
+    readOn: READ_ON,
+  },
+  {
+    name: 'minimax',
+    title: 'MiniMax',
+    providers: [
+      { name: 'minimax', protocol: 'chat', baseUrl: 'https://api.minimax.io/v1' },
+      { name: 'minimax-messages', protocol: 'messages', baseUrl: 'https://api.minimax.io/anthropic' },
+    ],
+    keyVariable: 'MINIMAX_API_KEY',
+    priceFileNames: ['minimax'],
+    notes: [OTHER_REGION('https://api.minimaxi.com/v1')],
+    source: 'https://platform.minimax.io/docs/api-reference/text-anthropic-api',
+    readOn: READ_ON,
+  },
+  {
+    name: 'siliconflow',
+    title: 'SiliconFlow',
+    providers: [{ name: 'siliconflow', protocol: 'chat', baseUrl: 'https://api.siliconflow.cn/v1' }],
+    keyVariable: 'SILICONFLOW_API_KEY',
+    priceFileNames: ['siliconflow'],
+    notes: [OTHER_REGION('https://api.siliconflow.com/v1')],
+    source: 'https://docs.siliconflow.cn/docs/userguide/quickstart',
+    readOn: READ_ON,
+  },
+  {
+    name: 'xai',
+    title: 'xAI',
+    providers: [{ name: 'xai', protocol: 'chat', baseUrl: 'https://api.x.ai/v1' }],
+    keyVariable: 'XAI_API_KEY',
+    priceFileNames: ['xai'],
+    notes: [],
+    source: 'https://relayplane.com/docs/providers/xai',
+    readOn: READ_ON,
+  },
+  {
+    name: 'mistral',
+    title: 'Mistral',
+    providers: [{ name: 'mistral', protocol: 'chat', baseUrl: 'https://api.mistral.ai/v1' }],
+    keyVariable: 'MISTRAL_API_KEY',
+    priceFileNames: ['mistral'],
+    notes: [],
+    source: 'the npm package @ai-sdk/mistral 2.0.0',
+    readOn: READ_ON,
+  },
+  {
+    name: 'groq',
+    title: 'Groq',
+    providers: [{ name: 'groq', protocol: 'chat', baseUrl: 'https://api.groq.com/openai/v1' }],
+    keyVariable: 'GROQ_API_KEY',
+    priceFileNames: ['groq'],
+    notes: ['It refuses logprobs, logit_bias, top_logprobs, names of messages, and n other than 1.'],
+    source: 'https://console.groq.com/docs/openai',
+    readOn: READ_ON,
+  },
+  {
+    name: 'openrouter',
+    title: 'OpenRouter',
+    providers: [{ name: 'openrouter', protocol: 'chat', baseUrl: 'https://openrouter.ai/api/v1' }],
+    keyVariable: 'OPENROUTER_API_KEY',
+    priceFileNames: ['openrouter'],
+    notes: [],
+    source: 'https://openrouter.ai/docs/use-cases/usage-accounting',
+    readOn: READ_ON,
+  },
+  {
+    name: 'vllm',
+    title: 'vLLM',
+    providers: [{ name: 'vllm', protocol: 'chat', baseUrl: 'http://127.0.0.1:8000/v1', missingUsage: 'estimate' }],
+    keyVariable: 'VLLM_API_KEY',
+    priceFileNames: [],
+    notes: [OWN_SERVER],
+    source: 'https://docs.vllm.ai/en/v0.8.1/serving/openai_compatible_server.html',
+    readOn: READ_ON,
+  },
+  {
+    name: 'ollama',
+    title: 'Ollama',
+    providers: [
+      { name: 'ollama', protocol: 'chat', baseUrl: 'http://127.0.0.1:11434/v1', missingUsage: 'estimate' },
+      { name: 'ollama-messages', protocol: 'messages', baseUrl: 'http://127.0.0.1:11434' },
+    ],
+    keyVariable: 'OLLAMA_API_KEY',
+    priceFileNames: ['ollama'],
+    notes: [OWN_SERVER, 'Messages are served from version 0.14.0 on.'],
+    source: 'https://docs.ollama.com/api/openai-compatibility and https://ollama.com/blog/claude',
+    readOn: READ_ON,
+  },
+  {
+    name: 'sglang',
+    title: 'SGLang',
+    providers: [{ name: 'sglang', protocol: 'chat', baseUrl: 'http://127.0.0.1:30000/v1', missingUsage: 'estimate' }],
+    keyVariable: 'SGLANG_API_KEY',
+    priceFileNames: [],
+    notes: [OWN_SERVER],
+    source: 'https://mintlify.com/sgl-project/sglang/quickstart',
+    readOn: READ_ON,
+  },
+];
+
+export const findPreset = (name: string): Preset | null => presets.find((preset) => preset.name === name) ?? null;
+
+/** A configuration with the providers of a vendor, and what comes next. */
+export function presetConfig({ title, providers, keyVariable, notes, source, readOn }: Preset): string {
+  const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage }) => [
+    `  ${name}:`,
+    `    protocol: ${protocol}`,
+    `    baseUrl: ${baseUrl}`,
+    `    apiKey: \${${keyVariable}}`,
+    ...(vendor === undefined ? [] : [`    vendor: ${vendor}`]),
+    ...(auth === undefined ? [] : [`    auth: ${auth}`]),
+    ...(missingUsage === undefined
+      ? []
+      : ['    # Where a whole response says no usage, it is estimated.', `    missingUsage: ${missingUsage}`]),
+  ]);
+  const { name: first } = providers[0]!;
+  return `# Faregate before ${title}. "faregate init" without --provider writes every other setting there is.
+# Addresses as of ${readOn}, from ${source}.
+${notes.map((note) => `# ${note}\n`).join('')}
+database:
+  # Nothing: an embedded database in dataDir. Or postgres://user:password@host/name.
+  url: \${DATABASE_URL:-}
+  dataDir: ./data
+
+providers:
+${settings.join('\n')}
+
+# What may be called, and what it costs: yuan per million tokens. "faregate models import FILE --provider ${first}" writes
+# models with prices from LiteLLM's price file, or from the vendor's own list. By hand, one looks so:
+#
+#   models:
+#     some-model:
+#       operations: [${providers[0]!.protocol}]
+#       price: { input: "4", cachedInput: "0.4", output: "16" }
+#       routes: [{ provider: ${first}, model: its-name-there }]
+models: {}
+`;
+}

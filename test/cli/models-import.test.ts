@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { call } from '../support/client.ts';
+import { runCommand } from '../support/command.ts';
+import { assertSpent, startGateway } from '../support/gateway.ts';
+import { temporaryDirectory } from '../support/process.ts';
+import { chatResponse } from '../support/provider.ts';
+
+const EXCERPT = 'test/fixtures/price-files/litellm-excerpt.json';
+const directory = temporaryDirectory();
+after(() => directory.remove());
+
+const models = (file: string, provider: string, ...options: readonly string[]) =>
+  runCommand(['models', 'import', file, '--provider', provider, '--usd-cny', '7.15', ...options], {});
+
+describe('models import', () => {
+  it('prices what LiteLLM’s file prices, and lists the rest', async () => {
+    const { code, stdout, stderr } = await models(EXCERPT, 'openai', '--margin', '20');
+    assert.equal(code, 0, stderr);
+    const { models: made } = parse(stdout);
+    assert.deepEqual(Object.keys(made), ['gpt-4o', 'gpt-image-1', 'text-embedding-3-small']);
+    assert.deepEqual(made['gpt-4o'].price, {
+      input: '21.45',
+      cachedInput: '10.725',
+      output: '85.8',
+      serviceTiers: { priority: '1.7' },
+    });
+    assert.equal(made['gpt-4o'].routes[0].cost.input, '17.875');
+    assert.match(stdout, /# whisper-1: "audio_transcription" is not served/);
+    assert.match(stderr, /3 models with prices, 1 left out/);
+  });
+
+  it('says for whom a model is not priced', async () => {
+    const { stdout } = await models(EXCERPT, 'dashscope');
+    assert.deepEqual(parse(stdout).models, {});
+    assert.match(stdout, /# qwen-flash: no price of output/);
+    assert.match(stdout, /# qwen-plus-2025-04-28: tokens of reasoning have another price than output/);
+  });
+
+  it('reads the list of a provider, with prices where it has them', async () => {
+    const list = join(directory.path, 'list.json');
+    const priced = {
+      id: 'a/b',
+      context_length: 8192,
+      pricing: { prompt: '0.000001', completion: '0.000002', request: '0' },
+    };
+    writeFileSync(list, JSON.stringify({ data: [priced, { id: 'plain', object: 'model' }] }));
+    const { stdout } = await models(list, 'openrouter');
+    assert.deepEqual(parse(stdout).models['a/b'].price, { input: '7.15', output: '14.3' });
+    assert.match(stdout, /# plain: the list has no price of it/);
+  });
+
+  it('writes a file once, and says what is wrong with what it was given', async () => {
+    const file = join(directory.path, 'models.yaml');
+    assert.equal((await models(EXCERPT, 'anthropic', '--output', file)).code, 0);
+    assert.match(readFileSync(file, 'utf8'), /claude-sonnet-4-5/);
+    assert.match((await models(EXCERPT, 'anthropic', '--output', file)).stderr, /exists already/);
+    assert.match((await models(EXCERPT, 'antropic')).stderr, /Did you mean anthropic\?/);
+    assert.match((await models('README.md', 'openai')).stderr, /README\.md is not JSON/);
+    assert.match(
+      (await models('package.json', 'openai')).stderr,
+      /neither LiteLLM’s price file|neither LiteLLM's price file/,
+    );
+    assert.match((await models(EXCERPT, 'openai', '--only', 'nothing-*')).stderr, /has no such model of OpenAI/);
+  });
+
+  it('makes models whose calls are charged as the file says', async () => {
+    const { stdout } = await models(EXCERPT, 'deepseek', '--only', 'deepseek-chat');
+    const { price } = parse(stdout).models['deepseek-chat'];
+    const gateway = await startGateway({
+      models: `  deepseek-chat: { operations: [chat], price: ${JSON.stringify(price)}, routes: [{ provider: chatty, model: deepseek-chat }] }`,
+    });
+    try {
+      const account = await gateway.createAccount();
+      const usage = { prompt_tokens: 1_000, completion_tokens: 100, prompt_tokens_details: { cached_tokens: 400 } };
+      gateway.provider.respond = chatResponse(usage);
+      const body = { model: 'deepseek-chat', messages: [{ role: 'user', content: 'Hello' }] };
+      assert.equal((await call(`${gateway.url}/v1/chat/completions`, account.key, body)).status, 200);
+      // 600 at $0.28, 400 at $0.028 and 100 at $0.42 a million, by 7.15.
+      await assertSpent(account, 1_201_200n + 80_080n + 300_300n);
+    } finally {
+      await gateway.stop();
+    }
+  });
+});
