@@ -45,9 +45,9 @@ const installed: ReadonlySet<string> = new Set([...Object.keys(dependencies), ..
 
 const NOTICES = '{LICENSE,LICENCE,NOTICE,COPYING}*';
 
-/** Where modules name others: what is imported, loaded when it is needed, or looked for. */
+/** Where modules name others: what is imported, loaded when it is needed, or looked for. `is distinct from 'x'` is SQL. */
 const NAMES =
-  /(\bfrom |\bimport |\bimport\(|\bimport\.meta\.resolve\()(['"`])((?:@[\w.-]+\/)?[a-z][\w.-]*)((?:\/[^'"`]*)?)\2/g;
+  /((?<!\bdistinct )\bfrom |\bimport |\bimport\(|\bimport\.meta\.resolve\()(['"`])((?:@[\w.-]+\/)?[a-z][\w.-]*)((?:\/[^'"`]*)?)\2/g;
 
 /** Puts the parts into `third-party` of the compiled program, and has its modules take them from there. */
 export async function addParts(dist: string): Promise<void> {
