@@ -66,7 +66,7 @@ export const presets: readonly Preset[] = [
     keyVariable: 'GEMINI_API_KEY',
     priceFileNames: ['gemini'],
     notes: [],
-    source: 'the constant GEMINI_API_URL of the crate aptu-core 0.2.4 (docs.rs)',
+    source: 'https://ai.google.dev/gemini-api/docs/openai',
     readOn: READ_ON,
   },
   {
@@ -87,16 +87,18 @@ export const presets: readonly Preset[] = [
     title: 'Moonshot AI (Kimi)',
     providers: [
       { name: 'moonshot', protocol: 'chat', baseUrl: 'https://api.moonshot.cn/v1' },
-      { name: 'moonshot-messages', protocol: 'messages', baseUrl: 'https://api.moonshot.cn/anthropic' },
+      {
+        name: 'moonshot-messages',
+        protocol: 'messages',
+        baseUrl: 'https://api.moonshot.cn/anthropic',
+        auth: 'bearer',
+      },
     ],
     keyVariable: 'MOONSHOT_API_KEY',
     priceFileNames: ['moonshot'],
-    notes: [
-      OTHER_REGION('https://api.moonshot.ai'),
-      'The address of messages is that of the other region, by the host of this one: try it.',
-    ],
+    notes: [OTHER_REGION('https://api.moonshot.ai')],
     source:
-      'https://www.developersdigest.tech/reference/api-compatibility/moonshot and https://docs.openclaw.ai/providers/moonshot',
+      'https://docs.rs/rig-core/0.43.0/src/rig_core/providers/moonshot.rs.html, and https://gist.github.com/mbijon/eb01efe3368e9c5e6b5230b6a920d506 for how messages take the key',
     readOn: READ_ON,
   },
   {
@@ -104,12 +106,17 @@ export const presets: readonly Preset[] = [
     title: 'Zhipu (BigModel)',
     providers: [
       { name: 'zhipu', protocol: 'chat', baseUrl: 'https://open.bigmodel.cn/api/paas/v4' },
-      { name: 'zhipu-messages', protocol: 'messages', baseUrl: 'https://open.bigmodel.cn/api/anthropic' },
+      {
+        name: 'zhipu-messages',
+        protocol: 'messages',
+        baseUrl: 'https://open.bigmodel.cn/api/anthropic',
+      },
     ],
     keyVariable: 'ZHIPU_API_KEY',
     priceFileNames: ['zai'],
     notes: [OTHER_REGION('https://api.z.ai/api/paas/v4')],
-    source: 'https://pypi.org/project/zhipuai, and settings of clients for messages',
+    source:
+      'https://pypi.org/project/zhipuai, and https://raw.githubusercontent.com/Agents365-ai/dsclaude/main/glmclaude for messages',
     readOn: READ_ON,
   },
   {
@@ -140,12 +147,18 @@ export const presets: readonly Preset[] = [
     title: 'MiniMax',
     providers: [
       { name: 'minimax', protocol: 'chat', baseUrl: 'https://api.minimax.io/v1' },
-      { name: 'minimax-messages', protocol: 'messages', baseUrl: 'https://api.minimax.io/anthropic' },
+      {
+        name: 'minimax-messages',
+        protocol: 'messages',
+        baseUrl: 'https://api.minimax.io/anthropic',
+        auth: 'bearer',
+      },
     ],
     keyVariable: 'MINIMAX_API_KEY',
     priceFileNames: ['minimax'],
     notes: [OTHER_REGION('https://api.minimaxi.com/v1')],
-    source: 'https://platform.minimax.io/docs/api-reference/text-anthropic-api',
+    source:
+      'https://platform.minimax.io/docs/api-reference/text-anthropic-api, and https://github.com/anomalyco/models.dev/issues/1398 for how messages take the key',
     readOn: READ_ON,
   },
   {
@@ -165,7 +178,7 @@ export const presets: readonly Preset[] = [
     keyVariable: 'XAI_API_KEY',
     priceFileNames: ['xai'],
     notes: [],
-    source: 'https://relayplane.com/docs/providers/xai',
+    source: 'https://docs.x.ai/developers/rest-api-reference/inference',
     readOn: READ_ON,
   },
   {
