@@ -53,6 +53,17 @@ describe('models import', () => {
     assert.match(stdout, /# plain: the list has no price of it/);
   });
 
+  it('has every digit of a number, and no model whose requests have a price of their own', async () => {
+    const list = join(directory.path, 'digits.json');
+    const digits = '{ "id": "long", "pricing": { "prompt": 2.49999999999999999999e-15, "completion": 2e-6 } }';
+    const perRequest = '{ "id": "each", "pricing": { "prompt": "0.1", "completion": "0.1", "request": "0.01" } }';
+    writeFileSync(list, `{ "data": [${digits}, ${perRequest}] }`);
+    const { stdout } = await models(list, 'openrouter', '--usd-cny', '1');
+    // As a number it would be 2.5e-15, which is rounded up.
+    assert.equal(parse(stdout).models.long.price.input, '0.000000002');
+    assert.match(stdout, /# each: each request has a price beside its tokens/);
+  });
+
   it('writes a file once, and says what is wrong with what it was given', async () => {
     const file = join(directory.path, 'models.yaml');
     assert.equal((await models(EXCERPT, 'anthropic', '--output', file)).code, 0);

@@ -74,10 +74,15 @@ function readJson(file: string): unknown {
     throw new CliError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, asWritten);
   } catch {
     throw new CliError(`${file} is not JSON.`);
   }
+}
+
+/** A price keeps its digits, of which a number may have fewer. Whole numbers are exact as they are. */
+function asWritten(this: unknown, _key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  return typeof value === 'number' && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
 }
 
 function ratesOf(options: Readonly<Record<string, unknown>>): { cost: Decimal; price: Decimal } {

@@ -36,7 +36,7 @@ function modelText(model: ModelDraft, providers: readonly RouteTo[], hasMargin: 
           .map(({ name }) => ({ provider: name, model: route, ...(hasMargin && { cost }) })),
       },
     },
-    { lineWidth: 0 },
+    { lineWidth: 0, aliasDuplicateObjects: false },
   );
   const noted = unpriced.length === 0 ? '' : `  # Without a price here: ${unpriced.join(', ')}\n`;
   return noted + text.replaceAll(/^(?=.)/gm, '  ');

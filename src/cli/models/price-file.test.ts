@@ -57,6 +57,23 @@ describe('an entry of a price file', () => {
     assert.deepEqual(priced({ ...CHAT, ...more }).unpriced, ['input_cost_per_video_token']);
   });
 
+  it('has the factors of a region and of a speed', () => {
+    const { cost, unpriced } = priced({
+      ...CHAT,
+      provider_specific_entry: { us: '1.1', fast: 2, realtime_ga_only: 1 },
+    });
+    assert.deepEqual([cost.inferenceGeos, cost.speeds, unpriced], [{ us: '1.1' }, { fast: '2' }, []]);
+  });
+
+  it('names what changes a bill by the hour, the region of an address or a free count', () => {
+    const more = {
+      off_peak_pricing: { input_cost_per_token: 5e-7 },
+      regional_processing_uplift_multiplier_eu: 1.1,
+      search_free_requests: { count: 5_000, period: 'month' },
+    };
+    assert.deepEqual(priced({ ...CHAT, ...more }).unpriced, Object.keys(more));
+  });
+
   it('prices searches where they cost the same whatever is read', () => {
     const sizes = (low: number, high: number) => ({ search_context_cost_per_query: { low, high } });
     assert.equal(priced({ ...CHAT, ...sizes(0.01, 0.01) }).cost.perWebSearch, '0.1');

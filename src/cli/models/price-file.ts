@@ -43,6 +43,13 @@ const COSTS_AS_INPUT = ['cachedInput', 'cacheWrite', 'cacheWrite1h', 'imageInput
 const TIERS = ['priority', 'flex'] as const;
 /** Of calls that are not served, and another name of the price of cached input. */
 const ELSEWHERE = /_batches$|_per_token_cache_hit$/;
+/** What changes a bill without the word in its name. */
+const ALSO_PRICES = /_pricing$|^search_free_requests$|uplift_multiplier/;
+/** What a region or a speed costs, as a factor on all prices of tokens: the configuration's table for LiteLLM's key. */
+const FACTORS: ReadonlyMap<string, string> = new Map([
+  ['us', 'inferenceGeos'],
+  ['fast', 'speeds'],
+]);
 const STEP = /^(.*)_above_(\d+)k_tokens(_priority|_flex)?$/;
 
 /**
@@ -52,7 +59,7 @@ const STEP = /^(.*)_above_(\d+)k_tokens(_priority|_flex)?$/;
  * @returns why the entry cannot be priced, in words, if a bill could be more than the list says.
  */
 export function readEntry(entry: Readonly<Record<string, unknown>>, rates: Rates): PricedEntry | string {
-  const left = new Set(Object.keys(entry).filter((key) => key.includes('cost') && !ELSEWHERE.test(key)));
+  const left = new Set(Object.keys(entry).filter((key) => isOfPrices(key) && !ELSEWHERE.test(key)));
   const take = (key: string): Decimal | null => {
     const read = readDecimal(entry[key]);
     left.delete(key);
@@ -106,6 +113,7 @@ export function readEntry(entry: Readonly<Record<string, unknown>>, rates: Rates
     for (const key of [...left]) if (key.endsWith(`_${tier}`)) left.delete(key);
   }
 
+  const terms = factorsOf(entry);
   const search = searchPrice(entry);
   if (search !== null) left.delete('search_context_cost_per_query');
 
@@ -116,6 +124,7 @@ export function readEntry(entry: Readonly<Record<string, unknown>>, rates: Rates
     ...(tiers.size === 0
       ? {}
       : { serviceTiers: Object.fromEntries([...tiers].map(([tier, factor]) => [tier, formatYuan(toNano(factor))])) }),
+    ...terms,
     ...(steps.size === 0
       ? {}
       : { above: Object.fromEntries([...steps].map(([above, step]) => [above, inYuan(step, rate)])) }),
@@ -129,6 +138,8 @@ export function readEntry(entry: Readonly<Record<string, unknown>>, rates: Rates
 
 const isOfInputAlone = ({ mode }: Readonly<Record<string, unknown>>): boolean =>
   mode === 'embedding' || mode === 'rerank';
+
+const isOfPrices = (key: string): boolean => key.includes('cost') || ALSO_PRICES.test(key);
 
 const isPriced = (value: unknown): boolean => typeof value === 'object' || readDecimal(value)?.digits !== 0n;
 
@@ -160,6 +171,19 @@ function factorOf(
   const [first] = factors;
   if (first === undefined || first === null || isZero(first)) return null;
   return factors.every((factor) => factor !== null && isSame(factor, first)) ? first : null;
+}
+
+/** The factors of regions and speeds, which Anthropic's entries have. */
+function factorsOf({ provider_specific_entry: given }: Readonly<Record<string, unknown>>): PriceList {
+  if (typeof given !== 'object' || given === null) return {};
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => {
+      const [table, factor] = [FACTORS.get(name), readDecimal(value)];
+      return table === undefined || factor === null || isZero(factor)
+        ? []
+        : [[table, { [name]: formatYuan(toNano(factor)) }]];
+    }),
+  );
 }
 
 /** What a search costs, if it is the same however much of it is read; `null` if it depends on that. */

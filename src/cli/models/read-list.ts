@@ -1,5 +1,6 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { CliError } from '../command.ts';
+import { isZero, readDecimal } from './exact.ts';
 import { type PricedEntry, type Rates, readEntry } from './price-file.ts';
 
 /** A model that an import proposes. */
@@ -98,7 +99,7 @@ function readProviderList(list: readonly unknown[], { protocols, isWanted, rates
     if (!isRecord(entry)) continue;
     const id = String(entry.id ?? entry.model ?? entry.name ?? '');
     if (id === '' || !isWanted(id)) continue;
-    const read = isRecord(entry.pricing) ? readEntry(asPriceFile(entry.pricing), rates) : 'the list has no price of it';
+    const read = isRecord(entry.pricing) ? readPricing(entry.pricing, rates) : 'the list has no price of it';
     if (typeof read === 'string') notPriced.push({ id, why: read });
     else models.push({ id, route: id, operations: protocols, ...limitsOf(entry.context_length, null), ...read });
   }
@@ -114,6 +115,12 @@ const OF_OPENROUTER: Readonly<Record<string, string>> = {
   internal_reasoning: 'output_cost_per_reasoning_token',
   audio: 'input_cost_per_audio_token',
 };
+
+function readPricing(pricing: Readonly<Record<string, unknown>>, rates: Rates): PricedEntry | string {
+  const perRequest = readDecimal(pricing.request);
+  if (perRequest !== null && !isZero(perRequest)) return 'each request has a price beside its tokens';
+  return readEntry(asPriceFile(pricing), rates);
+}
 
 const asPriceFile = (pricing: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
