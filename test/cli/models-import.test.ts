@@ -64,6 +64,23 @@ describe('models import', () => {
     assert.match(stdout, /# each: each request has a price beside its tokens/);
   });
 
+  it('takes a model that stands there twice only with the same prices', async () => {
+    const file = join(directory.path, 'twice.json');
+    const entry = (input: number) => ({
+      litellm_provider: 'xai',
+      mode: 'chat',
+      input_cost_per_token: input,
+      output_cost_per_token: 4e-6,
+    });
+    writeFileSync(
+      file,
+      JSON.stringify({ same: entry(1e-6), 'xai/same': entry(1e-6), other: entry(1e-6), 'xai/other': entry(2e-6) }),
+    );
+    const { stdout } = await models(file, 'xai');
+    assert.deepEqual(Object.keys(parse(stdout).models), ['same']);
+    assert.match(stdout, /# other: it stands there twice, with other prices/);
+  });
+
   it('writes a file once, and says what is wrong with what it was given', async () => {
     const file = join(directory.path, 'models.yaml');
     assert.equal((await models(EXCERPT, 'anthropic', '--output', file)).code, 0);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../lib/json/json.ts';
 import { CliError } from '../command.ts';
 import { isZero, readDecimal } from './exact.ts';
@@ -52,19 +53,26 @@ export function readModels(file: string, value: unknown, wanted: Wanted): ModelL
 function readPriceFile(file: Readonly<Record<string, unknown>>, wanted: Wanted): ModelList {
   const models: ModelDraft[] = [];
   const notPriced: NotPriced[] = [];
+  const disputed = new Set<string>();
   for (const [key, entry] of Object.entries(file)) {
     if (!isRecord(entry) || !wanted.priceFileNames.includes(String(entry.litellm_provider))) continue;
     const id = withoutProvider(key, wanted.priceFileNames);
     if (!wanted.isWanted(id)) continue;
     const operations = operationsOf(entry, wanted.protocols);
     const read = operations.length === 0 ? `"${String(entry.mode)}" is not served` : readEntry(entry, wanted.rates);
+    const draft = models.find((model) => model.id === id);
     if (typeof read === 'string') notPriced.push({ id, why: read });
     // A model that stands there with and without the name of its provider is one.
-    else if (!models.some((model) => model.id === id)) {
+    else if (draft !== undefined) {
+      if (!isDeepStrictEqual(draft.cost, read.cost)) disputed.add(id);
+    } else {
       models.push({ id, route: id, operations, ...limitsOf(entry.max_input_tokens, entry.max_output_tokens), ...read });
     }
   }
-  return { models, notPriced };
+  return {
+    models: models.filter(({ id }) => !disputed.has(id)),
+    notPriced: [...notPriced, ...[...disputed].map((id) => ({ id, why: 'it stands there twice, with other prices' }))],
+  };
 }
 
 const withoutProvider = (key: string, names: readonly string[]): string => {
