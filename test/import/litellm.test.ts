@@ -8,11 +8,9 @@ import { openForeignDatabase } from '../../src/cli/import/foreign-database.ts';
 import { readBooks } from '../../src/cli/import/litellm/read-books.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { fillPostgresBooks, makeSqliteBooks } from '../fixtures/foreign-books/databases.ts';
-import { call } from '../support/client.ts';
-import { runCommand } from '../support/command.ts';
 import { createBareDatabase } from '../support/database.ts';
-import { ADMIN_TOKEN, costNano, PRICE, startGateway, type TestGateway } from '../support/gateway.ts';
-import { CHAT } from '../support/limited-calls.ts';
+import { costNano, PRICE, startGateway, type TestGateway } from '../support/gateway.ts';
+import { type MovingIn, movingIn } from '../support/moving-in.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { chatUsage } from '../support/provider.ts';
 
@@ -28,14 +26,12 @@ const MODELS = ['gpt-4o', 'gpt-4o-mini', 'deepseek-chat']
   )
   .join('');
 
-const MESSAGES = [{ role: 'user', content: 'Hello' }];
 const CALL_COST = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
 /** 7.15 yuan for each of 100 dollars less 0.30000015, and of 12.345678 less 0.10021650000000001, to the nearest nano-yuan. */
 const RESEARCH = 712_854_998_928n;
 const LIN = 87_555_049_725n;
 
-const SUSPENDED =
-  '401 The account of this API key is suspended. The key is kept, and works again when whoever operates this gateway resumes the account.';
+const SUSPENDED = '401 The account of this API key is suspended.';
 
 const RESPONSES: readonly (readonly [key: string, model: string, response: string])[] = [
   ['sk-research-notebook-1a2b3c4d', 'gpt-4o', '200'],
@@ -56,6 +52,7 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
   let stored: Awaited<ReturnType<typeof createBareDatabase>>;
   let client: pg.Client;
   let g: TestGateway;
+  let moving: MovingIn;
 
   before(async () => {
     stored = await createBareDatabase('postgresql');
@@ -63,6 +60,7 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
     client = new pg.Client({ connectionString: stored.url });
     await client.connect();
     g = await startGateway({ models: MODELS });
+    moving = movingIn('litellm', stored.url, g);
   });
   after(async () => {
     await g.stop();
@@ -70,23 +68,6 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
     await stored.remove();
   });
 
-  async function run(...flags: string[]) {
-    const given = ['--gateway', g.url, 'import', 'litellm', stored.url, '--usd-cny', '7.15', ...flags];
-    return runCommand(given, { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN });
-  }
-  async function move(...flags: string[]): Promise<string> {
-    const { code, stdout, stderr } = await run(...flags);
-    assert.equal(code, 0, stderr);
-    return stdout;
-  }
-  const counts = async () => {
-    const [row] = await g.database.query<Record<string, bigint>>({
-      name: 'test.counts',
-      text: `select (select count(*) from accounts) as accounts, (select count(*) from api_keys) as keys,
-        (select count(*) from ledger_entries) as entries, (select count(*) from changes) as changes`,
-    });
-    return row!;
-  };
   /** All rows of the source, digested. */
   async function sourceDigest(): Promise<string> {
     const digest = createHash('sha256');
@@ -96,27 +77,20 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
     }
     return digest.digest('hex');
   }
-  async function responseTo(key: string, model: string): Promise<string> {
-    const { status, text } = await call(g.url + CHAT, key, { model, messages: MESSAGES });
-    if (status === 200) return '200';
-    const { code, message } = JSON.parse(text).error;
-    return `${status} ${status === 401 ? message : code}`;
-  }
-
   it('makes nothing without --apply, and says what it would make and what it leaves out', async () => {
-    const before = await counts();
+    const before = await moving.counts();
     const digest = await sourceDigest();
-    const printed = await move();
+    const printed = await moving.move();
     assert.match(printed, /^\s*7 accounts with 10 keys and ¥836\.160048653 would be made\. Nothing was/m);
     for (const text of ['budgets of accounts that are renewed', 'models with their prices', 'keys with tags']) {
       assert.ok(printed.includes(text), printed);
     }
-    assert.deepEqual(await counts(), before);
+    assert.deepEqual(await moving.counts(), before);
     assert.equal(await sourceDigest(), digest);
   });
 
   it('brings what is left of budgets to the nano-yuan, and proves it', async () => {
-    await move('--apply');
+    await moving.move('--apply');
     const { body } = await g.admin('GET', '/accounts');
     const balances = body.data.map(({ name, balanceYuan }: AccountResponse) => [name, parseYuan(balanceYuan)!]);
     assert.deepEqual(Object.fromEntries(balances), {
@@ -153,7 +127,7 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
 
   it('keeps keys working with what their clients have sent before, and refuses those that were refused', async () => {
     const responses: string[][] = [];
-    for (const [key, model] of RESPONSES) responses.push([key, model, await responseTo(key, model)]);
+    for (const [key, model] of RESPONSES) responses.push([key, model, await moving.responseTo(key, model)]);
     assert.deepEqual(responses, RESPONSES);
     const [lin] = (await g.admin('GET', '/accounts?name=Lin')).body.data;
     await g.observed.callsEnded(lin.id, 1);
@@ -162,21 +136,21 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
   });
 
   it('writes nothing when it is repeated, whatever was spent since, and nothing to the source', async () => {
-    const before = await counts();
+    const before = await moving.counts();
     const digest = await sourceDigest();
-    await move('--apply');
-    assert.deepEqual(await counts(), before);
+    await moving.move('--apply');
+    assert.deepEqual(await moving.counts(), before);
     assert.equal(await sourceDigest(), digest);
   });
 
   it('is refused where the last migration is another one, with what was found and what was tried', async () => {
     await client.query(`insert into _prisma_migrations (id, checksum, migration_name, finished_at)
       values ('later', '', '20991231000000_later', now())`);
-    const { code, stderr } = await run('--apply');
+    const { code, stderr } = await moving.run('--apply');
     assert.equal(code, 1);
     assert.match(stderr, /20991231000000_later.*not tried.*LiteLLM 1\.110\.2/);
     await client.query(`update _prisma_migrations set finished_at = null where id = 'later'`);
-    assert.match((await run()).stderr, /has not ended/);
+    assert.match((await moving.run()).stderr, /has not ended/);
     await client.query(`delete from _prisma_migrations where id = 'later'`);
   });
 

@@ -4,18 +4,15 @@ import pg from 'pg';
 import type { AccountResponse } from '../../src/api/management/wire.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { fillPostgresBooks } from '../fixtures/foreign-books/databases.ts';
-import { call } from '../support/client.ts';
-import { runCommand } from '../support/command.ts';
 import { createBareDatabase, type TestDatabase } from '../support/database.ts';
-import { ADMIN_TOKEN, costNano, PRICE, startGateway, type TestGateway } from '../support/gateway.ts';
-import { CHAT } from '../support/limited-calls.ts';
+import { costNano, PRICE, startGateway, type TestGateway } from '../support/gateway.ts';
+import { type MovingIn, movingIn } from '../support/moving-in.ts';
 import { chatUsage } from '../support/provider.ts';
 
 /** What the fixture names in limits of tokens. */
 const MODELS = ['gpt-4o', 'gpt-4o-mini', 'deepseek-chat']
   .map((name) => `  ${name}: { operations: [chat], price: ${PRICE}, routes: [{ provider: chatty, model: ${name} }] }`)
   .join('\n');
-const MESSAGES = [{ role: 'user', content: 'Hello' }];
 const CALL_COST = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
 /** 7.15 yuan by 500,000. */
 const UNIT_NANO = 14_300n;
@@ -40,6 +37,7 @@ const EXPECTED: readonly (readonly [name: string, model: string, result: string]
 describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 }, () => {
   let source: TestDatabase;
   let g: TestGateway;
+  let moving: MovingIn;
   /** What clients send, by the name of the token. */
   let sent: Map<string, string>;
 
@@ -52,44 +50,26 @@ describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 
     await client.end();
     sent = new Map(rows.map(({ name, key }) => [name, `sk-${key}`]));
     g = await startGateway({ models: MODELS });
+    moving = movingIn('new-api', source.url, g);
   });
   after(async () => {
     await g.stop();
     await source.remove();
   });
 
-  async function move(...flags: string[]): Promise<string> {
-    const given = ['--gateway', g.url, 'import', 'new-api', source.url, '--usd-cny', '7.15', ...flags];
-    const { code, stdout, stderr } = await runCommand(given, { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN });
-    assert.equal(code, 0, stderr);
-    return stdout;
-  }
-  const counts = async () => {
-    const [row] = await g.database.query<Record<string, bigint>>({
-      name: 'test.counts',
-      text: `select (select count(*) from accounts) as accounts, (select count(*) from api_keys) as keys,
-        (select count(*) from ledger_entries) as entries, (select count(*) from changes) as changes`,
-    });
-    return row!;
-  };
-  async function ask(name: string, model: string): Promise<string> {
-    const { status, text } = await call(g.url + CHAT, sent.get(name)!, { model, messages: MESSAGES });
-    if (status === 200) return '200';
-    const { code, message } = JSON.parse(text).error;
-    return `${status} ${status === 401 ? /^[^.]*\./.exec(message)![0] : code}`;
-  }
+  const ask = (name: string, model: string): Promise<string> => moving.responseTo(sent.get(name)!, model);
 
   it('makes nothing without --apply, and says what it would make and what it leaves out', async () => {
-    const before = await counts();
-    const printed = await move();
+    const before = await moving.counts();
+    const printed = await moving.move();
     assert.match(printed, /^6 accounts with 10 keys and ¥\d+\.\d+ would be made\. Nothing was/m);
     assert.match(printed, /^ *1 +balance of root, 100000000 units/m);
     assert.match(printed, /^ *3 +codes that nobody has redeemed, 105000 units/m);
-    assert.deepEqual(await counts(), before);
+    assert.deepEqual(await moving.counts(), before);
   });
 
   it('brings balances that match to the nano-yuan, and proves them', async () => {
-    await move('--apply');
+    await moving.move('--apply');
     const { body } = await g.admin('GET', '/accounts');
     const balances = body.data.map(({ name, balanceYuan }: AccountResponse) => [name, parseYuan(balanceYuan)!]);
     assert.deepEqual(Object.fromEntries(balances), {
@@ -114,9 +94,9 @@ describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 
   });
 
   it('writes nothing when it is repeated, whatever was spent since', async () => {
-    const before = await counts();
-    await move('--apply');
-    assert.deepEqual(await counts(), before);
+    const before = await moving.counts();
+    await moving.move('--apply');
+    assert.deepEqual(await moving.counts(), before);
   });
 
   it('stops at an account whose balance has become another one there, and says what to do', async () => {
@@ -124,11 +104,10 @@ describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 
     await client.connect();
     await client.query("update users set quota = quota + 1 where username = 'wang'");
     await client.end();
-    const before = await counts();
-    const given = ['--gateway', g.url, 'import', 'new-api', source.url, '--usd-cny', '7.15', '--apply'];
-    const { code, stderr } = await runCommand(given, { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN });
+    const before = await moving.counts();
+    const { code, stderr } = await moving.run('--apply');
     assert.equal(code, 1);
     assert.match(stderr, /^wang: It was imported before with another name, e-mail address or balance.*account adjust/m);
-    assert.deepEqual(await counts(), before);
+    assert.deepEqual(await moving.counts(), before);
   });
 });

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { call } from './client.ts';
+import { runCommand } from './command.ts';
+import { ADMIN_TOKEN, type TestGateway } from './gateway.ts';
+import { CHAT } from './limited-calls.ts';
+import type { Finished } from './process.ts';
+
+/** What tests of `faregate import` do with one program's database and one gateway. */
+export interface MovingIn {
+  run(...flags: readonly string[]): Promise<Finished>;
+  /** As `run`, which has to succeed; returns what is printed. */
+  move(...flags: readonly string[]): Promise<string>;
+  /** How many rows there are of all that an import writes. */
+  counts(): Promise<Readonly<Record<string, bigint>>>;
+  /** The status of a call with a key, and why it is none of success: the first sentence of a 401, else the code. */
+  responseTo(key: string, model: string): Promise<string>;
+}
+
+export function movingIn(program: string, source: string, gateway: TestGateway): MovingIn {
+  const run = (...flags: readonly string[]): Promise<Finished> => {
+    const given = ['--gateway', gateway.url, 'import', program, source, '--usd-cny', '7.15', ...flags];
+    return runCommand(given, { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN });
+  };
+  return {
+    run,
+    async move(...flags) {
+      const { code, stdout, stderr } = await run(...flags);
+      assert.equal(code, 0, stderr);
+      return stdout;
+    },
+    async counts() {
+      const [row] = await gateway.database.query<Record<string, bigint>>({
+        name: 'test.counts',
+        text: `select (select count(*) from accounts) as accounts, (select count(*) from api_keys) as keys,
+        (select count(*) from ledger_entries) as entries, (select count(*) from changes) as changes`,
+      });
+      return row!;
+    },
+    async responseTo(key, model) {
+      const body = { model, messages: [{ role: 'user', content: 'Hello' }] };
+      const { status, text } = await call(gateway.url + CHAT, key, body);
+      if (status === 200) return '200';
+      const { code, message } = JSON.parse(text).error;
+      return `${status} ${status === 401 ? /^[^.]*\./.exec(message)![0] : code}`;
+    },
+  };
+}
