@@ -40,12 +40,11 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
   }
 
   async function make(accountId: string, keyHash: Buffer, body: ImportedKeyBody) {
-    const { name, expiresAt = null, scopes, prefix, isRevoked } = body;
+    const { name, expiresAt = null, prefix, isRevoked } = body;
     const asked = {
       accountId,
       name,
       expiresAt,
-      scopes,
       userId: null,
       limits: toLimitChange(body),
       rates: toRateChange(body, catalog()),

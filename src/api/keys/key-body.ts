@@ -43,8 +43,8 @@ const SHOWN = {
   error: 'Expected 1 to 20 visible characters by which lists show the key, such as its beginning; never all of it.',
 };
 
-/** The body of a request that takes over a key which another program made. */
-export const importedKey = newKey.extend({
+/** The body of a request that takes over a key which another program made: for calls, because the account API knows keys by their form. */
+export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   sha256: z
     .string(SHA256)
     .regex(/^[0-9a-fA-F]{64}$/, SHA256)
