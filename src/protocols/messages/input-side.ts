@@ -63,6 +63,8 @@ export class InputSide {
     const before = this.#fields;
     const isSum = cachedOf(before) > 0 && isAbout(input, totalOf(before));
     if (input >= countOf(before, INPUT) && !isSum) this.#fields = { ...before, [INPUT]: input };
+    // Behind figures of the cache alone it is the whole that they are a part of, as if it had come before them.
+    else if (before[INPUT] === undefined) this.#fields = { ...before, [INPUT]: Math.max(input - cachedOf(before), 0) };
   }
 
   /** Figures of the cache alone are a part of the input that was reported before, unless that was split or is too small. */

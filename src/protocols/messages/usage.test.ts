@@ -338,6 +338,11 @@ describe('messages usage', () => {
       { inputTokens: 25, cachedInputTokens: 8_831 },
     ],
     [
+      'takes a sum that comes behind figures of the cache alone as split',
+      [started({ cache_creation_input_tokens: 49 }), { input_tokens: 49 }],
+      { inputTokens: 0, cacheWriteTokens: 49 },
+    ],
+    [
       'keeps the split if zeros follow, or the sum of it',
       [
         started({ input_tokens: 18, cache_read_input_tokens: 8_831 }),
