@@ -252,7 +252,7 @@ where datname = current_database() and application_name = $1::text and backend_s
 
 describe('killed at random moments under load, every success is charged once, and nothing else is', {
   concurrency: true,
-  timeout: ROUNDS === null ? 120_000 : 7_200_000,
+  timeout: ROUNDS === null ? 300_000 : 7_200_000,
 }, () => {
   for (const [name, firstFault, rounds, where] of [
     ['on the embedded engine', 0, 3, { isEmbedded: true, nodeCount: 1 }],
