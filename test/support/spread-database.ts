@@ -29,7 +29,7 @@ const ACCOUNT_ID = /\bacct_\w+/g;
 
 /**
  * A database of several partitions as tests see it that were written for one: a statement about an account goes to its partition, one about
- * all of them to each, and rows come together; single rows of counts are added up. The gateway does not get this.
+ * all of them to each, and rows come together; single rows of counts and sums are added up. The gateway does not get this.
  */
 export function spreadDatabase(all: SpreadHandles): Database {
   const { directory, partitions } = all;
@@ -105,11 +105,14 @@ function inAll<Result>(
 
 function together<Row>(rows: readonly Row[][]): Row[] {
   const single = rows.every(({ length }) => length === 1) ? (rows.map(([row]) => row) as StoredRow[]) : null;
-  const isCount = (value: unknown): boolean => typeof value === 'bigint' || typeof value === 'number';
+  const isCount = (value: unknown): boolean => value === null || typeof value === 'bigint' || typeof value === 'number';
   if (single === null || !single.every((row) => Object.values(row).every(isCount))) return rows.flat();
-  const sums = Object.keys(single[0]!).map((name) => [
-    name,
-    single.map((row) => row[name] as bigint).reduce((sum, value) => sum + value),
-  ]);
+  const sums = Object.keys(single[0]!).map((name) => [name, sumOf(single.map((row) => row[name] as bigint | null))]);
   return [Object.fromEntries(sums) as Row];
+}
+
+/** As `sum` of SQL: a partition without a row has `null`, which adds nothing. */
+function sumOf(values: readonly (bigint | null)[]): bigint | null {
+  const counts = values.filter((value) => value !== null);
+  return counts.length === 0 ? null : counts.reduce((sum, value) => sum + value);
 }
