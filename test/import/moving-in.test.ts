@@ -113,5 +113,13 @@ for (const engine of gatewayEngines) {
       const asked = await gateway.admin('POST', `/accounts/${id}/imported-keys`, { sha256, prefix: 'sk-…' });
       assert.equal(asked.status, 409);
     });
+
+    it('does not take a key over that is shown as one made here: keys of another form would not be looked up', async () => {
+      const { id } = await gateway.createAccount();
+      const asked = { sha256: 'ab'.repeat(32), prefix: 'sk-fg-Ab12…' };
+      const refused = await gateway.admin('POST', `/accounts/${id}/imported-keys`, asked);
+      assert.equal(refused.status, 400);
+      assert.match(JSON.stringify(refused.body), /sk-fg-/);
+    });
   });
 }

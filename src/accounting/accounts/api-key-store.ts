@@ -110,7 +110,7 @@ interface NewKey {
   /** Absent: none beside those of the account. */
   readonly ownKeys?: OwnKeysLimit | undefined;
   /** Whether another program made it, so that every node learns that there are such keys. */
-  readonly isForeign?: boolean;
+  readonly isImported?: boolean;
   /** Whether it is refused from the first. */
   readonly isRevoked?: boolean;
   readonly at: Date;
@@ -159,7 +159,7 @@ export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
       scopes = DEFAULT_SCOPES,
       userId = null,
       ownKeys,
-      isForeign = false,
+      isImported = false,
       isRevoked = false,
       at,
     }) =>
@@ -181,7 +181,7 @@ export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
           userId,
           isRevoked ? at : null,
         ]);
-        if (isForeign) await announceChange(transaction, accountId);
+        if (isImported) await announceChange(transaction, accountId);
         return KEYS.read(rows[0]!);
       }),
     async listKeys(accountId, beforeId, limit, { userId = null, status = null, at = null } = {}) {

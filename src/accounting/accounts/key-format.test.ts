@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import type { FillRandom } from '../../lib/ids.ts';
-import { createApiKey, displayPrefix, hashApiKey, isApiKey, mayBeForeignKey } from './key-format.ts';
+import { createApiKey, displayPrefix, hashApiKey, isApiKey, mayBeImportedKey } from './key-format.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -27,9 +27,9 @@ describe('API keys', () => {
 
   it('of other programs are visible characters of any form but that of keys made here, and at most 200', () => {
     for (const key of ['sk-1234', 'a', 'x'.repeat(200), 'sk-ant-api03-_-.='])
-      assert.equal(mayBeForeignKey(key), true, key);
+      assert.equal(mayBeImportedKey(key), true, key);
     for (const key of ['', 'x'.repeat(201), 'two words', 'sk-\u4e2d', 'sk-fg-mistyped', createApiKey(randomFillSync)]) {
-      assert.equal(mayBeForeignKey(key), false, key);
+      assert.equal(mayBeImportedKey(key), false, key);
     }
   });
 

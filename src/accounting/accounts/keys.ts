@@ -33,7 +33,7 @@ interface AskedKey {
 }
 
 /** A key that another program made and that clients have already. */
-export interface ForeignKeyText {
+export interface ImportedKeyText {
   /** The SHA-256 of what clients send. */
   readonly keyHash: Buffer;
   /** What lists show of it. */
@@ -84,7 +84,7 @@ export interface Keys {
    *
    * @throws TooManyKeysError; StatementError if another key has the hash.
    */
-  makeForeign(asked: AskedKey, text: ForeignKeyText): Promise<{ readonly key: ApiKey } & NewLimits>;
+  makeImported(asked: AskedKey, text: ImportedKeyText): Promise<{ readonly key: ApiKey } & NewLimits>;
   /**
    * Returns the changed key. `too_many_models`: of more models than there may be, and nothing is changed.
    *
@@ -145,7 +145,7 @@ export function createKeys(parts: KeysParts): Keys {
 
   async function insertLimited(
     { limits, rates, scopes, ...asked }: AskedKey,
-    stored: { id: string; keyHash: Buffer; prefix: string; isForeign?: boolean; isRevoked?: boolean },
+    stored: { id: string; keyHash: Buffer; prefix: string; isImported?: boolean; isRevoked?: boolean },
   ): Promise<{ readonly key: ApiKey } & NewLimits> {
     const at = now();
     const insert = (isBegun: boolean): Promise<ApiKey> =>
@@ -171,7 +171,7 @@ export function createKeys(parts: KeysParts): Keys {
       const { text, stored } = makeText();
       return { ...(await insertLimited(asked, stored)), text };
     },
-    makeForeign: (asked, text) => insertLimited(asked, { ...text, id: ids.next('key'), isForeign: true }),
+    makeImported: (asked, text) => insertLimited(asked, { ...text, id: ids.next('key'), isImported: true }),
     async change(key, change) {
       const refusal = await changeLimits(key, change);
       if (refusal !== null) return refusal;

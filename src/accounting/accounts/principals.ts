@@ -11,8 +11,8 @@ import type { AddressRanges } from '../../lib/ip-address.ts';
 import type { Soon } from '../../lib/soon.ts';
 import type { KnownPartitions } from '../partitions/routes.ts';
 import { allowedRanges } from './allow-lists.ts';
-import { createForeignKeys } from './foreign-keys.ts';
-import { displayPrefix, isApiKey, mayBeForeignKey } from './key-format.ts';
+import { createImportedKeys } from './imported-keys.ts';
+import { displayPrefix, isApiKey, mayBeImportedKey } from './key-format.ts';
 import type { KeyLimitation } from './limited-key-store.ts';
 import type { LimitedKeys } from './limited-keys.ts';
 import { PRINCIPALS_CHANNEL } from './principal-change-store.ts';
@@ -113,11 +113,11 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
     waitingItemsMax: 20_000,
   });
 
-  const foreignKeys = createForeignKeys((signal) => store.hasForeignKeys(signal), questions, clock);
+  const importedKeys = createImportedKeys((signal) => store.hasImportedKeys(signal), questions, clock);
 
   function forget(accountId: string): void {
     generation++;
-    foreignKeys.forget();
+    importedKeys.forget();
     const keyHashes: string[] = [];
     for (const [keyHash, { status }] of cache.entries()) if (status.accountId === accountId) keyHashes.push(keyHash);
     for (const keyHash of keyHashes) cache.delete(keyHash);
@@ -125,7 +125,7 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
 
   function forgetAll(): void {
     generation++;
-    foreignKeys.forget();
+    importedKeys.forget();
     cache.clear();
   }
 
@@ -198,8 +198,8 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
       const cached = findCached(keyHash);
       if (cached !== null) return accept(cached, noted);
       if (isApiKey(key)) return lookUpUnknown(key, keyHash, noted);
-      if (!mayBeForeignKey(key)) throw refused(MALFORMED);
-      return foreignKeys.areThere().then((areThere) => {
+      if (!mayBeImportedKey(key)) throw refused(MALFORMED);
+      return importedKeys.areThere().then((areThere) => {
         if (!areThere) throw refused(MALFORMED);
         return lookUpUnknown(key, keyHash, noted);
       });

@@ -61,8 +61,8 @@ const isInRange = (range: string): string =>
   `coalesce((select true from api_keys where prefix collate "C" ${range} order by prefix collate "C" limit 1), false)`;
 
 /** Keys that other programs made do not begin as those made here: before them, or behind all of them. Plan: api_keys_by_prefix. */
-export const selectForeign: Statement = {
-  name: 'accounts.select-foreign-keys',
+export const selectImported: Statement = {
+  name: 'accounts.select-imported-keys',
   text: `select ${isInRange("< 'sk-fg-'")} or ${isInRange(">= 'sk-fg.'")} as are_there`,
 };
 
@@ -70,7 +70,7 @@ export interface KeyStatusStore {
   /** The status of each key, in the order of the hashes; `null` for a hash that no key has. Whoever caches it is told of every change. */
   findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]>;
   /** Whether there are keys that other programs made, revoked ones included. */
-  hasForeignKeys(signal?: AbortSignal): Promise<boolean>;
+  hasImportedKeys(signal?: AbortSignal): Promise<boolean>;
 }
 
 export const createKeyStatusStore = (directory: DirectoryLane): KeyStatusStore => ({
@@ -82,8 +82,8 @@ export const createKeyStatusStore = (directory: DirectoryLane): KeyStatusStore =
       statuses[Number(row.position) - 1] = STATUSES.read(row);
     return statuses;
   },
-  async hasForeignKeys(signal) {
-    const [row] = await directory.query<{ are_there: boolean }>(selectForeign, [], signal);
+  async hasImportedKeys(signal) {
+    const [row] = await directory.query<{ are_there: boolean }>(selectImported, [], signal);
     return row!.are_there;
   },
 });

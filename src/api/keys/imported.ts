@@ -52,7 +52,7 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
       allowed: toAllowListChange(body, { ...NO_ALLOW_LISTS, models: body.allowedModels ?? null }, catalog()),
     };
     const made = await orRefused(accountId, null, undefined, () =>
-      keys.makeForeign(asked, { keyHash, prefix, isRevoked }),
+      keys.makeImported(asked, { keyHash, prefix, isRevoked }),
     );
     return toWire(made.key);
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { KEY_STATUSES } from '../../accounting/accounts/api-key-store.ts';
+import { KEY_PREFIX } from '../../accounting/accounts/key-format.ts';
 import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
 import { rateLimitFields } from '../accounts/rate-limits.ts';
 import { filterText, instant, page, shortText } from '../management/wire.ts';
@@ -43,6 +44,8 @@ const SHOWN = {
   error: 'Expected 1 to 20 visible characters by which lists show the key, such as its beginning; never all of it.',
 };
 
+const OURS = { error: `Only keys that this program made begin with ${KEY_PREFIX}.` };
+
 /** The body of a request that takes over a key which another program made: for calls, because the account API knows keys by their form. */
 export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   sha256: z
@@ -53,6 +56,8 @@ export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   prefix: z
     .string(SHOWN)
     .regex(/^[^\s\p{C}]{1,20}$/u, SHOWN)
+    // What tells whether there are keys of another form reads the beginnings that lists show.
+    .refine((text) => !text.startsWith(KEY_PREFIX), OURS)
     .meta({ examples: ['sk-Ab12…'] }),
   /** Whether it is refused from the first. */
   isRevoked: z.boolean().default(false),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ApiKey, KEY_STATUSES } from '../../accounting/accounts/api-key-store.ts';
-import { hashApiKey, isApiKey, KEY_PREFIX, mayBeForeignKey } from '../../accounting/accounts/key-format.ts';
+import { hashApiKey, isApiKey, KEY_PREFIX, mayBeImportedKey } from '../../accounting/accounts/key-format.ts';
 import type { FoundKey, KeySearchStore } from '../../accounting/accounts/key-search-store.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -29,7 +29,7 @@ const search = z
   .strictObject({
     key: z
       .string()
-      .refine((text) => isApiKey(text) || mayBeForeignKey(text), { error: MALFORMED })
+      .refine((text) => isApiKey(text) || mayBeImportedKey(text), { error: MALFORMED })
       .optional(),
     prefix: z
       .string()
