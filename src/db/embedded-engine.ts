@@ -1,22 +1,7 @@
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
-import { moduleFile } from '../lib/files/module-file.ts';
 import type { Statement } from './database.ts';
-import type {
-  Failure,
-  FilesModule,
-  Notification,
-  Order,
-  Response,
-  Rows,
-  ThreadOptions,
-  Work,
-} from './embedded-messages.ts';
+import type { Failure, FilesModule, Notification, Order, Response, Rows, Work } from './embedded-messages.ts';
+import { EngineThread } from './engine-thread.ts';
 import { EngineStoppedError, StatementError } from './errors.ts';
-
-const THREAD = moduleFile('./embedded-thread', import.meta.url);
-
-/** The thread's garbage is gone with each message: room for more of it is memory of an idle process, and saves no time. */
-const YOUNG_MIB = 6;
 
 interface EngineOptions {
   /** For tests: where the engine's files come from. */
@@ -32,6 +17,8 @@ interface Run extends Pick<Work, 'name' | 'sql'>, Partial<Pick<Work, 'from' | 't
   readonly statements?: readonly Statement[];
 }
 
+const CLOSED = 'the database is closed';
+
 /** The schema in which the engine begins. */
 export const FIRST_SCHEMA = 'public';
 
@@ -40,8 +27,7 @@ export const FIRST_SCHEMA = 'public';
  * the order in which they are given. Whatever ends the engine or its thread fails what is under way and all that comes later.
  */
 export class EmbeddedEngine {
-  readonly #worker: Worker;
-  readonly #port: MessagePort;
+  readonly #thread: EngineThread;
   /** Those who wait for a response; `null` tells them that there will be none. */
   readonly #waiting: ((response: Response | null) => void)[] = [];
   /** Names of statements whose text the thread has. */
@@ -51,33 +37,26 @@ export class EmbeddedEngine {
   #schema: string | null = FIRST_SCHEMA;
   /** Why nothing can be asked any more. */
   #ended: string | null = null;
+  #isGivenBack = false;
 
-  /** Starts the thread, which loads the engine. It never keeps the process running, except while something is asked. */
+  /** Takes a thread, which loads the engine. It never keeps the process running, except while something is asked. */
   constructor({ files, onEnd }: EngineOptions) {
-    const { port1, port2 } = new MessageChannel();
-    this.#port = port1;
-    const workerData: ThreadOptions = { port: port2, files: files && { url: files.url, data: files.data } };
-    this.#worker = new Worker(THREAD, {
-      name: 'embedded database',
-      workerData,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
-      transferList: [port2, ...(files?.moved ?? [])],
-    });
-    this.#worker.unref();
     const end = (error: unknown, reason: string): void => {
       if (this.#ended !== null) return;
       this.#end(new EngineStoppedError(reason).message);
       onEnd(error);
     };
-    this.#worker.on('error', (error) => end(error, `its thread has failed: ${(error as Error)?.message ?? error}`));
-    this.#worker.on('exit', (code) => {
-      const reason = `its thread has ended with exit code ${code}`;
-      end(new Error(reason), reason);
-      // Also of a thread whose engine had stopped before.
-      this.#refuseAll();
-    });
-    this.#port.on('message', (message: Response | Notification) => this.#receive(message));
-    this.#port.unref();
+    const user = {
+      receive: (message: Response | Notification) => this.#receive(message),
+      failed: (error: unknown) => end(error, `its thread has failed: ${(error as Error)?.message ?? error}`),
+      ended: (code: number) => {
+        const reason = `its thread has ended with exit code ${code}`;
+        end(new Error(reason), reason);
+        // Also of a thread whose engine had stopped before.
+        this.#refuseAll();
+      },
+    };
+    this.#thread = EngineThread.take(user, files);
   }
 
   /** Starts the engine on the files of a directory. @throws the reason for which it cannot start. */
@@ -128,19 +107,24 @@ export class EmbeddedEngine {
     };
   }
 
-  /** Ends the engine in good order, unless it has stopped, and its thread. */
+  /** Ends the engine in good order and gives its thread back; an engine that has stopped or fails to end takes the thread with it. */
   async close(): Promise<void> {
     try {
-      if (this.#ended === null) await this.#order({ kind: 'close' }, 'database.close');
+      if (this.#ended !== null) return;
+      await this.#order({ kind: 'close' }, 'database.close');
+      if (this.#waiting.length > 0) return;
+      this.#ended = CLOSED;
+      this.#isGivenBack = true;
+      await this.#thread.giveBack();
     } finally {
       await this.terminate();
     }
   }
 
-  /** Ends the thread, whatever it does. */
+  /** Ends the thread, whatever it does, unless it has been given back. */
   async terminate(): Promise<void> {
-    this.#ended ??= 'the database is closed';
-    await this.#worker.terminate();
+    this.#ended ??= CLOSED;
+    if (!this.#isGivenBack) await this.#thread.terminate();
   }
 
   async #order(order: Order, name: string): Promise<readonly Rows[]> {
@@ -151,10 +135,9 @@ export class EmbeddedEngine {
   }
 
   #send(order: Order): Promise<Response | null> {
-    this.#port.postMessage(order);
+    this.#thread.send(order);
     return new Promise((resolve) => {
-      // Not the port: it would let the process go when the thread ends, before anybody has heard of that.
-      if (this.#waiting.push(resolve) === 1) this.#worker.ref();
+      if (this.#waiting.push(resolve) === 1) this.#thread.ref();
     });
   }
 
@@ -164,7 +147,7 @@ export class EmbeddedEngine {
       return;
     }
     const resolve = this.#waiting.shift();
-    if (this.#waiting.length === 0) this.#worker.unref();
+    if (this.#waiting.length === 0) this.#thread.unref();
     resolve?.(message);
   }
 
@@ -181,7 +164,7 @@ export class EmbeddedEngine {
 
   #refuseAll(): void {
     for (const refuse of this.#waiting.splice(0)) refuse(null);
-    this.#worker.unref();
+    this.#thread.unref();
   }
 }
 

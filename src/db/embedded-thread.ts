@@ -15,8 +15,8 @@ import type {
 import { EngineStoppedError, toStatementError } from './errors.ts';
 
 /**
- * The thread of the embedded database: it has the engine, and does what the main thread orders, one after the other. It loads
- * as little as it can, because it is a second copy of whatever it loads.
+ * The thread of the embedded database: it has the engine, and does what the main thread orders, one after the other. When that
+ * is closed, it may be ordered to open another one. It loads as little as it can, because it is a second copy of whatever it loads.
  */
 
 const BIGINT_OID = 20;
@@ -53,7 +53,7 @@ async function serve(order: Order): Promise<void> {
   } catch (error) {
     response = { failure: order.kind === 'open' ? failureToOpen(error) : failureOf(error) };
   }
-  // The main thread ends this one, also after the last response: by itself, its end might be heard of before the response.
+  // The main thread ends this one or keeps it, also after the last response: by itself, its end might be heard of before the response.
   port.postMessage(response);
 }
 
@@ -74,6 +74,9 @@ async function carryOut(order: Order): Promise<readonly Rows[]> {
       return [];
     case 'close':
       await engine?.close();
+      engine = null;
+      prepared.clear();
+      listening.clear();
       return [];
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Database } from '../../src/db/database.ts';
@@ -181,6 +181,58 @@ describe('the thread of the embedded database', { timeout: 60_000 }, () => {
     assert.deepEqual(await database.query(countRows), [{ n: 1 }]);
   });
 });
+
+test('a database that is opened after another one has its thread, and nothing of it', {
+  timeout: 60_000,
+}, async (context) => {
+  const dataDirs = ['first', 'second'].map(() => makeFastDirectory('faregate-thread-'));
+  context.after(() => {
+    for (const dataDir of dataDirs) rmSync(dataDir, { recursive: true, force: true });
+  });
+  for (const dataDir of dataDirs) placeEmbedded(dataDir);
+  const [first, second] = dataDirs as [string, string];
+  const one = { name: 'test.statement', text: 'select 1 as n' };
+  const two = { name: 'test.statement', text: 'select 2 as n' };
+  const heard: string[] = [];
+  const listen = (database: Database): Promise<unknown> =>
+    database.subscribe(
+      'test',
+      (payload) => heard.push(payload),
+      () => undefined,
+    );
+
+  const before = await openEmbedded({ dataDir: first });
+  await listen(before);
+  assert.deepEqual(await before.query(one), [{ n: 1 }]);
+  await before.script('set search_path to pg_catalog');
+  const threads = countThreads();
+  await before.close();
+  await before.close();
+
+  const after = await openEmbedded({ dataDir: second });
+  assert.equal(countThreads(), threads);
+  assert.deepEqual(await after.query(two), [{ n: 2 }]);
+  assert.deepEqual(await after.query({ name: 'test.path', text: 'show search_path' }), [{ search_path: 'public' }]);
+  await after.script(`notify test, 'unheard'`);
+  await listen(after);
+  await after.script(`notify test, 'heard'`);
+  assert.deepEqual(heard, ['heard']);
+  await assert.rejects(before.query(one), /the database is closed/);
+  await before.close();
+  assert.deepEqual(await after.query(two), [{ n: 2 }]);
+
+  // Two at once have a thread each, of which one is kept.
+  const beside = await openEmbedded({ dataDir: first });
+  assert.equal(countThreads(), threads + 1);
+  await beside.close();
+  await after.close();
+  assert.equal(countThreads(), threads);
+});
+
+const countThreads = (): number =>
+  readdirSync('/proc/self/task').filter((id) =>
+    readFileSync(`/proc/self/task/${id}/comm`, 'utf8').startsWith('embedded databa'),
+  ).length;
 
 test('an open embedded database keeps no process running, and what is asked of it does', {
   timeout: 60_000,
