@@ -1,4 +1,4 @@
-import { presets } from '../src/config/presets.ts';
+import { credentialHeader, type Preset, type PresetProvider, presets } from '../src/config/presets.ts';
 import { type GeneratedDoc, writeLastPart } from './generated-doc.ts';
 
 /**
@@ -9,15 +9,42 @@ import { type GeneratedDoc, writeLastPart } from './generated-doc.ts';
  */
 const DOC: GeneratedDoc = { file: 'docs/presets.md', command: 'node scripts/presets-doc.ts' };
 
-const rows = presets.map(({ name, title, providers, keyVariable, notes, source, readOn }) => {
-  const addresses = providers.map(({ protocol, baseUrl }) => `${protocol} \`${baseUrl}\``).join('<br>');
-  return `| \`${name}\` | ${title} | ${addresses} | \`${keyVariable}\` | ${notes.join(' ')} | ${source}, ${readOn} |`;
+const rows = presets.map((preset) => {
+  const { name, title, providers, keyVariable, source, readOn } = preset;
+  const addresses = providers.map(({ protocol, baseUrl }) => `${protocol} \`${baseUrl}\``);
+  const cells = [
+    `\`${name}\``,
+    title,
+    addresses.join('<br>'),
+    headersOf(providers),
+    `\`${keyVariable}\``,
+    usageOf(providers),
+    notesOf(preset),
+    `${source}, ${readOn}`,
+  ];
+  return `| ${cells.join(' | ')} |`;
 });
+
+/** One header, or that of each protocol. */
+function headersOf(providers: readonly PresetProvider[]): string {
+  const headers = providers.map((provider) => `\`${credentialHeader(provider)}\``);
+  if (new Set(headers).size === 1) return headers[0]!;
+  return providers.map(({ protocol }, index) => `${protocol} ${headers[index]}`).join('<br>');
+}
+
+/** What its providers say of the usage that it reports. */
+function usageOf(providers: readonly PresetProvider[]): string {
+  return providers.some(({ missingUsage }) => missingUsage === 'estimate') ? 'estimated if missing' : '';
+}
+
+function notesOf({ lacks = [], notes }: Preset): string {
+  return [...(lacks.length === 0 ? [] : [`No ${lacks.join(', ')} at this address.`]), ...notes].join(' ');
+}
 
 writeLastPart(
   DOC,
-  `| name | vendor | speaks, at | key | | read from |
-|---|---|---|---|---|---|
+  `| name | vendor | speaks, at | takes the key as | from | usage | | read from |
+|---|---|---|---|---|---|---|---|
 ${rows.join('\n')}
 `,
 );

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { upstreamHeaders } from '../providers/upstream/headers.ts';
+import { createProvider } from '../providers/upstream/provider.ts';
 import { parseConfig } from './load.ts';
-import { findPreset, presetConfig, presets } from './presets.ts';
+import { credentialHeader, findPreset, presetConfig, presets } from './presets.ts';
 
 describe('the presets of vendors', () => {
   for (const preset of presets) {
@@ -12,6 +14,25 @@ describe('the presets of vendors', () => {
         preset.providers.map(({ name }) => name),
       );
       assert.equal(findPreset(preset.name), preset);
+    });
+
+    it(`${preset.name} gets its key in the header that it takes, and Anthropic’s headers where it speaks messages`, () => {
+      const config = parseConfig(presetConfig(preset), 'faregate.yaml', { [preset.keyVariable]: 'a-key' });
+      for (const provider of preset.providers) {
+        const { authorization, ...headers } = upstreamHeaders(
+          createProvider(provider.name, config.providers[provider.name]!),
+          'a-key',
+          { 'anthropic-beta': 'a-beta' },
+          ['served-as'],
+          { isStream: false, contentType: 'application/json' },
+        );
+        const sent = authorization === undefined ? headers['x-api-key'] : `authorization: ${authorization}`;
+        assert.equal(sent, authorization === undefined ? 'a-key' : `${credentialHeader(provider)} a-key`);
+        assert.equal(headers['x-api-key'] === undefined, credentialHeader(provider) !== 'x-api-key');
+        const speaksMessages = provider.protocol === 'messages';
+        assert.equal(headers['anthropic-version'] !== undefined, speaksMessages);
+        assert.equal(headers['anthropic-beta'], speaksMessages ? 'a-beta' : undefined);
+      }
     });
   }
 

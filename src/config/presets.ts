@@ -1,8 +1,9 @@
-import type { ProtocolName } from '../protocols/all.ts';
+import { type ProtocolName, protocolOf } from '../protocols/all.ts';
+import type { OperationName } from '../protocols/operations/all.ts';
 
 /** Vendors whose settings are known, for `faregate init --provider`. */
 
-interface PresetProvider {
+export interface PresetProvider {
   /** What it is called in the configuration. */
   readonly name: string;
   readonly protocol: ProtocolName;
@@ -10,7 +11,7 @@ interface PresetProvider {
   /** The name in version and beta headers that it expects. */
   readonly vendor?: string;
   readonly auth?: 'bearer' | 'x-api-key';
-  /** Of servers that may report none. */
+  /** Of servers of one's own, which may be of a version that reports none. */
   readonly missingUsage?: 'estimate';
 }
 
@@ -20,6 +21,8 @@ export interface Preset {
   readonly title: string;
   /** One, or one for each protocol that it speaks. */
   readonly providers: readonly PresetProvider[];
+  /** What price files have models for, and these addresses do not serve. */
+  readonly lacks?: readonly OperationName[];
   /** The environment variable of its key. */
   readonly keyVariable: string;
   /** What LiteLLM's price file calls it. */
@@ -36,11 +39,22 @@ const READ_ON = '2026-11-27';
 const OWN_SERVER = 'A server without a key of its own takes any text as its key.';
 const OTHER_REGION = (url: string): string => `Accounts of the other region have the address ${url}.`;
 
+const chat = (name: string, baseUrl: string): PresetProvider => ({ name, protocol: 'chat', baseUrl });
+/** All of them take Anthropic's headers of version and betas; under another name these would be lost. */
+const messages = (name: string, baseUrl: string, auth?: PresetProvider['auth']): PresetProvider => ({
+  name,
+  protocol: 'messages',
+  baseUrl,
+  vendor: 'anthropic',
+  ...(auth !== undefined && { auth }),
+});
+const mayLackUsage = (provider: PresetProvider): PresetProvider => ({ ...provider, missingUsage: 'estimate' });
+
 export const presets: readonly Preset[] = [
   {
     name: 'openai',
     title: 'OpenAI',
-    providers: [{ name: 'openai', protocol: 'chat', baseUrl: 'https://api.openai.com/v1' }],
+    providers: [chat('openai', 'https://api.openai.com/v1')],
     keyVariable: 'OPENAI_API_KEY',
     priceFileNames: ['openai'],
     notes: [],
@@ -50,7 +64,7 @@ export const presets: readonly Preset[] = [
   {
     name: 'anthropic',
     title: 'Anthropic',
-    providers: [{ name: 'anthropic', protocol: 'messages', baseUrl: 'https://api.anthropic.com', vendor: 'anthropic' }],
+    providers: [messages('anthropic', 'https://api.anthropic.com')],
     keyVariable: 'ANTHROPIC_API_KEY',
     priceFileNames: ['anthropic'],
     notes: [],
@@ -60,9 +74,8 @@ export const presets: readonly Preset[] = [
   {
     name: 'google',
     title: 'Google Gemini, the compatible address',
-    providers: [
-      { name: 'google', protocol: 'chat', baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai' },
-    ],
+    providers: [chat('google', 'https://generativelanguage.googleapis.com/v1beta/openai')],
+    lacks: ['images.edit'],
     keyVariable: 'GEMINI_API_KEY',
     priceFileNames: ['gemini'],
     notes: [],
@@ -73,8 +86,8 @@ export const presets: readonly Preset[] = [
     name: 'deepseek',
     title: 'DeepSeek',
     providers: [
-      { name: 'deepseek', protocol: 'chat', baseUrl: 'https://api.deepseek.com' },
-      { name: 'deepseek-messages', protocol: 'messages', baseUrl: 'https://api.deepseek.com/anthropic' },
+      chat('deepseek', 'https://api.deepseek.com'),
+      messages('deepseek-messages', 'https://api.deepseek.com/anthropic'),
     ],
     keyVariable: 'DEEPSEEK_API_KEY',
     priceFileNames: ['deepseek'],
@@ -86,13 +99,8 @@ export const presets: readonly Preset[] = [
     name: 'moonshot',
     title: 'Moonshot AI (Kimi)',
     providers: [
-      { name: 'moonshot', protocol: 'chat', baseUrl: 'https://api.moonshot.cn/v1' },
-      {
-        name: 'moonshot-messages',
-        protocol: 'messages',
-        baseUrl: 'https://api.moonshot.cn/anthropic',
-        auth: 'bearer',
-      },
+      chat('moonshot', 'https://api.moonshot.cn/v1'),
+      messages('moonshot-messages', 'https://api.moonshot.cn/anthropic', 'bearer'),
     ],
     keyVariable: 'MOONSHOT_API_KEY',
     priceFileNames: ['moonshot'],
@@ -105,12 +113,8 @@ export const presets: readonly Preset[] = [
     name: 'zhipu',
     title: 'Zhipu (BigModel)',
     providers: [
-      { name: 'zhipu', protocol: 'chat', baseUrl: 'https://open.bigmodel.cn/api/paas/v4' },
-      {
-        name: 'zhipu-messages',
-        protocol: 'messages',
-        baseUrl: 'https://open.bigmodel.cn/api/anthropic',
-      },
+      chat('zhipu', 'https://open.bigmodel.cn/api/paas/v4'),
+      messages('zhipu-messages', 'https://open.bigmodel.cn/api/anthropic'),
     ],
     keyVariable: 'ZHIPU_API_KEY',
     priceFileNames: ['zai'],
@@ -123,9 +127,11 @@ export const presets: readonly Preset[] = [
     name: 'dashscope',
     title: 'Alibaba Cloud DashScope',
     providers: [
-      { name: 'dashscope', protocol: 'chat', baseUrl: 'https://dashscope.aliyuncs.com/compatible-mode/v1' },
-      { name: 'dashscope-messages', protocol: 'messages', baseUrl: 'https://dashscope.aliyuncs.com/apps/anthropic' },
+      chat('dashscope', 'https://dashscope.aliyuncs.com/compatible-mode/v1'),
+      messages('dashscope-messages', 'https://dashscope.aliyuncs.com/apps/anthropic'),
     ],
+    // It has pictures and rerank at addresses of their own.
+    lacks: ['images.generate', 'images.edit', 'rerank'],
     keyVariable: 'DASHSCOPE_API_KEY',
     priceFileNames: ['dashscope'],
     notes: [OTHER_REGION('https://dashscope-intl.aliyuncs.com/compatible-mode/v1')],
@@ -135,7 +141,7 @@ export const presets: readonly Preset[] = [
   {
     name: 'volcengine-ark',
     title: 'Volcengine Ark',
-    providers: [{ name: 'volcengine-ark', protocol: 'chat', baseUrl: 'https://ark.cn-beijing.volces.com/api/v3' }],
+    providers: [chat('volcengine-ark', 'https://ark.cn-beijing.volces.com/api/v3')],
     keyVariable: 'ARK_API_KEY',
     priceFileNames: ['volcengine'],
     notes: [],
@@ -146,13 +152,8 @@ export const presets: readonly Preset[] = [
     name: 'minimax',
     title: 'MiniMax',
     providers: [
-      { name: 'minimax', protocol: 'chat', baseUrl: 'https://api.minimax.io/v1' },
-      {
-        name: 'minimax-messages',
-        protocol: 'messages',
-        baseUrl: 'https://api.minimax.io/anthropic',
-        auth: 'bearer',
-      },
+      chat('minimax', 'https://api.minimax.io/v1'),
+      messages('minimax-messages', 'https://api.minimax.io/anthropic', 'bearer'),
     ],
     keyVariable: 'MINIMAX_API_KEY',
     priceFileNames: ['minimax'],
@@ -164,7 +165,7 @@ export const presets: readonly Preset[] = [
   {
     name: 'siliconflow',
     title: 'SiliconFlow',
-    providers: [{ name: 'siliconflow', protocol: 'chat', baseUrl: 'https://api.siliconflow.cn/v1' }],
+    providers: [chat('siliconflow', 'https://api.siliconflow.cn/v1')],
     keyVariable: 'SILICONFLOW_API_KEY',
     priceFileNames: ['siliconflow'],
     notes: [OTHER_REGION('https://api.siliconflow.com/v1')],
@@ -174,7 +175,7 @@ export const presets: readonly Preset[] = [
   {
     name: 'xai',
     title: 'xAI',
-    providers: [{ name: 'xai', protocol: 'chat', baseUrl: 'https://api.x.ai/v1' }],
+    providers: [chat('xai', 'https://api.x.ai/v1')],
     keyVariable: 'XAI_API_KEY',
     priceFileNames: ['xai'],
     notes: [],
@@ -184,7 +185,7 @@ export const presets: readonly Preset[] = [
   {
     name: 'mistral',
     title: 'Mistral',
-    providers: [{ name: 'mistral', protocol: 'chat', baseUrl: 'https://api.mistral.ai/v1' }],
+    providers: [chat('mistral', 'https://api.mistral.ai/v1')],
     keyVariable: 'MISTRAL_API_KEY',
     priceFileNames: ['mistral'],
     notes: [],
@@ -194,7 +195,7 @@ export const presets: readonly Preset[] = [
   {
     name: 'groq',
     title: 'Groq',
-    providers: [{ name: 'groq', protocol: 'chat', baseUrl: 'https://api.groq.com/openai/v1' }],
+    providers: [chat('groq', 'https://api.groq.com/openai/v1')],
     keyVariable: 'GROQ_API_KEY',
     priceFileNames: ['groq'],
     notes: ['It refuses logprobs, logit_bias, top_logprobs, names of messages, and n other than 1.'],
@@ -204,7 +205,7 @@ export const presets: readonly Preset[] = [
   {
     name: 'openrouter',
     title: 'OpenRouter',
-    providers: [{ name: 'openrouter', protocol: 'chat', baseUrl: 'https://openrouter.ai/api/v1' }],
+    providers: [chat('openrouter', 'https://openrouter.ai/api/v1')],
     keyVariable: 'OPENROUTER_API_KEY',
     priceFileNames: ['openrouter'],
     notes: [],
@@ -214,19 +215,23 @@ export const presets: readonly Preset[] = [
   {
     name: 'vllm',
     title: 'vLLM',
-    providers: [{ name: 'vllm', protocol: 'chat', baseUrl: 'http://127.0.0.1:8000/v1', missingUsage: 'estimate' }],
+    providers: [
+      mayLackUsage(chat('vllm', 'http://127.0.0.1:8000/v1')),
+      mayLackUsage(messages('vllm-messages', 'http://127.0.0.1:8000', 'bearer')),
+    ],
     keyVariable: 'VLLM_API_KEY',
     priceFileNames: [],
     notes: [OWN_SERVER],
-    source: 'https://docs.vllm.ai/en/v0.8.1/serving/openai_compatible_server.html',
+    source:
+      'https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html, and https://github.com/vllm-project/vllm/issues/51572 for how messages take the key',
     readOn: READ_ON,
   },
   {
     name: 'ollama',
     title: 'Ollama',
     providers: [
-      { name: 'ollama', protocol: 'chat', baseUrl: 'http://127.0.0.1:11434/v1', missingUsage: 'estimate' },
-      { name: 'ollama-messages', protocol: 'messages', baseUrl: 'http://127.0.0.1:11434' },
+      mayLackUsage(chat('ollama', 'http://127.0.0.1:11434/v1')),
+      mayLackUsage(messages('ollama-messages', 'http://127.0.0.1:11434')),
     ],
     keyVariable: 'OLLAMA_API_KEY',
     priceFileNames: ['ollama'],
@@ -237,7 +242,7 @@ export const presets: readonly Preset[] = [
   {
     name: 'sglang',
     title: 'SGLang',
-    providers: [{ name: 'sglang', protocol: 'chat', baseUrl: 'http://127.0.0.1:30000/v1', missingUsage: 'estimate' }],
+    providers: [mayLackUsage(chat('sglang', 'http://127.0.0.1:30000/v1'))],
     keyVariable: 'SGLANG_API_KEY',
     priceFileNames: [],
     notes: [OWN_SERVER],
@@ -247,6 +252,11 @@ export const presets: readonly Preset[] = [
 ];
 
 export const findPreset = (name: string): Preset | null => presets.find((preset) => preset.name === name) ?? null;
+
+/** The header in which it takes its key, as far as that is no secret. */
+export function credentialHeader({ protocol, auth = protocolOf(protocol).providerAuth }: PresetProvider): string {
+  return auth === 'bearer' ? 'authorization: Bearer' : 'x-api-key';
+}
 
 /** A configuration with the providers of a vendor, and what comes next. */
 export function presetConfig({ title, providers, keyVariable, notes, source, readOn }: Preset): string {
