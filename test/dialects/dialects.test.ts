@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { billedNano, dialects } from './dialects.ts';
+import { billedNano, dialects, presetOf } from './dialects.ts';
 
 const PROTOCOLS = ['chat', 'messages', 'responses', 'embeddings', 'rerank', 'images'];
 
@@ -21,6 +21,15 @@ describe('the corpus of dialects', () => {
     for (const each of all) {
       assert.equal(each.bill === undefined, each.billNano === null, each.name);
       if (each.billNano !== null) assert.equal(billedNano(each), BigInt(each.billNano), each.name);
+    }
+  });
+
+  it('has nothing that cannot be billed of a vendor whose missing usage its preset estimates', () => {
+    for (const each of all) {
+      if (each.billNano !== null) continue;
+      // What the vendor does not bill, such as an error with the status 200, would be charged.
+      const estimating = presetOf(each)?.providers.filter(({ missingUsage }) => missingUsage === 'estimate') ?? [];
+      assert.deepEqual(estimating, [], each.name);
     }
   });
 });

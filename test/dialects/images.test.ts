@@ -4,17 +4,15 @@ import { chargeCall } from '../../src/accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../../src/accounting/pricing/charge.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../src/accounting/pricing/price-factor.ts';
 import { estimateReservation } from '../../src/calls/reservation-estimate.ts';
-import { parseConfig } from '../../src/config/load.ts';
 import { createStreamTap } from '../../src/protocols/metering/tap.ts';
 import type { UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { imageEdit } from '../../src/protocols/operations/image-edit.ts';
 import { imageGeneration } from '../../src/protocols/operations/image-generation.ts';
 import type { CallInput } from '../../src/protocols/operations/operation.ts';
-import { createCatalog } from '../../src/providers/catalog/catalog.ts';
 import { captureResponse } from '../support/captured.ts';
 import { readInput } from '../support/request-input.ts';
 import { byScope } from '../support/scope.ts';
-import { type Dialect, dialects } from './dialects.ts';
+import { catalogOf, type Dialect, dialects } from './dialects.ts';
 
 /**
  * Images as the documents of vendors print them (`test/fixtures/dialects/README.md`), metered as the relays do it, without
@@ -22,22 +20,7 @@ import { type Dialect, dialects } from './dialects.ts';
  */
 const all = dialects().filter(({ protocol }) => protocol === 'images');
 
-/** A catalog with a model for each of them, at its prices. */
-const catalog = createCatalog(
-  parseConfig(
-    JSON.stringify({
-      providers: { p: { protocol: 'chat', baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'provider-secret-key-1' } },
-      models: Object.fromEntries(
-        all.map(({ operation, prices }, i) => [
-          `m${i}`,
-          { operations: [operation], price: prices, routes: [{ provider: 'p', model: 'm' }] },
-        ]),
-      ),
-    }),
-    'dialects.yaml',
-    {},
-  ),
-);
+const catalog = catalogOf(all, {});
 
 /** The meters of a case. */
 class Meter {

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseConfig } from '../../src/config/load.ts';
-import { type OperationName, operationOf } from '../../src/protocols/operations/all.ts';
+import { operationOf } from '../../src/protocols/operations/all.ts';
 import type { JsonOperation } from '../../src/protocols/operations/operation.ts';
-import { createCatalog } from '../../src/providers/catalog/catalog.ts';
 import { Meter } from '../support/meter.ts';
 import { byScope } from '../support/scope.ts';
-import { type Dialect, dialects } from './dialects.ts';
+import { catalogOf, type Dialect, dialects, operationNameOf } from './dialects.ts';
 
 /**
  * Chat, messages, responses, embeddings and rerank as the documents of vendors print them
@@ -14,32 +12,11 @@ import { type Dialect, dialects } from './dialects.ts';
  */
 const all = dialects().filter(({ protocol }) => protocol !== 'images');
 
-/** A catalog with a model for each of them, at its prices. */
-const catalog = createCatalog(
-  parseConfig(
-    JSON.stringify({
-      providers: { p: { protocol: 'chat', baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'provider-secret-key-1' } },
-      models: Object.fromEntries(
-        all.map(({ protocol, prices }, i) => [
-          `m${i}`,
-          {
-            operations: [protocol],
-            price: prices,
-            contextLength: 200_000,
-            maxOutputTokens: 8_192,
-            routes: [{ provider: 'p', model: 'm' }],
-          },
-        ]),
-      ),
-    }),
-    'dialects.yaml',
-    {},
-  ),
-);
+const catalog = catalogOf(all, { contextLength: 200_000, maxOutputTokens: 8_192 });
 
 /** The meter of a case. */
 function meterOf(dialect: Dialect): Meter {
-  const operation = operationOf(dialect.protocol as OperationName) as JsonOperation;
+  const operation = operationOf(operationNameOf(dialect)) as JsonOperation;
   const model = catalog.models.find(({ id }) => id === `m${all.indexOf(dialect)}`)!;
   return new Meter(operation, model, dialect.request);
 }
