@@ -335,7 +335,25 @@ describe('a configuration of one’s own', () => {
     assert.equal(written.code, 0, written.stderr);
     const again = await cli('init', join(directory.path, 'mine.yaml'));
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /mine\.yaml exists already/);
+    assert.match(again.stderr, /mine\.yaml exists already\. Name another file, or write over it with --force\.\n$/);
+  });
+
+  it('is written over an existing file with --force, also for a vendor', async () => {
+    const file = join(directory.path, 'over.yaml');
+    for (const [options, text] of [
+      [[], /^ {2}acme-large:$/m],
+      [['--provider', 'deepseek'], /^ {2}deepseek:$/m],
+    ] as const) {
+      writeFileSync(file, 'what was there before, longer than nothing\n');
+      assert.equal((await cli('init', ...options, file)).code, 1);
+      assert.match(readFileSync(file, 'utf8'), /^what was there before/);
+      const forced = await cli('init', ...options, '--force', file);
+      assert.equal(forced.code, 0, forced.stderr);
+      assert.match(readFileSync(file, 'utf8'), text);
+      assert.doesNotMatch(readFileSync(file, 'utf8'), /what was there before/);
+    }
+    const nowhere = await cli('init', join(directory.path, 'no-such', 'mine.yaml'));
+    assert.deepEqual([nowhere.code, /^.*mine\.yaml cannot be written: ENOENT.*\n$/.test(nowhere.stderr)], [1, true]);
   });
 
   it('is valid as init writes it, once its variables are set', async () => {

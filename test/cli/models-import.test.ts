@@ -86,6 +86,8 @@ describe('models import', () => {
     assert.equal((await models(EXCERPT, 'anthropic', '--output', file)).code, 0);
     assert.match(readFileSync(file, 'utf8'), /claude-sonnet-4-5/);
     assert.match((await models(EXCERPT, 'anthropic', '--output', file)).stderr, /exists already/);
+    assert.equal((await models(EXCERPT, 'openai', '--output', file, '--force')).code, 0);
+    assert.match(readFileSync(file, 'utf8'), /gpt-4o/);
     assert.match((await models(EXCERPT, 'antropic')).stderr, /Did you mean anthropic\?/);
     assert.match((await models('README.md', 'openai')).stderr, /README\.md is not JSON/);
     assert.match(

@@ -1,13 +1,13 @@
-import { existsSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
 import { type Preset, presetConfig, presets } from '../../config/presets.ts';
 import { priceWarnings } from '../../config/price-warnings.ts';
 import { configTemplate } from '../../config/template.ts';
-import { CliError, type CommandKit } from '../command.ts';
+import type { CommandKit } from '../command.ts';
 import { demoEnvironment, findConfigSource } from '../environment.ts';
 import { presetOf } from '../preset-reference.ts';
 import { type Column, renderFields, renderTable } from '../table.ts';
+import { FORCE, writeForEditing } from '../written-file.ts';
 
 const PRESET_COLUMNS: readonly Column<Preset>[] = [
   { title: 'name', cell: ({ name }) => name },
@@ -25,6 +25,7 @@ export function configCommands(program: Command, kit: CommandKit): void {
     .argument('[file]', 'where to', 'faregate.yaml')
     .option('--provider <name>', 'a vendor of --list: its addresses, and how it takes its key')
     .option('--list', 'only list the vendors that are known')
+    .option(...FORCE)
     .action(
       kit.plain(async (_flags, output, _environment, [file], options) => {
         if (options.list === true) {
@@ -33,8 +34,7 @@ export function configCommands(program: Command, kit: CommandKit): void {
         }
         const path = file!;
         const preset = options.provider === undefined ? null : presetOf(String(options.provider));
-        if (existsSync(path)) throw new CliError(`${path} exists already; name another file: faregate init other.yaml`);
-        writeFileSync(path, preset === null ? configTemplate : presetConfig(preset), { flag: 'wx' });
+        writeForEditing(path, preset === null ? configTemplate : presetConfig(preset), options.force);
         if (preset !== null) {
           const { keyVariable } = preset;
           output.print(

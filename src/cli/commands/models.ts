@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { ConfigError, parseConfig } from '../../config/load.ts';
 import { CliError, type CommandKit, UsageError } from '../command.ts';
@@ -7,6 +7,7 @@ import { readDecimal, times, withPercent } from '../models/exact.ts';
 import { modelsYaml, type RouteTo } from '../models/model-yaml.ts';
 import { type ModelDraft, type ModelList, matches, type NotPriced, readModels } from '../models/read-list.ts';
 import { presetOf } from '../preset-reference.ts';
+import { FORCE, writeForEditing } from '../written-file.ts';
 
 const HELP = `
 FILE is LiteLLM's price file, as its PyPI package has it (model_prices_and_context_window_backup.json), or the list of models that
@@ -32,6 +33,7 @@ export function modelCommands(program: Command, kit: CommandKit): void {
       '*',
     )
     .option('--output <file>', 'where to; by default standard output')
+    .option(...FORCE)
     .addHelpText('after', HELP)
     .action(
       kit.plain(async (_flags, output, _environment, [file], options) => {
@@ -56,7 +58,7 @@ export function modelCommands(program: Command, kit: CommandKit): void {
           return 0;
         }
         const path = String(options.output);
-        write(path, text);
+        writeForEditing(path, text, options.force);
         output.print(
           { file: path, models: list.models.map(({ id }) => id), notPriced: list.notPriced },
           () => `Wrote ${path}: ${summary}`,
@@ -123,14 +125,5 @@ function refusalOf(model: ModelDraft, providers: readonly RouteTo[]): string | n
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems.map(({ message }) => message).join(' ');
-  }
-}
-
-function write(path: string, text: string): void {
-  try {
-    writeFileSync(path, text, { flag: 'wx' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    throw new CliError(`${path} exists already; name another file.`);
   }
 }
