@@ -1,4 +1,4 @@
-import { credentialHeader, type Preset, type PresetProvider, presets } from '../src/config/presets.ts';
+import { credentialHeader, notesOf, type Preset, type PresetProvider, presets } from '../src/config/presets.ts';
 import { type GeneratedDoc, writeLastPart } from './generated-doc.ts';
 
 /**
@@ -19,7 +19,7 @@ const rows = presets.map((preset) => {
     headersOf(providers),
     `\`${keyVariable}\``,
     usageOf(providers),
-    notesOf(preset),
+    remarksOf(preset),
     `${source}, ${readOn}`,
   ];
   return `| ${cells.join(' | ')} |`;
@@ -37,8 +37,9 @@ function usageOf(providers: readonly PresetProvider[]): string {
   return providers.some(({ missingUsage }) => missingUsage === 'estimate') ? 'estimated if missing' : '';
 }
 
-function notesOf({ lacks = [], notes }: Preset): string {
-  return [...(lacks.length === 0 ? [] : [`No ${lacks.join(', ')} at this address.`]), ...notes].join(' ');
+function remarksOf(preset: Preset): string {
+  const { lacks = [] } = preset;
+  return [...(lacks.length === 0 ? [] : [`No ${lacks.join(', ')} at this address.`]), ...notesOf(preset)].join(' ');
 }
 
 writeLastPart(

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import { createProvider } from '../providers/upstream/provider.ts';
 import { parseConfig } from './load.ts';
-import { credentialHeader, findPreset, presetConfig, presets } from './presets.ts';
+import { presetConfig } from './preset-config.ts';
+import { credentialHeader, findPreset, presets } from './presets.ts';
 
 describe('the presets of vendors', () => {
   for (const preset of presets) {

@@ -25,10 +25,12 @@ export interface Preset {
   readonly lacks?: readonly OperationName[];
   /** The environment variable of its key. */
   readonly keyVariable: string;
-  /** What LiteLLM's price file calls it. */
+  /** What LiteLLM's price file calls it; where two of them have a model, the first one's price counts. */
   readonly priceFileNames: readonly string[];
-  /** What to know of it, a line each. */
-  readonly notes: readonly string[];
+  /** Where accounts of its other region are, and what price files call it, if that is not the same. */
+  readonly otherRegion?: { readonly baseUrl: string; readonly priceFileNames?: readonly string[] };
+  /** What else to know of it, a sentence each. */
+  readonly notes?: readonly string[];
   /** What the addresses were read from. */
   readonly source: string;
   readonly readOn: string;
@@ -37,7 +39,6 @@ export interface Preset {
 const READ_ON = '2026-11-27';
 /** An address of one's own machine needs a key in the configuration, whatever it is. */
 const OWN_SERVER = 'A server without a key of its own takes any text as its key.';
-const OTHER_REGION = (url: string): string => `Accounts of the other region have the address ${url}.`;
 
 const chat = (name: string, baseUrl: string): PresetProvider => ({ name, protocol: 'chat', baseUrl });
 /** All of them take Anthropic's headers of version and betas; under another name these would be lost. */
@@ -57,7 +58,6 @@ export const presets: readonly Preset[] = [
     providers: [chat('openai', 'https://api.openai.com/v1')],
     keyVariable: 'OPENAI_API_KEY',
     priceFileNames: ['openai'],
-    notes: [],
     source: 'the npm package openai 7.55.0',
     readOn: READ_ON,
   },
@@ -67,7 +67,6 @@ export const presets: readonly Preset[] = [
     providers: [messages('anthropic', 'https://api.anthropic.com')],
     keyVariable: 'ANTHROPIC_API_KEY',
     priceFileNames: ['anthropic'],
-    notes: [],
     source: 'the npm package @anthropic-ai/sdk 1.11.0',
     readOn: READ_ON,
   },
@@ -78,7 +77,6 @@ export const presets: readonly Preset[] = [
     lacks: ['images.edit'],
     keyVariable: 'GEMINI_API_KEY',
     priceFileNames: ['gemini'],
-    notes: [],
     source: 'https://ai.google.dev/gemini-api/docs/openai',
     readOn: READ_ON,
   },
@@ -91,7 +89,6 @@ export const presets: readonly Preset[] = [
     ],
     keyVariable: 'DEEPSEEK_API_KEY',
     priceFileNames: ['deepseek'],
-    notes: [],
     source: 'https://api-docs.deepseek.com/guides/anthropic_api',
     readOn: READ_ON,
   },
@@ -104,7 +101,7 @@ export const presets: readonly Preset[] = [
     ],
     keyVariable: 'MOONSHOT_API_KEY',
     priceFileNames: ['moonshot'],
-    notes: [OTHER_REGION('https://api.moonshot.ai')],
+    otherRegion: { baseUrl: 'https://api.moonshot.ai' },
     source:
       'https://docs.rs/rig-core/0.43.0/src/rig_core/providers/moonshot.rs.html, and https://gist.github.com/mbijon/eb01efe3368e9c5e6b5230b6a920d506 for how messages take the key',
     readOn: READ_ON,
@@ -117,8 +114,8 @@ export const presets: readonly Preset[] = [
       messages('zhipu-messages', 'https://open.bigmodel.cn/api/anthropic'),
     ],
     keyVariable: 'ZHIPU_API_KEY',
-    priceFileNames: ['zai'],
-    notes: [OTHER_REGION('https://api.z.ai/api/paas/v4')],
+    priceFileNames: ['bigmodel', 'zai'],
+    otherRegion: { baseUrl: 'https://api.z.ai/api/paas/v4', priceFileNames: ['zai'] },
     source:
       'https://pypi.org/project/zhipuai, and https://raw.githubusercontent.com/Agents365-ai/dsclaude/main/glmclaude for messages',
     readOn: READ_ON,
@@ -134,7 +131,7 @@ export const presets: readonly Preset[] = [
     lacks: ['images.generate', 'images.edit', 'rerank'],
     keyVariable: 'DASHSCOPE_API_KEY',
     priceFileNames: ['dashscope'],
-    notes: [OTHER_REGION('https://dashscope-intl.aliyuncs.com/compatible-mode/v1')],
+    otherRegion: { baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' },
     source: 'https://help.aliyun.com/zh/model-studio/compatibility-of-openai-with-dashscope',
     readOn: READ_ON,
   },
@@ -144,7 +141,6 @@ export const presets: readonly Preset[] = [
     providers: [chat('volcengine-ark', 'https://ark.cn-beijing.volces.com/api/v3')],
     keyVariable: 'ARK_API_KEY',
     priceFileNames: ['volcengine'],
-    notes: [],
     source: 'https://www.volcengine.com/docs/82379/1298459',
     readOn: READ_ON,
   },
@@ -157,7 +153,7 @@ export const presets: readonly Preset[] = [
     ],
     keyVariable: 'MINIMAX_API_KEY',
     priceFileNames: ['minimax'],
-    notes: [OTHER_REGION('https://api.minimaxi.com/v1')],
+    otherRegion: { baseUrl: 'https://api.minimaxi.com/v1' },
     source:
       'https://platform.minimax.io/docs/api-reference/text-anthropic-api, and https://github.com/anomalyco/models.dev/issues/1398 for how messages take the key',
     readOn: READ_ON,
@@ -168,7 +164,7 @@ export const presets: readonly Preset[] = [
     providers: [chat('siliconflow', 'https://api.siliconflow.cn/v1')],
     keyVariable: 'SILICONFLOW_API_KEY',
     priceFileNames: ['siliconflow'],
-    notes: [OTHER_REGION('https://api.siliconflow.com/v1')],
+    otherRegion: { baseUrl: 'https://api.siliconflow.com/v1' },
     source: 'https://docs.siliconflow.cn/docs/userguide/quickstart',
     readOn: READ_ON,
   },
@@ -178,7 +174,6 @@ export const presets: readonly Preset[] = [
     providers: [chat('xai', 'https://api.x.ai/v1')],
     keyVariable: 'XAI_API_KEY',
     priceFileNames: ['xai'],
-    notes: [],
     source: 'https://docs.x.ai/developers/rest-api-reference/inference',
     readOn: READ_ON,
   },
@@ -188,7 +183,6 @@ export const presets: readonly Preset[] = [
     providers: [chat('mistral', 'https://api.mistral.ai/v1')],
     keyVariable: 'MISTRAL_API_KEY',
     priceFileNames: ['mistral'],
-    notes: [],
     source: 'the npm package @ai-sdk/mistral 2.0.0',
     readOn: READ_ON,
   },
@@ -208,7 +202,6 @@ export const presets: readonly Preset[] = [
     providers: [chat('openrouter', 'https://openrouter.ai/api/v1')],
     keyVariable: 'OPENROUTER_API_KEY',
     priceFileNames: ['openrouter'],
-    notes: [],
     source: 'https://openrouter.ai/docs/use-cases/usage-accounting',
     readOn: READ_ON,
   },
@@ -251,46 +244,27 @@ export const presets: readonly Preset[] = [
   },
 ];
 
+/** What to know of it, a sentence each. */
+export function notesOf({ otherRegion, notes = [] }: Preset): readonly string[] {
+  const others = otherRegion && `Accounts of the other region have the address ${otherRegion.baseUrl}.`;
+  return others === undefined ? notes : [others, ...notes];
+}
+
 export const findPreset = (name: string): Preset | null => presets.find((preset) => preset.name === name) ?? null;
+
+/** The vendor that an address is of, and what price files call it there; `null` if it is no known one. */
+export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: readonly string[] } | null {
+  const { host } = new URL(baseUrl);
+  for (const preset of presets) {
+    const { providers, otherRegion, priceFileNames } = preset;
+    if (providers.some((each) => new URL(each.baseUrl).host === host)) return { preset, priceFileNames };
+    if (otherRegion !== undefined && new URL(otherRegion.baseUrl).host === host)
+      return { preset, priceFileNames: otherRegion.priceFileNames ?? priceFileNames };
+  }
+  return null;
+}
 
 /** The header in which it takes its key, as far as that is no secret. */
 export function credentialHeader({ protocol, auth = protocolOf(protocol).providerAuth }: PresetProvider): string {
   return auth === 'bearer' ? 'authorization: Bearer' : 'x-api-key';
-}
-
-/** A configuration with the providers of a vendor, and what comes next. */
-export function presetConfig({ title, providers, keyVariable, notes, source, readOn }: Preset): string {
-  const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage }) => [
-    `  ${name}:`,
-    `    protocol: ${protocol}`,
-    `    baseUrl: ${baseUrl}`,
-    `    apiKey: \${${keyVariable}}`,
-    ...(vendor === undefined ? [] : [`    vendor: ${vendor}`]),
-    ...(auth === undefined ? [] : [`    auth: ${auth}`]),
-    ...(missingUsage === undefined
-      ? []
-      : ['    # Where a whole response says no usage, it is estimated.', `    missingUsage: ${missingUsage}`]),
-  ]);
-  const { name: first } = providers[0]!;
-  return `# Faregate before ${title}. "faregate init" without --provider writes every other setting there is.
-# Addresses as of ${readOn}, from ${source}.
-${notes.map((note) => `# ${note}\n`).join('')}
-database:
-  # Nothing: an embedded database in dataDir. Or postgres://user:password@host/name.
-  url: \${DATABASE_URL:-}
-  dataDir: ./data
-
-providers:
-${settings.join('\n')}
-
-# What may be called, and what it costs: yuan per million tokens. "faregate models import FILE --provider ${first}" writes
-# models with prices from LiteLLM's price file, or from the vendor's own list. By hand, one looks so:
-#
-#   models:
-#     some-model:
-#       operations: [${providers[0]!.protocol}]
-#       price: { input: "4", cachedInput: "0.4", output: "16" }
-#       routes: [{ provider: ${first}, model: its-name-there }]
-models: {}
-`;
 }

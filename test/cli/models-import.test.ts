@@ -21,7 +21,7 @@ describe('models import', () => {
     const { code, stdout, stderr } = await models(EXCERPT, 'openai', '--margin', '20');
     assert.equal(code, 0, stderr);
     const { models: made } = parse(stdout);
-    assert.deepEqual(Object.keys(made), ['gpt-4o', 'gpt-image-1', 'text-embedding-3-small']);
+    assert.deepEqual(Object.keys(made), ['gpt-4o', 'gpt-image-1', 'text-embedding-3-small', 'computer-use-preview']);
     assert.deepEqual(made['gpt-4o'].price, {
       input: '21.45',
       cachedInput: '10.725',
@@ -30,14 +30,60 @@ describe('models import', () => {
     });
     assert.equal(made['gpt-4o'].routes[0].cost.input, '17.875');
     assert.match(stdout, /# whisper-1: "audio_transcription" is not served/);
-    assert.match(stderr, /3 models with prices, 1 left out/);
+    // It stands there with and without the name of its provider.
+    assert.equal(stdout.match(/# sora-2: /g)?.length, 1);
+    assert.match(stderr, /4 models with prices, 3 left out/);
   });
 
-  it('says for whom a model is not priced', async () => {
+  it('says why a model is not priced', async () => {
     const { stdout } = await models(EXCERPT, 'dashscope');
-    assert.deepEqual(parse(stdout).models, {});
-    assert.match(stdout, /# qwen-flash: no price of output/);
     assert.match(stdout, /# qwen-plus-2025-04-28: tokens of reasoning have another price than output/);
+    assert.match(stdout, /# qwen-plus-latest: tokens of reasoning have another price than output/);
+  });
+
+  it('has steps for prices by the length of the input', async () => {
+    const { price } = parse((await models(EXCERPT, 'dashscope')).stdout).models['qwen3-coder-flash'];
+    assert.deepEqual([price.input, price.output], ['2.145', '10.725']);
+    assert.deepEqual(Object.keys(price.above), ['32000', '128000', '256000']);
+    assert.deepEqual(price.above[256_000], { cachedInput: '2.86', input: '11.44', output: '68.64' });
+  });
+
+  it('proposes what the address serves, and says why it proposes nothing else', async () => {
+    const google = (await models(EXCERPT, 'google')).stdout;
+    assert.deepEqual(Object.keys(parse(google).models), ['gemini-2.5-pro', 'gemini-3-pro-image']);
+    assert.deepEqual(parse(google).models['gemini-3-pro-image'].operations, ['images.generate']);
+    assert.deepEqual(parse(google).models['gemini-3-pro-image'].price, { perImage: { default: '0.9581' } });
+    for (const line of [
+      '# nano-banana-pro-preview: the address does not serve images.edit',
+      '# gemini-omni-1.1-flash: it is called at /v1beta/interactions alone',
+      '# lyria-3-clip-preview: its output is audio',
+      // Another entry of the same name has a price.
+      '# gemini-exp-1206: no price of output',
+    ]) {
+      assert.ok(google.split('\n').includes(line), line);
+    }
+    const { stdout } = await models(EXCERPT, 'openai');
+    assert.deepEqual(parse(stdout).models['computer-use-preview'].operations, ['responses']);
+    assert.match(stdout, /# ft:gpt-4o-2024-11-20: a model of fine-tuning/);
+    assert.match((await models(EXCERPT, 'dashscope')).stdout, /# qwen-image-2\.0: the address does not serve images/);
+  });
+
+  it('says what the file says of a model in words, and when the vendor ends it', async () => {
+    assert.match((await models(EXCERPT, 'openai')).stdout, /# The vendor ends it on 2026-07-23\.\n {2}computer-use/);
+    assert.match((await models(EXCERPT, 'zhipu')).stdout, /# Official API .*converted at 7\.0 CNY.*\n {2}glm-5\.3:/);
+    const file = join(directory.path, 'words.json');
+    const comment = 'One line.\n  sold: { price: 0 }';
+    const entry = { litellm_provider: 'xai', mode: 'chat', input_cost_per_token: 1e-6, metadata: { comment } };
+    writeFileSync(file, JSON.stringify({ a: { ...entry, output_cost_per_token: 1e-6 }, 'b\nsold: 0': entry }));
+    const { stdout } = await models(file, 'xai');
+    assert.deepEqual(Object.keys(parse(stdout).models), ['a']);
+    assert.match(stdout, /# One line\.\\u000a {2}sold/);
+  });
+
+  it('takes the price of the vendor’s own region, where the file has that of another one too', async () => {
+    const { models: made } = parse((await models(EXCERPT, 'zhipu')).stdout);
+    assert.deepEqual(Object.keys(made), ['glm-5.3', 'glm-5']);
+    assert.equal(made['glm-5.3'].price.output, '28.6');
   });
 
   it('reads the list of a provider, with prices where it has them', async () => {
@@ -94,7 +140,11 @@ describe('models import', () => {
       (await models('package.json', 'openai')).stderr,
       /neither LiteLLM’s price file|neither LiteLLM's price file/,
     );
-    assert.match((await models(EXCERPT, 'openai', '--only', 'nothing-*')).stderr, /has no such model of OpenAI/);
+    assert.match((await models(EXCERPT, 'openai', '--only', 'nothing-*')).stderr, /has no such model of OpenAI\.\n/);
+    assert.match(
+      (await models(EXCERPT, 'vllm')).stderr,
+      /has none of this vendor at all; the list that the vendor returns/,
+    );
   });
 
   it('makes models whose calls are charged as the file says', async () => {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
-import { type Preset, presetConfig, presets } from '../../config/presets.ts';
+import { presetConfig } from '../../config/preset-config.ts';
+import { type Preset, presets } from '../../config/presets.ts';
 import { priceWarnings } from '../../config/price-warnings.ts';
 import { configTemplate } from '../../config/template.ts';
 import type { CommandKit } from '../command.ts';

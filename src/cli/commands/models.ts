@@ -41,15 +41,12 @@ export function modelCommands(program: Command, kit: CommandKit): void {
         const { providers } = preset;
         const list = checked(
           readModels(file!, readJson(file!), {
-            priceFileNames: preset.priceFileNames,
-            protocols: providers.map(({ protocol }) => protocol),
+            vendor: { ...preset, lacks: preset.lacks ?? [], protocols: providers.map(({ protocol }) => protocol) },
             isWanted: wantedBy(String(options.only)),
             rates: ratesOf(options),
           }),
           providers,
         );
-        if (list.models.length + list.notPriced.length === 0)
-          throw new CliError(`${file} has no such model of ${preset.title}.`);
         const text = modelsYaml(list, providers, String(options.margin) !== '0');
         const summary = `${list.models.length} models with prices, ${list.notPriced.length} left out, which its end lists.`;
         if (options.output === undefined) {
@@ -124,6 +121,6 @@ function refusalOf(model: ModelDraft, providers: readonly RouteTo[]): string | n
     return null;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map(({ message }) => message).join(' ');
+    return [...new Set(error.problems.map(({ message }) => message))].join(' ');
   }
 }

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { escapeText } from '../../lib/plain-text.ts';
 import type { ModelDraft, ModelList } from './read-list.ts';
 
 /** A provider of the configuration. */
@@ -14,7 +15,7 @@ export function modelsYaml(
   hasMargin: boolean,
 ): string {
   const texts = models.map((model) => modelText(model, providers, hasMargin));
-  const none = notPriced.map(({ id, why }) => `# ${id}: ${why}\n`);
+  const none = notPriced.map(({ id, why }) => `# ${escapeText(`${id}: ${why}`)}\n`);
   return [
     'models:\n',
     ...(texts.length === 0 ? ['  {}\n'] : texts),
@@ -23,7 +24,7 @@ export function modelsYaml(
 }
 
 function modelText(model: ModelDraft, providers: readonly RouteTo[], hasMargin: boolean): string {
-  const { id, route, operations, contextLength, maxOutputTokens, price, cost, unpriced } = model;
+  const { id, route, operations, contextLength, maxOutputTokens, price, cost, unpriced, notes } = model;
   const text = stringify(
     {
       [id]: {
@@ -38,6 +39,6 @@ function modelText(model: ModelDraft, providers: readonly RouteTo[], hasMargin: 
     },
     { lineWidth: 0, aliasDuplicateObjects: false },
   );
-  const noted = unpriced.length === 0 ? '' : `  # Without a price here: ${unpriced.join(', ')}\n`;
-  return noted + text.replaceAll(/^(?=.)/gm, '  ');
+  const comments = [...notes, ...(unpriced.length === 0 ? [] : [`Without a price here: ${unpriced.join(', ')}`])];
+  return comments.map((comment) => `  # ${escapeText(comment)}\n`).join('') + text.replaceAll(/^(?=.)/gm, '  ');
 }

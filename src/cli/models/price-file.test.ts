@@ -41,6 +41,32 @@ describe('an entry of a price file', () => {
     });
   });
 
+  it('has steps that stand in a list of ranges, which follow one upon the other', () => {
+    const ranges = (second: number, more: object = {}) => ({
+      tiered_pricing: [
+        { input_cost_per_token: 1e-6, output_cost_per_token: 4e-6, ...more, range: [0, 32_000] },
+        { input_cost_per_token: 2e-6, output_cost_per_token: 6e-6, ...more, range: [second, 128_000] },
+      ],
+    });
+    const { cost, unpriced } = priced(ranges(32_000));
+    assert.deepEqual(cost, { input: '10', output: '40', above: { 32000: { input: '20', output: '60' } } });
+    assert.deepEqual(unpriced, []);
+    assert.match(String(readEntry({ mode: 'chat', ...ranges(64_000) }, RATES)), /do not follow one upon the other/);
+    // It is that of the first range alone.
+    assert.equal(
+      readEntry({ mode: 'chat', ...ranges(32_000, { output_cost_per_reasoning_token: 4e-6 }) }, RATES),
+      'tokens of reasoning have another price than output',
+    );
+  });
+
+  it('is charged by the picture alone where pictures have a price', () => {
+    const { cost, unpriced } = priced({ ...CHAT, mode: 'image_generation', output_cost_per_image: 0.5 });
+    assert.deepEqual(cost, { perImage: { default: '5' } });
+    assert.deepEqual(unpriced, ['input_cost_per_token', 'output_cost_per_token']);
+    const ofChat = { mode: 'chat', output_cost_per_image: 0.5, input_cost_per_token: 1e-6, output_cost_per_token: 0 };
+    assert.equal(readEntry(ofChat, RATES), 'no price of output');
+  });
+
   it('is not priced where a bill could be more than the list says', () => {
     for (const [entry, why] of [
       [{ input_cost_per_token: 1e-6 }, 'no price of output'],

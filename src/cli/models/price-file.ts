@@ -1,6 +1,10 @@
+import { isRecord } from '../../lib/json/json.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import type { Decimal } from '../import/decimal.ts';
 import { isSame, isZero, quotient, readDecimal, times, toNano } from './exact.ts';
+
+/** An entry of LiteLLM's file. */
+export type Entry = Readonly<Record<string, unknown>>;
 
 /** A price list of the configuration: texts in yuan, and tables of them. */
 export interface PriceList {
@@ -50,6 +54,8 @@ const FACTORS: ReadonlyMap<string, string> = new Map([
   ['us', 'inferenceGeos'],
   ['fast', 'speeds'],
 ]);
+const REASONING = 'tokens of reasoning have another price than output';
+const OF_TIER = /_(?:priority|flex)$/;
 const STEP = /^(.*)_above_(\d+)k_tokens(_priority|_flex)?$/;
 
 /**
@@ -58,29 +64,41 @@ const STEP = /^(.*)_above_(\d+)k_tokens(_priority|_flex)?$/;
  *
  * @returns why the entry cannot be priced, in words, if a bill could be more than the list says.
  */
-export function readEntry(entry: Readonly<Record<string, unknown>>, rates: Rates): PricedEntry | string {
+export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
+  const entry = withStepsByName(given);
+  if (entry === null) return 'its prices by the length of the input do not follow one upon the other';
   const left = new Set(Object.keys(entry).filter((key) => isOfPrices(key) && !ELSEWHERE.test(key)));
   const take = (key: string): Decimal | null => {
     const read = readDecimal(entry[key]);
     left.delete(key);
     return read === null || isZero(read) ? null : read;
   };
+  const unpriced = (): string[] => [...left].filter((key) => isPriced(entry[key]));
+
+  const isOfImages = entry.mode === 'image_generation';
+  const image = isOfImages ? take('output_cost_per_image') : null;
+  if (image !== null) {
+    // A picture that has a price is charged by it alone, whatever tokens it took.
+    for (const key of left) if (OF_TIER.test(key)) left.delete(key);
+    const listIn = (rate: Decimal): PriceList => ({ perImage: { default: text(image, rate, ONE) } });
+    return { cost: listIn(rates.cost), price: listIn(rates.price), unpriced: unpriced() };
+  }
 
   const tokens = new Map<string, Decimal>();
   for (const [key, name] of TOKENS) {
     const read = take(key);
     if (read !== null) tokens.set(name, read);
   }
-  const image = take('output_cost_per_image');
-  if (!tokens.has('output') && !tokens.has('imageOutput') && image === null && !isOfInputAlone(entry))
+  if (!tokens.has('output') && !(isOfImages && tokens.has('imageOutput')) && !isOfInputAlone(entry))
     return 'no price of output';
-  if (!tokens.has('input') && image === null) return 'no price of input';
+  if (!tokens.has('input')) return 'no price of input';
 
-  const reasoning = take('output_cost_per_reasoning_token');
-  const output = tokens.get('output');
-  if (reasoning !== null && (output === undefined || !isSame(reasoning, output))) {
-    return 'tokens of reasoning have another price than output';
-  }
+  /** Whether tokens of reasoning cost anything else than the output that they are counted in. */
+  const hasOwnReasoning = (list: ReadonlyMap<string, Decimal>, suffix: string): boolean => {
+    const [reasoning, output] = [take(`output_cost_per_reasoning_token${suffix}`), list.get('output')];
+    return reasoning !== null && (output === undefined || !isSame(reasoning, output));
+  };
+  if (hasOwnReasoning(tokens, '')) return REASONING;
 
   const steps = new Map<string, Map<string, Decimal>>();
   for (const key of [...left]) {
@@ -103,6 +121,7 @@ export function readEntry(entry: Readonly<Record<string, unknown>>, rates: Rates
   for (const [above, step] of steps) {
     const missing = [...tokens.keys()].filter((name) => !step.has(name));
     if (missing.length > 0) return `no price of ${missing.join(', ')} above ${above} tokens`;
+    if (hasOwnReasoning(step, `_above_${Number(above) / 1000}k_tokens`)) return REASONING;
   }
 
   const tiers = new Map<string, Decimal>();
@@ -119,7 +138,6 @@ export function readEntry(entry: Readonly<Record<string, unknown>>, rates: Rates
 
   const listIn = (rate: Decimal): PriceList => ({
     ...inYuan(tokens, rate),
-    ...(image === null ? {} : { perImage: { default: text(image, rate, ONE) } }),
     ...(search === null ? {} : { perWebSearch: text(search, rate, ONE) }),
     ...(tiers.size === 0
       ? {}
@@ -132,12 +150,28 @@ export function readEntry(entry: Readonly<Record<string, unknown>>, rates: Rates
   return {
     cost: listIn(rates.cost),
     price: listIn(rates.price),
-    unpriced: [...left].filter((key) => isPriced(entry[key])),
+    unpriced: unpriced(),
   };
 }
 
-const isOfInputAlone = ({ mode }: Readonly<Record<string, unknown>>): boolean =>
-  mode === 'embedding' || mode === 'rerank';
+/** Prices that stand in a list of ranges of the input's length, by the names that steps of other entries have; `null` if one lacks its beginning. */
+function withStepsByName({ tiered_pricing: ranges, ...entry }: Entry): Entry | null {
+  if (!Array.isArray(ranges)) return entry;
+  const named: Record<string, unknown> = { ...entry };
+  let from = 0;
+  for (const each of ranges) {
+    if (!isRecord(each)) return null;
+    const { range, ...prices } = each;
+    const [start, end]: readonly unknown[] = Array.isArray(range) ? range : [];
+    if (start !== from || typeof end !== 'number' || !(end > from) || from % 1000 !== 0) return null;
+    for (const [key, price] of Object.entries(prices))
+      named[from === 0 ? key : `${key}_above_${from / 1000}k_tokens`] = price;
+    from = end;
+  }
+  return named;
+}
+
+const isOfInputAlone = ({ mode }: Entry): boolean => mode === 'embedding' || mode === 'rerank';
 
 const isOfPrices = (key: string): boolean => key.includes('cost') || ALSO_PRICES.test(key);
 
@@ -151,7 +185,7 @@ const inYuan = (tokens: ReadonlyMap<string, Decimal>, rate: Decimal): PriceList 
 
 /** The one factor that all prices of a tier have to the usual ones; `null` if there is none. */
 function factorOf(
-  entry: Readonly<Record<string, unknown>>,
+  entry: Entry,
   tier: string,
   tokens: ReadonlyMap<string, Decimal>,
   steps: ReadonlyMap<string, ReadonlyMap<string, Decimal>>,
@@ -174,7 +208,7 @@ function factorOf(
 }
 
 /** The factors of regions and speeds, which Anthropic's entries have. */
-function factorsOf({ provider_specific_entry: given }: Readonly<Record<string, unknown>>): PriceList {
+function factorsOf({ provider_specific_entry: given }: Entry): PriceList {
   if (typeof given !== 'object' || given === null) return {};
   return Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) => {
@@ -187,7 +221,7 @@ function factorsOf({ provider_specific_entry: given }: Readonly<Record<string, u
 }
 
 /** What a search costs, if it is the same however much of it is read; `null` if it depends on that. */
-function searchPrice({ search_context_cost_per_query: sizes }: Readonly<Record<string, unknown>>): Decimal | null {
+function searchPrice({ search_context_cost_per_query: sizes }: Entry): Decimal | null {
   if (typeof sizes !== 'object' || sizes === null) return null;
   const prices = Object.values(sizes).map(readDecimal);
   const [first] = prices;

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import { closestName } from '../../config/suggest.ts';
 import { isRecord } from '../../lib/json/json.ts';
 import { CliError } from '../command.ts';
 import { isZero, readDecimal } from './exact.ts';
-import { type PricedEntry, type Rates, readEntry } from './price-file.ts';
+import { type Entry, type PricedEntry, type Rates, readEntry } from './price-file.ts';
 
 /** A model that an import proposes. */
 export interface ModelDraft extends PricedEntry {
@@ -13,6 +14,8 @@ export interface ModelDraft extends PricedEntry {
   readonly operations: readonly string[];
   readonly contextLength: string | null;
   readonly maxOutputTokens: string | null;
+  /** What the file says of it in words. */
+  readonly notes: readonly string[];
 }
 
 export interface NotPriced {
@@ -25,10 +28,19 @@ export interface ModelList {
   readonly notPriced: readonly NotPriced[];
 }
 
-interface Wanted {
-  /** As LiteLLM's file names the provider. */
-  readonly priceFileNames: readonly string[];
+/** Whose models, and through which addresses. */
+export interface Vendor {
+  /** What to call it. */
+  readonly title: string;
+  /** As LiteLLM's file names the provider; where two have a model, the first one's price counts. `null`: nobody knows. */
+  readonly priceFileNames: readonly string[] | null;
   readonly protocols: readonly string[];
+  /** Operations that the addresses do not serve. */
+  readonly lacks: readonly string[];
+}
+
+interface Wanted {
+  readonly vendor: Vendor;
   readonly isWanted: (id: string) => boolean;
   readonly rates: Rates;
 }
@@ -50,29 +62,70 @@ export function readModels(file: string, value: unknown, wanted: Wanted): ModelL
   );
 }
 
-function readPriceFile(file: Readonly<Record<string, unknown>>, wanted: Wanted): ModelList {
+function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelList {
+  const names = namesOf(vendor);
+  const found = new Map<string, { readonly rank: number; readonly entries: Entry[] }>();
+  const others = new Set<string>();
+  let isKnown = false;
+  for (const [key, entry] of Object.entries(file)) {
+    if (!isRecord(entry)) continue;
+    const rank = names.indexOf(String(entry.litellm_provider));
+    if (rank === -1) others.add(String(entry.litellm_provider));
+    else isKnown = true;
+    const id = withoutProvider(key, names);
+    if (rank === -1 || !isWanted(id)) continue;
+    const before = found.get(id);
+    if (before === undefined || rank < before.rank) found.set(id, { rank, entries: [entry] });
+    // A model that stands there with and without the name of its provider is one.
+    else if (rank === before.rank) before.entries.push(entry);
+  }
+  if (found.size === 0)
+    throw new CliError(`The price file has no such model of ${vendor.title}.${isKnown ? '' : hintOf(names, others)}`);
+
   const models: ModelDraft[] = [];
   const notPriced: NotPriced[] = [];
-  const disputed = new Set<string>();
-  for (const [key, entry] of Object.entries(file)) {
-    if (!isRecord(entry) || !wanted.priceFileNames.includes(String(entry.litellm_provider))) continue;
-    const id = withoutProvider(key, wanted.priceFileNames);
-    if (!wanted.isWanted(id)) continue;
-    const operations = operationsOf(entry, wanted.protocols);
-    const read = operations.length === 0 ? `"${String(entry.mode)}" is not served` : readEntry(entry, wanted.rates);
-    const draft = models.find((model) => model.id === id);
-    if (typeof read === 'string') notPriced.push({ id, why: read });
-    // A model that stands there with and without the name of its provider is one.
-    else if (draft !== undefined) {
-      if (!isDeepStrictEqual(draft.cost, read.cost)) disputed.add(id);
-    } else {
-      models.push({ id, route: id, operations, ...limitsOf(entry.max_input_tokens, entry.max_output_tokens), ...read });
-    }
+  for (const [id, { entries }] of found) {
+    const drafts = entries.map((entry) => draftOf(id, entry, vendor, rates));
+    const reasons = new Set(drafts.filter((draft) => typeof draft === 'string'));
+    const [first] = drafts;
+    if (reasons.size > 0) notPriced.push(...[...reasons].map((why) => ({ id, why })));
+    else if (drafts.every((draft) => isDeepStrictEqual(costOf(draft), costOf(first)))) models.push(first as ModelDraft);
+    else notPriced.push({ id, why: 'it stands there twice, with other prices' });
   }
-  return {
-    models: models.filter(({ id }) => !disputed.has(id)),
-    notPriced: [...notPriced, ...[...disputed].map((id) => ({ id, why: 'it stands there twice, with other prices' }))],
-  };
+  return { models, notPriced };
+}
+
+/** @throws CliError */
+function namesOf({ title, priceFileNames }: Vendor): readonly string[] {
+  if (priceFileNames !== null) return priceFileNames;
+  throw new CliError(
+    `Whose prices apply to ${title} cannot be told from its address. Name the vendor with --vendor: one of "faregate init --list", or what the price file has as "litellm_provider".`,
+  );
+}
+
+/** What to do where the file has nothing of the vendor, whatever is wanted of it. */
+function hintOf(names: readonly string[], others: ReadonlySet<string>): string {
+  const known = [...others];
+  const closest = names.map((name) => closestName(name, known)).find((name) => name !== null);
+  if (closest !== undefined) return ` Did you mean ${closest}?`;
+  return ' It has none of this vendor at all; the list that the vendor returns (GET /v1/models) may have prices.';
+}
+
+const costOf = (draft: ModelDraft | string | undefined): unknown => typeof draft === 'object' && draft.cost;
+
+/** A model, or why it cannot be one. */
+function draftOf(id: string, entry: Entry, vendor: Vendor, rates: Rates): ModelDraft | string {
+  const operations = operationsOf(id, entry, vendor);
+  if (typeof operations === 'string') return operations;
+  const read = readEntry(entry, rates);
+  if (typeof read === 'string') return read;
+  const limits = limitsOf(entry.max_input_tokens, entry.max_output_tokens);
+  return { id, route: id, operations, ...limits, ...read, notes: notesOf(entry) };
+}
+
+function notesOf({ metadata, deprecation_date: end }: Entry): string[] {
+  const comment = isRecord(metadata) && typeof metadata.comment === 'string' ? [metadata.comment] : [];
+  return [...(typeof end === 'string' ? [`The vendor ends it on ${end}.`] : []), ...comment];
 }
 
 const withoutProvider = (key: string, names: readonly string[]): string => {
@@ -80,12 +133,34 @@ const withoutProvider = (key: string, names: readonly string[]): string => {
   return name === undefined ? key : key.slice(name.length + 1);
 };
 
-function operationsOf(entry: Readonly<Record<string, unknown>>, protocols: readonly string[]): string[] {
-  const endpoints = Array.isArray(entry.supported_endpoints) ? entry.supported_endpoints.map(String) : [];
-  const has = (path: string): boolean => endpoints.some((endpoint) => endpoint.endsWith(path));
-  if (entry.mode === 'chat')
-    return [...protocols, ...(protocols.includes('chat') && has('/responses') ? ['responses'] : [])];
-  if (!protocols.includes('chat')) return [];
+/** What of it is served at the addresses, or why nothing is. */
+function operationsOf(id: string, entry: Entry, { protocols, lacks }: Vendor): readonly string[] | string {
+  if (id.startsWith('ft:')) return 'a model of fine-tuning has a name of its own with each owner';
+  const outputs = listOf(entry.supported_output_modalities);
+  if (entry.mode === 'chat' && outputs !== null && !outputs.includes('text'))
+    return `its output is ${outputs.join(', ')}`;
+  const named = operationsByMode(entry, protocols);
+  if (named === null) return `"${String(entry.mode)}" is not served`;
+  const served = named.filter((operation) => !lacks.includes(operation));
+  if (served.length > 0) return served;
+  return named.length > 0
+    ? `the address does not serve ${named.join(', ')}`
+    : `it is called at ${(listOf(entry.supported_endpoints) ?? []).join(', ')} alone`;
+}
+
+/** `null`: whatever the mode is, it is none of the gateway's. */
+function operationsByMode(entry: Entry, protocols: readonly string[]): readonly string[] | null {
+  const endpoints = listOf(entry.supported_endpoints);
+  const has = (path: string): boolean => endpoints?.some((endpoint) => endpoint.endsWith(path)) ?? false;
+  const hasOrSaysNone = (path: string): boolean => endpoints === null || has(path);
+  const speaksChat = protocols.includes('chat');
+  if (entry.mode === 'chat') {
+    return [
+      ...(hasOrSaysNone('/chat/completions') ? protocols : []),
+      ...(speaksChat && has('/responses') ? ['responses'] : []),
+    ];
+  }
+  if (!speaksChat) return null;
   switch (entry.mode) {
     case 'responses':
       return ['responses'];
@@ -94,13 +169,18 @@ function operationsOf(entry: Readonly<Record<string, unknown>>, protocols: reado
     case 'rerank':
       return ['rerank'];
     case 'image_generation':
-      return has('/images/edits') ? ['images.generate', 'images.edit'] : ['images.generate'];
+      return [
+        ...(hasOrSaysNone('/images/generations') ? ['images.generate'] : []),
+        ...(has('/images/edits') ? ['images.edit'] : []),
+      ];
     default:
-      return [];
+      return null;
   }
 }
 
-function readProviderList(list: readonly unknown[], { protocols, isWanted, rates }: Wanted): ModelList {
+const listOf = (value: unknown): readonly string[] | null => (Array.isArray(value) ? value.map(String) : null);
+
+function readProviderList(list: readonly unknown[], { vendor, isWanted, rates }: Wanted): ModelList {
   const models: ModelDraft[] = [];
   const notPriced: NotPriced[] = [];
   for (const entry of list) {
@@ -109,8 +189,17 @@ function readProviderList(list: readonly unknown[], { protocols, isWanted, rates
     if (id === '' || !isWanted(id)) continue;
     const read = isRecord(entry.pricing) ? readPricing(entry.pricing, rates) : 'the list has no price of it';
     if (typeof read === 'string') notPriced.push({ id, why: read });
-    else models.push({ id, route: id, operations: protocols, ...limitsOf(entry.context_length, null), ...read });
+    else
+      models.push({
+        id,
+        route: id,
+        operations: vendor.protocols,
+        ...limitsOf(entry.context_length, null),
+        ...read,
+        notes: [],
+      });
   }
+  if (models.length + notPriced.length === 0) throw new CliError(`The list has no such model of ${vendor.title}.`);
   return { models, notPriced };
 }
 
@@ -124,13 +213,13 @@ const OF_OPENROUTER: Readonly<Record<string, string>> = {
   audio: 'input_cost_per_audio_token',
 };
 
-function readPricing(pricing: Readonly<Record<string, unknown>>, rates: Rates): PricedEntry | string {
+function readPricing(pricing: Entry, rates: Rates): PricedEntry | string {
   const perRequest = readDecimal(pricing.request);
   if (perRequest !== null && !isZero(perRequest)) return 'each request has a price beside its tokens';
   return readEntry(asPriceFile(pricing), rates);
 }
 
-const asPriceFile = (pricing: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+const asPriceFile = (pricing: Entry): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(pricing).map(([name, value]) => [
       Object.hasOwn(OF_OPENROUTER, name) ? OF_OPENROUTER[name] : `cost of ${name}`,
