@@ -5,10 +5,15 @@ import { UsageError } from './command.ts';
 /** @throws UsageError that names the nearest vendor, and all of them. */
 export function presetOf(name: string): Preset {
   const preset = findPreset(name);
-  if (preset !== null) return preset;
+  if (preset === null) throw new UsageError(unknownVendor('--provider', name));
+  return preset;
+}
+
+/** What to say of a name that is none of a vendor, nor of a provider of the configuration. */
+export function unknownVendor(option: string, name: string, configured: readonly string[] = []): string {
   const names = presets.map((each) => each.name);
-  const closest = closestName(name, names);
-  throw new UsageError(
-    `--provider: There is no vendor ${JSON.stringify(name)}.${closest === null ? '' : ` Did you mean ${closest}?`} Known are ${names.join(', ')}.`,
-  );
+  const closest = closestName(name, [...configured, ...names]);
+  const meant = closest === null ? '' : ` Did you mean ${closest}?`;
+  const own = configured.length === 0 ? '' : ` The configuration has ${configured.join(', ')}.`;
+  return `${option}: There is no vendor ${JSON.stringify(name)}.${meant}${own} Known are ${names.join(', ')}.`;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { call } from '../support/client.ts';
 import { runCommand } from '../support/command.ts';
@@ -145,6 +145,55 @@ describe('models import', () => {
       (await models(EXCERPT, 'vllm')).stderr,
       /has none of this vendor at all; the list that the vendor returns/,
     );
+  });
+
+  describe('for a provider of the configuration', () => {
+    const config = join(directory.path, 'faregate.yaml');
+    const provider = (protocol: string, baseUrl: string) =>
+      `{ protocol: ${protocol}, baseUrl: ${baseUrl}, apiKey: "\${NOT_SET_HERE}" }`;
+    const configured = (name: string, ...options: readonly string[]) =>
+      models(EXCERPT, name, '--config', config, ...options);
+    before(() =>
+      writeFileSync(
+        config,
+        `providers:
+  ours: ${provider('chat', 'https://api.z.ai/api/paas/v4')}
+  ours-too: ${provider('chat', 'https://api.z.ai/api/coding/paas/v4')}
+  ours-messages: ${provider('messages', 'https://api.z.ai/api/anthropic')}
+  relay: ${provider('chat', 'https://relay.example/v1')}
+`,
+      ),
+    );
+
+    it('has the vendor and the region of its address, and routes over it and its other protocol', async () => {
+      const { code, stdout, stderr } = await configured('ours');
+      assert.equal(code, 0, stderr);
+      const made = parse(stdout).models['glm-5.3'];
+      assert.equal(made.price.output, '31.46');
+      assert.deepEqual(made.operations, ['chat', 'messages']);
+      assert.deepEqual(
+        made.routes.map((route: { provider: string }) => route.provider),
+        ['ours', 'ours-messages'],
+      );
+    });
+
+    it('has to be told the vendor if the address is of none that is known', async () => {
+      const unknown = await configured('relay');
+      assert.equal(unknown.code, 1);
+      assert.match(
+        unknown.stderr,
+        /^Whose prices apply to the provider relay cannot be told .* Name the vendor with --vendor/,
+      );
+      const { models: made } = parse((await configured('relay', '--vendor', 'zai')).stdout);
+      assert.deepEqual(made['glm-5'].routes, [{ provider: 'relay', model: 'glm-5' }]);
+      assert.match((await configured('relay', '--vendor', 'zia')).stderr, /no such model of zia\. Did you mean zai\?/);
+    });
+
+    it('may be misspelt, and a known vendor needs no provider yet', async () => {
+      assert.match((await configured('rellay')).stderr, /Did you mean relay\? The configuration has ours, ours-too/);
+      assert.match((await configured('xai')).stderr, /no such model of xAI/);
+      assert.match((await configured('deepseek')).stdout, /- provider: deepseek\n/);
+    });
   });
 
   it('makes models whose calls are charged as the file says', async () => {

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { ConfigError, parseConfig } from '../../config/load.ts';
-import { CliError, type CommandKit, UsageError } from '../command.ts';
+import { ConfigError, type Environment, parseConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { CliError, type CommandKit, type GlobalFlags, UsageError } from '../command.ts';
+import { findConfigSource, loadForBooks } from '../environment.ts';
 import { type Decimal, parseDecimal } from '../import/decimal.ts';
 import { readDecimal, times, withPercent } from '../models/exact.ts';
 import { modelsYaml, type RouteTo } from '../models/model-yaml.ts';
 import { type ModelDraft, type ModelList, matches, type NotPriced, readModels } from '../models/read-list.ts';
-import { presetOf } from '../preset-reference.ts';
+import { targetOf } from '../models/target.ts';
 import { FORCE, writeForEditing } from '../written-file.ts';
 
 const HELP = `
@@ -14,7 +16,10 @@ FILE is LiteLLM's price file, as its PyPI package has it (model_prices_and_conte
 a provider returns (GET /v1/models), such as OpenRouter's, which has prices.
 
 Prices are converted exactly from the digits that stand there, to the nearest nano-yuan a million tokens. A model whose bill could be
-more than its list says is left out, with the reason; nothing is guessed. Look through the file before it is served.`;
+more than its list says is left out, with the reason; nothing is guessed. Look through the file before it is served.
+
+The address of a provider says whose prices apply, if it is that of a vendor of "faregate init --list". Before another one, such as a relay,
+--vendor says it.`;
 
 /** `faregate models …` */
 export function modelCommands(program: Command, kit: CommandKit): void {
@@ -24,7 +29,14 @@ export function modelCommands(program: Command, kit: CommandKit): void {
     .command('import')
     .description('write models with prices as YAML, to be looked through')
     .argument('<file>', "LiteLLM's price file, or a provider's list of models, as JSON")
-    .requiredOption('--provider <name>', `a vendor of "faregate init --list", such as openai or deepseek`)
+    .requiredOption(
+      '--provider <name>',
+      'a provider of the configuration, or a vendor of "faregate init --list", such as openai or deepseek',
+    )
+    .option(
+      '--vendor <name>',
+      'whose prices, if the address of the provider does not tell: of that list, or as the price file has it',
+    )
     .requiredOption('--usd-cny <rate>', 'what a dollar is in yuan, such as 7.15')
     .option('--margin <percent>', 'what you add to the prices; what you pay is then the cost of the route', '0')
     .option(
@@ -36,12 +48,12 @@ export function modelCommands(program: Command, kit: CommandKit): void {
     .option(...FORCE)
     .addHelpText('after', HELP)
     .action(
-      kit.plain(async (_flags, output, _environment, [file], options) => {
-        const preset = presetOf(String(options.provider));
-        const { providers } = preset;
+      kit.plain(async (flags, output, environment, [file], options) => {
+        const named = options.vendor === undefined ? undefined : String(options.vendor);
+        const { vendor, providers } = targetOf(String(options.provider), named, configInUse(flags, environment));
         const list = checked(
           readModels(file!, readJson(file!), {
-            vendor: { ...preset, lacks: preset.lacks ?? [], protocols: providers.map(({ protocol }) => protocol) },
+            vendor,
             isWanted: wantedBy(String(options.only)),
             rates: ratesOf(options),
           }),
@@ -63,6 +75,11 @@ export function modelCommands(program: Command, kit: CommandKit): void {
         return 0;
       }),
     );
+}
+
+/** `null`: there is none but the demo's. */
+function configInUse(flags: GlobalFlags, environment: Environment): Config | null {
+  return findConfigSource(flags, environment).isDemo ? null : loadForBooks(flags, environment);
 }
 
 function readJson(file: string): unknown {

@@ -1,0 +1,54 @@
+import { findPreset, type Preset, presetAt } from '../../config/presets.ts';
+import type { Config } from '../../config/schema.ts';
+import { UsageError } from '../command.ts';
+import { unknownVendor } from '../preset-reference.ts';
+import type { RouteTo } from './model-yaml.ts';
+import type { Vendor } from './read-list.ts';
+
+/** Whose models to import, and the providers that their routes are over. */
+export interface Target {
+  readonly vendor: Vendor;
+  readonly providers: readonly RouteTo[];
+}
+
+/**
+ * A provider of the configuration, with those of other protocols at the same vendor; or a known vendor, with the providers that `faregate init`
+ * writes for it.
+ *
+ * @param vendorName whose prices, if neither the address nor the name says it.
+ * @throws UsageError
+ */
+export function targetOf(name: string, vendorName: string | undefined, config: Config | null): Target {
+  const configured = config?.providers ?? {};
+  const own = Object.hasOwn(configured, name) ? configured[name]! : null;
+  const preset = findPreset(name);
+  if (own === null) {
+    if (preset === null) throw new UsageError(unknownVendor('--provider', name, Object.keys(configured)));
+    return target(preset.providers, vendorName === undefined ? factsOf(preset) : factsNamed(vendorName));
+  }
+
+  const at = presetAt(own.baseUrl);
+  const providers: RouteTo[] = [{ name, protocol: own.protocol }];
+  for (const [other, { protocol, baseUrl }] of Object.entries(configured)) {
+    const isOfVendor = at !== null && presetAt(baseUrl)?.preset === at.preset;
+    if (isOfVendor && providers.every((each) => each.protocol !== protocol)) providers.push({ name: other, protocol });
+  }
+  if (vendorName !== undefined) return target(providers, factsNamed(vendorName));
+  if (at !== null) return target(providers, { ...factsOf(at.preset), priceFileNames: at.priceFileNames });
+  return target(providers, { title: `the provider ${name}`, priceFileNames: null, lacks: [] });
+}
+
+type Facts = Omit<Vendor, 'protocols'>;
+
+const target = (providers: readonly RouteTo[], facts: Facts): Target => ({
+  vendor: { ...facts, protocols: providers.map(({ protocol }) => protocol) },
+  providers: providers.map(({ name, protocol }) => ({ name, protocol })),
+});
+
+const factsOf = ({ title, priceFileNames, lacks = [] }: Preset): Facts => ({ title, priceFileNames, lacks });
+
+/** A known vendor, or one by the name that the price file has for it. */
+function factsNamed(name: string): Facts {
+  const preset = findPreset(name);
+  return preset === null ? { title: name, priceFileNames: [name], lacks: [] } : factsOf(preset);
+}
