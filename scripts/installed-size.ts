@@ -2,11 +2,27 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /**
- * Prints what the dependencies of the repository take on the disk, which `.ci/run` shows.
+ * Prints what the dependencies of the repository take on the disk. Exit code 1 if that is too much, with the largest packages on standard error.
  *
- *   node scripts/installed-size.ts
+ *   node scripts/installed-size.ts                     what `.ci/run` asks
+ *   node scripts/installed-size.ts FOLDER MEGABYTES    of another folder of modules, with another limit
  */
-if (import.meta.main) console.log(`node_modules of the repository: ${installedMegabytes(resolve('node_modules'))} MB`);
+const MOST_MEGABYTES = 450;
+const LISTED = 12;
+
+if (import.meta.main) {
+  const [folder = 'node_modules', most = String(MOST_MEGABYTES)] = process.argv.slice(2);
+  const megabytes = installedMegabytes(resolve(folder));
+  console.log(`node_modules of the repository: ${megabytes} MB, of ${most} at most`);
+  if (megabytes > Number(most)) {
+    const lines = largestPackages(resolve(folder)).map(([name, size]) => `${String(size).padStart(6)} MB  ${name}`);
+    console.error(
+      `An installation may take ${most} MB. Look for what has grown since docs/decisions/0067-installed-size.md, and for what ` +
+        `scripts/trim-modules.ts can remove. The largest packages are:\n${lines.join('\n')}`,
+    );
+    process.exitCode = 1;
+  }
+}
 
 /** What a directory takes on the disk, in MB as `du -m` counts them: whole blocks, and a file with several names once. Caches are no part of it. */
 export function installedMegabytes(directory: string): number {
@@ -27,4 +43,18 @@ export function installedMegabytes(directory: string): number {
     return blocks;
   };
   return Math.ceil((blocksBelow(directory) * 512) / 2 ** 20);
+}
+
+function largestPackages(modules: string): (readonly [name: string, megabytes: number])[] {
+  const foldersOf = (folder: string): string[] =>
+    readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && entry.name !== '.cache')
+      .map(({ name }) => name);
+  const names = foldersOf(modules).flatMap((name) =>
+    name.startsWith('@') ? foldersOf(join(modules, name)).map((part) => `${name}/${part}`) : [name],
+  );
+  return names
+    .map((name) => [name, installedMegabytes(join(modules, name))] as const)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, LISTED);
 }
