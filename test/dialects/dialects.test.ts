@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { billedNano, dialects, presetOf } from './dialects.ts';
+import { billedNano, dialects } from './dialects.ts';
+import { presetOf } from './preset-catalog.ts';
 
 const PROTOCOLS = ['chat', 'messages', 'responses', 'embeddings', 'rerank', 'images'];
 

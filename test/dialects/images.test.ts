@@ -12,7 +12,8 @@ import type { CallInput } from '../../src/protocols/operations/operation.ts';
 import { captureResponse } from '../support/captured.ts';
 import { readInput } from '../support/request-input.ts';
 import { byScope } from '../support/scope.ts';
-import { catalogOf, type Dialect, dialects } from './dialects.ts';
+import { type Dialect, dialects } from './dialects.ts';
+import { catalogOf } from './preset-catalog.ts';
 
 /**
  * Images as the documents of vendors print them (`test/fixtures/dialects/README.md`), metered as the relays do it, without

@@ -4,7 +4,8 @@ import { operationOf } from '../../src/protocols/operations/all.ts';
 import type { JsonOperation } from '../../src/protocols/operations/operation.ts';
 import { Meter } from '../support/meter.ts';
 import { byScope } from '../support/scope.ts';
-import { catalogOf, type Dialect, dialects, operationNameOf } from './dialects.ts';
+import { type Dialect, dialects } from './dialects.ts';
+import { catalogOf, operationNameOf } from './preset-catalog.ts';
 
 /**
  * Chat, messages, responses, embeddings and rerank as the documents of vendors print them
