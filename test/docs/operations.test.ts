@@ -128,7 +128,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     makeSqliteBooks('one-api-0.6.10', inDirectory('one-api.db'));
     const litellm = await createBareDatabase('postgresql');
     try {
-      await fillPostgresBooks('litellm-1.110.2', litellm.url);
+      await fillPostgresBooks('litellm-1.108.7', litellm.url);
       const scripts = scriptsOf('moving-in').map((script) =>
         script.replaceAll('postgres://litellm@db.example/litellm', litellm.url),
       );
@@ -139,7 +139,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
       assert.equal((await shell(planned)).match(/Nothing was: add --apply/g)!.length, 2);
       assert.equal(await accountsOf(), before);
       assert.doesNotMatch(await shell(done), /BROKEN/);
-      assert.equal(await accountsOf(), before + 13);
+      assert.equal(await accountsOf(), before + 15);
       assert.equal((await ask('sk-lin-laptop-1c2d3e4f')).status, 200);
     } finally {
       await litellm.remove();

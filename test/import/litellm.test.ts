@@ -27,11 +27,17 @@ const MODELS = ['gpt-4o', 'gpt-4o-mini', 'deepseek-chat']
   .join('');
 
 const CALL_COST = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
-/** 7.15 yuan for each of 100 dollars less 0.30000015, and of 12.345678 less 0.10021650000000001, to the nearest nano-yuan. */
-const RESEARCH = 712_854_998_928n;
-const LIN = 87_555_049_725n;
+/**
+ * 7.15 yuan for each of 100 dollars less 0.11189665, of 5 less 0.00015000000000000001, and of 12.345678 less 0.1162219, to the
+ * nearest nano-yuan.
+ */
+const RESEARCH = 714_199_938_953n;
+const OLD = 35_748_927_500n;
+const LIN = 87_440_611_115n;
 
 const SUSPENDED = '401 The account of this API key is suspended.';
+const REVOKED = '401 The API key has been revoked.';
+const UNKNOWN = '401 The API key is unknown.';
 
 const RESPONSES: readonly (readonly [key: string, model: string, response: string])[] = [
   ['sk-research-notebook-1a2b3c4d', 'gpt-4o', '200'],
@@ -40,15 +46,56 @@ const RESPONSES: readonly (readonly [key: string, model: string, response: strin
   ['sk-research-ci-5e6f7a8b', 'gpt-4o', '403 permission_denied'],
   ['sk-support-9c0d1e2f', 'gpt-4o', '402 insufficient_balance'],
   ['sk-support-pattern-3a4b5c6d', 'deepseek-chat', '403 permission_denied'],
-  ['sk-old-7e8f9a0b', 'gpt-4o', SUSPENDED],
+  ['sk-6g0Iu4XKF7oZCGMr7XSeOg', 'gpt-4o', '402 insufficient_balance'],
+  ['sk-old-team-7e8f9a0b', 'gpt-4o', SUSPENDED],
   ['sk-lin-laptop-1c2d3e4f', 'deepseek-chat', '200'],
-  ['sk-wang-blocked-9e0f1a2b', 'gpt-4o', '401 The API key has been revoked.'],
+  ['sk-lin-in-research-1f2e3d4c', 'gpt-4o', '200'],
+  ['sk-lin-in-research-1f2e3d4c', 'deepseek-chat', '403 permission_denied'],
+  ['sk-lin-windows-5d6c7b8a', 'gpt-4o', '200'],
+  ['sk-lin-llm-only-2b3d4f5a', 'gpt-4o', '200'],
+  ['sk-ad7ekMKS6xKdYcuW3erpjA', 'gpt-4o', '200'],
+  ['sk-lin-no-team-9a8b7c6d', 'gpt-4o', REVOKED],
+  ['sk-lin-manages-1a2c3e4f', 'gpt-4o', UNKNOWN],
+  ['sk-lin-dropped-0f1e2d3c', 'gpt-4o', UNKNOWN],
+  ['sk-gone-0f1e2d3c4b5a', 'gpt-4o', UNKNOWN],
+  ['sk-UzbuBMOxKMeXkrcLMYJItg', 'gpt-4o', '402 insufficient_balance'],
+  ['sk-stranger-6e5f4a3b', 'gpt-4o', '402 insufficient_balance'],
+  ['sk-script-7a8b9c0d', 'gpt-4o', '402 insufficient_balance'],
+  ['sk-wang-blocked-9e0f1a2b', 'gpt-4o', REVOKED],
   ['sk-wang-expired-3c4d5e6f', 'gpt-4o', '401 The API key has expired.'],
-  ['sk-ui-session-0000', 'gpt-4o', '401 The API key is unknown.'],
-  ['sk-nobody-has-it-0000', 'gpt-4o', '401 The API key is unknown.'],
+  ['sk-6f4aqZxyKnPgtjFFFAKxlA', 'gpt-4o', UNKNOWN],
+  ['sk-nobody-has-it-0000', 'gpt-4o', UNKNOWN],
 ];
 
-describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
+const LIN_KEYS: ReadonlySet<string> = new Set([
+  'sk-lin-laptop-1c2d3e4f',
+  'sk-lin-windows-5d6c7b8a',
+  'sk-lin-llm-only-2b3d4f5a',
+  'sk-ad7ekMKS6xKdYcuW3erpjA',
+]);
+
+const LEFT_OUT = [
+  '1  budgets of accounts that are renewed',
+  '1  keys without the patterns of their lists of models',
+  '4  accounts without a budget',
+  '2  budgets of keys that are renewed after other times than a day, a week or a month',
+  '1  keys that are revoked here, of a team that there is not',
+  '4  keys that are not kept as a SHA-256, sign-ins to the dashboard, and keys for its administration only',
+  '2  users without a key of their own',
+  '1  users with a password or a single sign-on',
+  '1  limits by the minute of teams and users',
+  '1  keys with budgets or limits of single models',
+  '1  teams with several budgets at a time',
+  '1  members of teams with a budget or limits of their own',
+  '2  keys and teams with names of models of their own',
+  '1  keys that may use some routes only',
+  '1  keys with tags or guardrails',
+  '5  memberships of teams',
+  '1  end users',
+  '3  models with their prices and routes',
+];
+
+describe('an import of litellm-1.108.7', { timeout: 60_000 }, () => {
   let stored: Awaited<ReturnType<typeof createBareDatabase>>;
   let client: pg.Client;
   let g: TestGateway;
@@ -56,7 +103,7 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
 
   before(async () => {
     stored = await createBareDatabase('postgresql');
-    await fillPostgresBooks('litellm-1.110.2', stored.url);
+    await fillPostgresBooks('litellm-1.108.7', stored.url);
     client = new pg.Client({ connectionString: stored.url });
     await client.connect();
     g = await startGateway({ models: MODELS });
@@ -71,7 +118,7 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
   /** All rows of the source, digested. */
   async function sourceDigest(): Promise<string> {
     const digest = createHash('sha256');
-    for (const table of ['TeamTable', 'UserTable', 'VerificationToken', 'BudgetTable', 'ProxyModelTable']) {
+    for (const table of ['TeamTable', 'UserTable', 'VerificationToken', 'BudgetTable', 'BudgetWindowSpend']) {
       const { rows } = await client.query(`select t::text as row, xmin::text from "LiteLLM_${table}" t order by 1`);
       digest.update(JSON.stringify(rows));
     }
@@ -81,10 +128,8 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
     const before = await moving.counts();
     const digest = await sourceDigest();
     const printed = await moving.move();
-    assert.match(printed, /^\s*7 accounts with 10 keys and ¥836\.160048653 would be made\. Nothing was/m);
-    for (const text of ['budgets of accounts that are renewed', 'models with their prices', 'keys with tags']) {
-      assert.ok(printed.includes(text), printed);
-    }
+    assert.match(printed, /^\s*9 accounts with 19 keys and ¥837\.389477568 would be made\. Nothing was/m);
+    for (const line of LEFT_OUT) assert.ok(printed.includes(`\n    ${line}  `), printed);
     assert.deepEqual(await moving.counts(), before);
     assert.equal(await sourceDigest(), digest);
   });
@@ -96,10 +141,12 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
     assert.deepEqual(Object.fromEntries(balances), {
       research: RESEARCH,
       support: 0n,
-      old: 35_750_000_000n,
+      old: OLD,
       '6f1f1c2e-0004-4b1e-9c2a-000000000004': 0n,
       Lin: LIN,
       'wang@example.com': 0n,
+      'mei@example.com': 0n,
+      stranger: 0n,
       'LiteLLM keys of nobody': 0n,
     });
     assert.equal((await g.admin('GET', '/audit')).body.isSound, true);
@@ -120,9 +167,21 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
       tokensPerMinute: 100_000,
       allowedModels: ['gpt-4o-mini'],
     });
-    has((await limits('support')).get('desk'), { dailySpendCapYuan: '17.875', requestsPerMinute: 30 });
-    has((await limits('Lin')).get('laptop'), { totalSpendCapYuan: '20.733452025', allowedModels: null });
-    has((await limits('Lin')).get('sk-...7c8d'), { totalSpendCapYuan: '7.15', prefix: 'sk-…7c8d' });
+    has((await limits('support')).get('desk'), {
+      dailySpendCapYuan: '17.875',
+      requestsPerMinute: 30,
+      concurrency: null,
+    });
+    has((await limits('stranger')).get('of a user without a row'), { totalSpendCapYuan: '28.5723295' });
+    has((await limits('Lin')).get('weekly'), { weeklySpendCapYuan: '14.3', totalSpendCapYuan: null });
+    has((await limits('Lin')).get('laptop'), { totalSpendCapYuan: '20.73190977', allowedModels: null });
+    has((await limits('Lin')).get('sk-...7c8d'), { totalSpendCapYuan: '7.149445875', prefix: 'sk-…7c8d' });
+    has((await limits('Lin')).get('windows'), {
+      dailySpendCapYuan: '5.005',
+      weeklySpendCapYuan: null,
+      monthlySpendCapYuan: '35.75',
+      totalSpendCapYuan: '3.5473295',
+    });
   });
 
   it('keeps keys working with what their clients have sent before, and refuses those that were refused', async () => {
@@ -130,9 +189,10 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
     for (const [key, model] of RESPONSES) responses.push([key, model, await moving.responseTo(key, model)]);
     assert.deepEqual(responses, RESPONSES);
     const [lin] = (await g.admin('GET', '/accounts?name=Lin')).body.data;
-    await g.observed.callsEnded(lin.id, 1);
+    const calls = RESPONSES.filter(([key, , response]) => LIN_KEYS.has(key) && response === '200').length;
+    await g.observed.callsEnded(lin.id, calls);
     const { body } = await g.admin('GET', `/accounts/${lin.id}`);
-    assert.equal(parseYuan(body.balanceYuan), LIN - CALL_COST);
+    assert.equal(parseYuan(body.balanceYuan), LIN - BigInt(calls) * CALL_COST);
   });
 
   it('writes nothing when it is repeated, whatever was spent since, and nothing to the source', async () => {
@@ -148,7 +208,7 @@ describe('an import of litellm-1.110.2', { timeout: 60_000 }, () => {
       values ('later', '', '20991231000000_later', now())`);
     const { code, stderr } = await moving.run('--apply');
     assert.equal(code, 1);
-    assert.match(stderr, /20991231000000_later.*not tried.*LiteLLM 1\.110\.2/);
+    assert.match(stderr, /20991231000000_later.*not tried.*LiteLLM 1\.108\.7/);
     await client.query(`update _prisma_migrations set finished_at = null where id = 'later'`);
     assert.match((await moving.run()).stderr, /has not ended/);
     await client.query(`delete from _prisma_migrations where id = 'later'`);

@@ -15,9 +15,14 @@ const NOT_EMPTY = (column: string): string => `coalesce(${column}::text, '{}') n
 
 const COUNTED: readonly Counted[] = [
   {
-    what: 'keys that are not kept as a SHA-256, or that are sign-ins to the dashboard',
+    what: 'keys that are not kept as a SHA-256, sign-ins to the dashboard, and keys for its administration only',
     why: 'clients do not call with them',
     from: `${KEYS} where not (${IS_READ})`,
+  },
+  {
+    what: 'texts that keys had before they were rotated, which are taken for some time yet',
+    why: 'give their clients the new text',
+    from: '"LiteLLM_DeprecatedVerificationToken" where revoke_at > now()',
   },
   {
     what: 'users without a key of their own',
@@ -41,19 +46,26 @@ const COUNTED: readonly Counted[] = [
     from: `${KEYS} where (${IS_READ}) and (${NOT_EMPTY('model_max_budget')} or metadata ?| array['model_rpm_limit', 'model_tpm_limit'])`,
   },
   {
-    what: 'keys with several budgets at a time',
-    why: 'only the first one is read',
-    from: `${KEYS} where (${IS_READ}) and ${NOT_EMPTY('budget_limits')}`,
+    what: 'teams with several budgets at a time',
+    why: 'they are no money; set limits of keys: faregate key limit',
+    from: `"LiteLLM_TeamTable" where ${NOT_EMPTY('budget_limits')}`,
   },
   {
-    what: 'keys with names of models of their own',
+    what: 'members of teams with a budget or limits of their own',
+    why: 'they are not read; set limits of their keys: faregate key limit',
+    from: `"LiteLLM_TeamMembership" m join "LiteLLM_BudgetTable" b on b.budget_id = m.budget_id
+  where coalesce(b.max_budget, b.rpm_limit, b.tpm_limit, b.max_parallel_requests) is not null`,
+  },
+  {
+    what: 'keys and teams with names of models of their own',
     why: 'aliases belong to models here',
-    from: `${KEYS} where (${IS_READ}) and ${NOT_EMPTY('aliases')}`,
+    from: `(select 1 from ${KEYS} where (${IS_READ}) and ${NOT_EMPTY('aliases')}
+  union all select 1 from "LiteLLM_TeamTable" where model_id is not null) named`,
   },
   {
     what: 'keys that may use some routes only',
     why: 'there are no limits of routes here',
-    from: `${KEYS} where (${IS_READ}) and cardinality(allowed_routes) > 0`,
+    from: `${KEYS} where (${IS_READ}) and cardinality(allowed_routes) > 0 and not 'llm_api_routes' = any(allowed_routes)`,
   },
   {
     what: 'keys with tags or guardrails',

@@ -3,7 +3,7 @@ import type { Decimal } from '../decimal.ts';
 import type { ForeignAccount, ForeignBooks, ForeignDatabase, ForeignKey, LeftOut } from '../foreign-books.ts';
 import { dollarsToNano, minus, parseDollars } from './dollars.ts';
 import { readLeftOut } from './left-out.ts';
-import { type KeyRow, type OwnerRow, readKeys, readOwners } from './rows.ts';
+import { type KeyBudget, type KeyRow, type OwnerRow, readKeys, readOwners } from './rows.ts';
 import { versionOf } from './versions.ts';
 
 /**
@@ -34,14 +34,19 @@ const NO_MODEL = 'no-default-models';
 const AS_THE_TEAM = 'all-team-models';
 const PER_MINUTE_MAX = 1_000_000_000;
 
+type CapName = 'dailySpendCapNano' | 'weeklySpendCapNano' | 'monthlySpendCapNano' | 'totalSpendCapNano';
+
 /** The period of a cap here that a budget of this duration has. */
-const PERIODS: ReadonlyMap<string, 'dailySpendCapNano' | 'weeklySpendCapNano' | 'monthlySpendCapNano'> = new Map([
+const PERIODS: ReadonlyMap<string, CapName> = new Map([
   ['24h', 'dailySpendCapNano'],
   ['1d', 'dailySpendCapNano'],
+  ['daily', 'dailySpendCapNano'],
   ['7d', 'weeklySpendCapNano'],
   ['1w', 'weeklySpendCapNano'],
+  ['weekly', 'weeklySpendCapNano'],
   ['30d', 'monthlySpendCapNano'],
   ['1mo', 'monthlySpendCapNano'],
+  ['monthly', 'monthlySpendCapNano'],
 ]);
 
 /** @throws CliError if it is no database of a version that an import was tried with. */
@@ -91,12 +96,12 @@ function balanceOf(owner: OwnerRow, usdCny: Decimal, notes: Notes): bigint {
     notes.add('budgets of accounts that are renewed', 'they are no money; top up the account, or grant it a plan');
     return 0n;
   }
-  return leftOf(owner, usdCny, notes) ?? 0n;
+  return leftOf(maxBudget, owner.spend, usdCny, notes) ?? 0n;
 }
 
 /** `null`: the budget is no amount of money, and LiteLLM does not look at it. */
-function leftOf({ maxBudget, spend }: Budget, usdCny: Decimal, notes: Notes): bigint | null {
-  const [max, spent] = [parseDollars(maxBudget!), parseDollars(spend)];
+function leftOf(maxBudget: string, spend: string, usdCny: Decimal, notes: Notes): bigint | null {
+  const [max, spent] = [parseDollars(maxBudget), parseDollars(spend)];
   if (max === null || spent === null) {
     notes.add('budgets that are no amount', 'they have no bound in LiteLLM, too');
     return null;
@@ -104,8 +109,6 @@ function leftOf({ maxBudget, spend }: Budget, usdCny: Decimal, notes: Notes): bi
   const left = dollarsToNano(minus(max, spent), usdCny);
   return left < 0n ? 0n : left;
 }
-
-type Budget = Pick<OwnerRow, 'maxBudget' | 'spend'>;
 
 function toKey(key: KeyRow, owner: OwnerRow, usdCny: Decimal, notes: Notes): ForeignKey {
   const models = modelsOf(key, owner);
@@ -118,15 +121,18 @@ function toKey(key: KeyRow, owner: OwnerRow, usdCny: Decimal, notes: Notes): For
   if (models !== 'none' && models.hasPatterns) {
     notes.add('keys without the patterns of their lists of models', 'lists here name models; add them to the key');
   }
+  if (key.isOfMissingTeam) {
+    notes.add('keys that are revoked here, of a team that there is not', 'LiteLLM refuses them, too');
+  }
   return {
     ref: key.token,
     name: key.name,
     sha256: Buffer.from(key.token, 'hex'),
     prefix: key.shown,
-    isRevoked: key.isBlocked || models === 'none',
+    isRevoked: key.isBlocked || key.isOfMissingTeam || models === 'none',
     expiresAt: key.expiresAt,
     limits: {
-      ...capOf(key, usdCny, notes),
+      ...capsOf(key, usdCny, notes),
       ...(key.parallelMax === null ? {} : { concurrencyMax: Math.min(key.parallelMax, PER_MINUTE_MAX) }),
     },
     rates: { requestsMax: perMinute(key.requestsMax, notes), tokensMax: perMinute(key.tokensMax, notes) },
@@ -145,19 +151,31 @@ function perMinute(limit: number | null, notes: Notes): number | null {
   return 1;
 }
 
-function capOf(key: KeyRow, usdCny: Decimal, notes: Notes): ForeignKey['limits'] {
-  if (key.maxBudget === null) return {};
-  const period = key.budgetDuration === null ? undefined : PERIODS.get(key.budgetDuration);
-  const max = parseDollars(key.maxBudget);
-  if (period !== undefined && max !== null) return { [period]: atLeastNothing(dollarsToNano(max, usdCny)) };
-  if (key.budgetDuration !== null) {
+/** Of several budgets of one period, the smallest counts. */
+function capsOf(key: KeyRow, usdCny: Decimal, notes: Notes): ForeignKey['limits'] {
+  const caps: Partial<Record<CapName, bigint>> = {};
+  for (const budget of key.budgets) {
+    const cap = capOf(budget, usdCny, notes);
+    if (cap === null) continue;
+    const other = caps[cap.name];
+    if (other === undefined || cap.nano < other) caps[cap.name] = cap.nano;
+  }
+  return caps;
+}
+
+function capOf(budget: KeyBudget, usdCny: Decimal, notes: Notes): { name: CapName; nano: bigint } | null {
+  const { maxBudget, spend, budgetDuration } = budget;
+  const period = budgetDuration === null ? undefined : PERIODS.get(budgetDuration.trim().toLowerCase());
+  const max = parseDollars(maxBudget);
+  if (period !== undefined && max !== null) return { name: period, nano: atLeastNothing(dollarsToNano(max, usdCny)) };
+  if (budgetDuration !== null) {
     notes.add(
-      'keys whose budgets are renewed after other times than a day, a week or a month',
+      'budgets of keys that are renewed after other times than a day, a week or a month',
       'what is left of the present one is the cap of all that they spend',
     );
   }
-  const left = leftOf(key, usdCny, notes);
-  return left === null ? {} : { totalSpendCapNano: left };
+  const left = leftOf(maxBudget, spend, usdCny, notes);
+  return left === null ? null : { name: 'totalSpendCapNano', nano: left };
 }
 
 const atLeastNothing = (nano: bigint): bigint => (nano < 0n ? 0n : nano);

@@ -15,6 +15,14 @@ export interface OwnerRow {
   readonly budgetDuration: string | null;
 }
 
+/** What may be spent until it is renewed, in dollars as the database writes them. */
+export interface KeyBudget {
+  readonly maxBudget: string;
+  readonly spend: string;
+  /** `null`: it is never renewed. */
+  readonly budgetDuration: string | null;
+}
+
 export interface KeyRow {
   /** The SHA-256 of what clients send, as hexadecimal digits. */
   readonly token: string;
@@ -24,18 +32,25 @@ export interface KeyRow {
   readonly shown: string;
   readonly models: readonly string[];
   readonly isBlocked: boolean;
+  readonly isOfMissingTeam: boolean;
   readonly expiresAt: Date | null;
-  readonly maxBudget: string | null;
-  readonly spend: string;
-  readonly budgetDuration: string | null;
+  readonly budgets: readonly KeyBudget[];
   readonly parallelMax: number | null;
   readonly requestsMax: number | null;
   readonly tokensMax: number | null;
 }
 
-/** SQL: keys that are read. A sign-in to the dashboard is a key of a team that does not exist. */
-export const IS_READ = `token ~ '^[0-9a-f]{64}$' and team_id is distinct from 'litellm-dashboard'`;
+/** SQL: keys that are read. A sign-in to the dashboard is a key of a team that does not exist; others are for LiteLLM's administration only. */
+export const IS_READ = `token ~ '^[0-9a-f]{64}$' and team_id is distinct from 'litellm-dashboard'
+  and not coalesce(cardinality(allowed_routes) > 0 and allowed_routes <@ '{management_routes,info_routes}', false)`;
 
+/** SQL: the budgets that a key has at a time beside that of its own row, with what is spent of each. */
+const BUDGETS_AT_A_TIME = `(select json_agg(json_build_object('maxBudget', w.max_budget, 'spend', coalesce(s.spend, 0)::text, 'budgetDuration', w.budget_duration))
+    from jsonb_to_recordset(case jsonb_typeof(t.budget_limits) when 'array' then t.budget_limits else '[]' end) w (max_budget text, budget_duration text)
+    left join "LiteLLM_BudgetWindowSpend" s on s.entity_type = 'key' and s.entity_id = t.token and s.window_duration = w.budget_duration
+    where w.max_budget is not null)::text`;
+
+/** A key may name a user whom LiteLLM has no row of. */
 export async function readOwners(database: ForeignDatabase): Promise<OwnerRow[]> {
   const rows = await database.select(`select * from (
 select 'team:' || team_id as ref, coalesce(nullif(team_alias, ''), team_id) as name, null as email,
@@ -43,6 +58,8 @@ select 'team:' || team_id as ref, coalesce(nullif(team_alias, ''), team_id) as n
   nullif(budget_duration, '') as budget_duration from "LiteLLM_TeamTable"
 union all select 'user:' || user_id, coalesce(nullif(user_alias, ''), nullif(user_email, ''), user_id), nullif(user_email, ''),
   array_to_json(models)::text, 'false', max_budget::text, spend::text, nullif(budget_duration, '') from "LiteLLM_UserTable"
+union all select distinct 'user:' || user_id, user_id, null, '[]', 'false', null, '0', null from "LiteLLM_VerificationToken"
+  where user_id <> '' and user_id not in (select user_id from "LiteLLM_UserTable")
 ) owners order by ref collate "C"`);
   return rows.map((row) => ({
     ref: row.ref!,
@@ -56,24 +73,24 @@ union all select 'user:' || user_id, coalesce(nullif(user_alias, ''), nullif(use
   }));
 }
 
-/** A budget that a key shares with others counts where the key has none of its own. */
+/** What a key shares with others by a budget counts where the key has none of its own; LiteLLM never looks at its parallel calls. */
 export async function readKeys(database: ForeignDatabase): Promise<KeyRow[]> {
   const rows =
-    await database.select(`select token, k.models, k.name, k.shown, k.owner, k.blocked, k.expires, k.spend, k.max_budget,
-  k.budget_duration, k.parallel_max, k.requests_max, k.tokens_max from (
+    await database.select(`select token, k.models, k.name, k.shown, k.owner, k.blocked, k.is_of_missing_team, k.expires, k.spend, k.max_budget,
+  k.budget_duration, k.budgets, k.parallel_max, k.requests_max, k.tokens_max from (
   select token, array_to_json(t.models)::text as models, coalesce(nullif(key_alias, ''), key_name, left(token, 8)) as name, key_name as shown,
-    case when m.team_id is not null then 'team:' || m.team_id when u.user_id is not null then 'user:' || u.user_id else 'nobody' end as owner,
-    coalesce(t.blocked, false)::text as blocked, to_char(t.expires, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as expires, t.spend::text as spend,
+    case when m.team_id is not null then 'team:' || m.team_id when t.user_id <> '' then 'user:' || t.user_id else 'nobody' end as owner,
+    coalesce(t.blocked, false)::text as blocked, (t.team_id is not null and m.team_id is null)::text as is_of_missing_team, to_char(t.expires, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as expires, t.spend::text as spend,
     coalesce(t.max_budget, b.max_budget)::text as max_budget,
     nullif(case when t.max_budget is null then b.budget_duration else t.budget_duration end, '') as budget_duration,
-    coalesce(t.max_parallel_requests, b.max_parallel_requests)::text as parallel_max,
+    ${BUDGETS_AT_A_TIME} as budgets,
+    t.max_parallel_requests::text as parallel_max,
     coalesce(t.rpm_limit, b.rpm_limit)::text as requests_max, coalesce(t.tpm_limit, b.tpm_limit)::text as tokens_max,
     t.created_at
   from "LiteLLM_VerificationToken" t
   left join "LiteLLM_TeamTable" m on m.team_id = t.team_id
-  left join "LiteLLM_UserTable" u on u.user_id = t.user_id
   left join "LiteLLM_BudgetTable" b on b.budget_id = t.budget_id
-  where ${IS_READ.replaceAll(/\b(token|team_id)\b/g, 't.$1')}
+  where ${IS_READ.replaceAll(/\b(token|team_id|allowed_routes)\b/g, 't.$1')}
 ) k order by k.created_at, k.token`);
   return rows.map((row) => ({
     token: row.token!,
@@ -82,14 +99,19 @@ export async function readKeys(database: ForeignDatabase): Promise<KeyRow[]> {
     shown: (row.shown ?? 'sk-...').replaceAll('...', '…'),
     models: listOf(row.models),
     isBlocked: row.blocked === 'true',
+    isOfMissingTeam: row.is_of_missing_team === 'true',
     expiresAt: row.expires == null ? null : new Date(row.expires),
-    maxBudget: row.max_budget ?? null,
-    spend: row.spend!,
-    budgetDuration: row.budget_duration ?? null,
+    budgets: budgetsOf(row),
     parallelMax: numberOf(row.parallel_max),
     requestsMax: numberOf(row.requests_max),
     tokensMax: numberOf(row.tokens_max),
   }));
+}
+
+function budgetsOf(row: { readonly [column: string]: string | null }): KeyBudget[] {
+  const several = row.budgets == null ? [] : (JSON.parse(row.budgets) as KeyBudget[]);
+  if (row.max_budget == null) return several;
+  return [{ maxBudget: row.max_budget, spend: row.spend!, budgetDuration: row.budget_duration ?? null }, ...several];
 }
 
 const numberOf = (text: string | null | undefined): number | null => (text == null ? null : Number(text));

@@ -2,7 +2,7 @@ import { CliError } from '../../command.ts';
 import type { ForeignDatabase } from '../foreign-books.ts';
 
 /** The last migration of each LiteLLM that an import was tried with. */
-const TRIED: ReadonlyMap<string, string> = new Map([['20261015000000_managed_object_end_user_id', 'LiteLLM 1.110.2']]);
+const TRIED: ReadonlyMap<string, string> = new Map([['20261015000000_managed_object_end_user_id', 'LiteLLM 1.108.7']]);
 
 /**
  * In words, what the database is of. LiteLLM keeps no version in its database, but the names of the migrations that have made it.
