@@ -2,7 +2,11 @@ import { CliError } from '../../command.ts';
 import type { ForeignDatabase } from '../foreign-books.ts';
 
 /** The last migration of each LiteLLM that an import was tried with. */
-const TRIED: ReadonlyMap<string, string> = new Map([['20261015000000_managed_object_end_user_id', 'LiteLLM 1.108.7']]);
+const TRIED: ReadonlyMap<string, string> = new Map([
+  ['20260829000000_add_model_access_group_budget_table', 'LiteLLM 1.100.5'],
+  ['20261009000000_add_credential_display_name', 'LiteLLM 1.106.12'],
+  ['20261015000000_managed_object_end_user_id', 'LiteLLM 1.108.7'],
+]);
 
 /**
  * In words, what the database is of. LiteLLM keeps no version in its database, but the names of the migrations that have made it.
