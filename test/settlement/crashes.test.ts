@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../support/process.ts';
 import { startProvider } from '../support/provider.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { partitionsOfFile } from '../support/scope.ts';
-import { pauseBetweenLooks } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { assertSound, journalEntries } from './callers.ts';
 import { assertCrashBooks, leftHeld } from './crash-books.ts';
 import { type Attempt, CRASH_PLAN, CrashLoad, CrashProvider, costOf, createPurses, type Purse } from './crash-load.ts';
@@ -160,11 +160,15 @@ class Scene {
   async finish(): Promise<void> {
     await this.#load.finish(this.#urls);
     for (const { dataDir } of this.#places) {
-      while ((await journalEntries(dataDir)).length > 0) await pauseBetweenLooks();
+      await until(
+        async () => (await journalEntries(dataDir)).length === 0,
+        'a journal has entries that are not applied',
+      );
     }
     if (this.#stored !== null) {
       const { database } = this.#stored;
-      while (Object.values(await leftHeld(database)).some((left) => left !== 0)) await pauseBetweenLooks();
+      const isNothingHeld = async () => Object.values(await leftHeld(database)).every((left) => left === 0);
+      await until(isNothingHeld, 'something is held for calls of nodes that were killed');
     }
     await this.#load.assertRepeated(this.#urls, this.#provider);
     for (const node of this.#nodes) assert.equal((await node.stop()).code, 0);
