@@ -26,6 +26,8 @@ export function runTests({ scope, options, files }: Run): Promise<number> {
       '--test-global-setup=test/support/global-setup.ts',
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
+      '--test-reporter=./scripts/ended-processes.ts',
+      '--test-reporter-destination=stdout',
       // Of a test, and of a whole process with all of its files.
       '--test-timeout=900000',
       // Processes wait for PostgreSQL, timers and programs much of their time.

@@ -58,6 +58,22 @@ process.exitCode = await runGrouped({ scope: 'quick', options: [], files: ${JSON
     assert.equal((await run(['scripts/test.ts', passing])).code, 0);
   });
 
+  it('says how a process ended that was killed, and what it wrote last', async () => {
+    const killed = write(
+      'killed',
+      `it('kills its process', () => {
+  console.error('the last words');
+  process.kill(process.pid, 'SIGTRAP');
+  return new Promise((resolve) => setTimeout(resolve, 60_000));
+});`,
+    );
+    const { code, printed } = await run(['scripts/test.ts', killed]);
+    assert.equal(code, 1);
+    assert.match(printed, /The process of \S+killed\.test\.mjs was ended by SIGTRAP\. .*\nthe last words\n/);
+    const failing = write('failing', "it('fails', () => { throw new Error('as it should'); });");
+    assert.doesNotMatch((await run(['scripts/test.ts', failing])).printed, /The process of/);
+  });
+
   it('reports each test of files that share a process', async () => {
     const one = write('one', "it('is of the first file', () => undefined);");
     const two = write('two', "it('is of the second file', () => { throw new Error('as it should'); });");
