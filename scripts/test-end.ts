@@ -6,8 +6,11 @@ import { isMainThread } from 'node:worker_threads';
  * It would keep the whole run waiting for ever. The run fails, because what was left open is a mistake of the tests.
  */
 
-/** Far longer than connections take to close. */
-const GRACE_MS = Number(process.env.FAREGATE_TEST_END_MS ?? 30_000);
+/**
+ * Far longer than connections take to close, and databases to be dropped: a server that all processes share lets that wait
+ * for some tens of seconds at times.
+ */
+const GRACE_MS = Number(process.env.FAREGATE_TEST_END_MS ?? 180_000);
 
 /** Programs that tests start with `fork` get this module too. */
 const isOfTests = process.env.NODE_TEST_CONTEXT !== undefined && /\.test\.m?[jt]s$/.test(process.argv[1] ?? '');
