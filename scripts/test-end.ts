@@ -7,10 +7,10 @@ import { isMainThread } from 'node:worker_threads';
  */
 
 /**
- * Far longer than connections take to close, and databases to be dropped: a server that all processes share lets that wait
- * for some tens of seconds at times.
+ * Far longer than connections take to close, and databases to be dropped, which waits for every backend of the server that
+ * all processes share (`test/support/postgres-server.ts`).
  */
-const GRACE_MS = Number(process.env.FAREGATE_TEST_END_MS ?? 180_000);
+const GRACE_MS = Number(process.env.FAREGATE_TEST_END_MS ?? 60_000);
 
 /** Programs that tests start with `fork` get this module too. */
 const isOfTests = process.env.NODE_TEST_CONTEXT !== undefined && /\.test\.m?[jt]s$/.test(process.argv[1] ?? '');

@@ -13,6 +13,13 @@ export interface PostgresServer {
 }
 
 /**
+ * Where a test lets the network swallow what a new connection says, its backend waits for the password, and meanwhile no
+ * database of the server can be dropped: PostgreSQL waits for all backends then, by default for a minute. Shorter than the limits of
+ * tests, and longer than a client that computes takes to say it.
+ */
+const SIGN_IN_S = 15;
+
+/**
  * Starts a server whose files live in `directory`, as root too: PostgreSQL then runs as a user of its own. `flags` are of
  * its command line.
  */
@@ -32,7 +39,15 @@ export async function startPostgresServer(directory: string, flags: readonly str
     createPostgresUser: true,
     // Everybody knows the password, and four thousand rounds of it are a third of what a connection costs.
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--set=scram_iterations=1'],
-    postgresFlags: ['-k', databaseDir, '-c', 'max_connections=300', ...flags],
+    postgresFlags: [
+      '-k',
+      databaseDir,
+      '-c',
+      'max_connections=300',
+      '-c',
+      `authentication_timeout=${SIGN_IN_S}`,
+      ...flags,
+    ],
     onLog: (message) => log.push(String(message)),
     onError: (message) => log.push(String(message)),
   });
