@@ -13,7 +13,7 @@ const LISTED = 12;
 if (import.meta.main) {
   const [folder = 'node_modules', most = String(MOST_MEGABYTES)] = process.argv.slice(2);
   const megabytes = installedMegabytes(resolve(folder));
-  console.log(`node_modules of the repository: ${megabytes} MB, of ${most} at most`);
+  console.log(`${folder}: ${megabytes} MB, of ${most} at most`);
   if (megabytes > Number(most)) {
     const lines = largestPackages(resolve(folder)).map(([name, size]) => `${String(size).padStart(6)} MB  ${name}`);
     console.error(

@@ -112,6 +112,7 @@ export class EmbeddedEngine {
     try {
       if (this.#ended !== null) return;
       await this.#order({ kind: 'close' }, 'database.close');
+      // What was asked meanwhile is refused when the thread ends; one that is given back would never respond to it.
       if (this.#waiting.length > 0) return;
       this.#ended = CLOSED;
       this.#isGivenBack = true;
