@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -12,13 +12,24 @@ export interface Run {
   readonly scope: Scope;
   readonly options: readonly string[];
   readonly files: readonly string[];
+  /** How many processes work at a time. Processes wait for PostgreSQL, timers and programs much of their time. */
+  readonly places?: number;
+  /** For a run beside another one: prints what it has to say in one piece, when it has ended. */
+  readonly isBeside?: boolean;
 }
 
 /** Modules that were compiled once are loaded from here by every process of every run. */
 const COMPILED = resolve('node_modules/.cache/faregate-tests');
 
 /** What all runs of the tests have in common. Resolves with the exit code of the run. */
-export function runTests({ scope, options, files }: Run): Promise<number> {
+export async function runTests({
+  scope,
+  options,
+  files,
+  places = availableParallelism() * 2 + 1,
+  isBeside = false,
+}: Run): Promise<number> {
+  const printed = isBeside ? keepPrinted() : null;
   const child = spawn(
     process.execPath,
     [
@@ -30,8 +41,7 @@ export function runTests({ scope, options, files }: Run): Promise<number> {
       '--test-reporter-destination=stdout',
       // Of a test, and of a whole process with all of its files.
       '--test-timeout=900000',
-      // Processes wait for PostgreSQL, timers and programs much of their time.
-      `--test-concurrency=${availableParallelism() * 2 + 1}`,
+      `--test-concurrency=${places}`,
       // Before any other that loads the runner.
       importOf('./test-resources.ts'),
       importOf('./test-end.ts'),
@@ -39,11 +49,31 @@ export function runTests({ scope, options, files }: Run): Promise<number> {
       ...options,
       ...files,
     ],
-    { stdio: 'inherit', env: { ...process.env, FAREGATE_TEST_SCOPE: scope, ...compileCache(options) } },
+    {
+      stdio: ['inherit', printed?.fd ?? 'inherit', printed?.fd ?? 'inherit'],
+      env: { ...process.env, FAREGATE_TEST_SCOPE: scope, ...compileCache(options) },
+    },
   );
-  return new Promise((resolve) => {
+  const code = await new Promise<number>((resolve) => {
     child.on('exit', (code, signal) => resolve(signal === null ? (code ?? 1) : 1));
   });
+  printed?.show();
+  return code;
+}
+
+/** What a run prints is kept in a file until it has ended: a pipe would stay open for a program that a test has left behind. */
+function keepPrinted(): { readonly fd: number; show(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'faregate-printed-'));
+  const file = join(folder, 'printed.txt');
+  const fd = openSync(file, 'w');
+  return {
+    fd,
+    show() {
+      closeSync(fd);
+      process.stdout.write(readFileSync(file));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Threads load it too, wherever their process is by then. */
@@ -61,7 +91,8 @@ function compileCache(options: readonly string[]): NodeJS.ProcessEnv {
  * Runs tests with many files to a process. A process that ends before all of its tests have ended says nothing of the rest
  * of its files, so they are run again, each alone; the run has failed whatever they say then.
  */
-export async function runGrouped({ scope, options, files }: Run): Promise<number> {
+export async function runGrouped(run: Run): Promise<number> {
+  const { options, files } = run;
   const folder = mkdtempSync(join(tmpdir(), 'faregate-tests-of-'));
   try {
     const processes = planProcesses(files.map((path) => ({ path, text: readFileSync(path, 'utf8') })));
@@ -69,11 +100,11 @@ export async function runGrouped({ scope, options, files }: Run): Promise<number
       .filter((members) => members.length > 1)
       .map((members, at) => writeProcess(folder, at, members));
     const single = processes.filter((members) => members.length === 1).flat();
-    const code = await runTests({ scope, options, files: [...shared.map(({ module }) => module), ...single] });
+    const code = await runTests({ ...run, files: [...shared.map(({ module }) => module), ...single] });
     const cut = shared.filter(({ doneFile }) => !existsSync(doneFile)).flatMap(({ members }) => members);
     if (cut.length === 0) return code;
     console.error(`\nA process ended before all of its tests. Its files, each alone: ${cut.join(' ')}\n`);
-    await runTests({ scope, options: options.filter(isOfTheTests), files: cut });
+    await runTests({ ...run, options: options.filter(isOfTheTests), files: cut });
     return 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { withoutBrowser } from '../test/support/chromium.ts';
 import { runConformance, runGrouped, runTests } from './run-tests.ts';
 
@@ -159,13 +160,22 @@ async function runEverything(options: readonly string[]): Promise<number> {
   const exceptions = matching(NOT_COUNTED);
   const counted = matching(COUNTED).filter((file) => !exceptions.includes(file));
   const notCounted = all.filter((file) => !counted.includes(file));
-  console.log(`Part 1 of 2: ${counted.length} files, with coverage of the code for money and relay\n`);
-  const first = await runGrouped({ scope: 'full', options: [...COVERAGE, ...options], files: counted });
-  console.log(`\nPart 2 of 2: ${notCounted.length} files, without coverage\n`);
-  const run = { scope: 'full', options, files: notCounted } as const;
+  const cores = availableParallelism();
+  console.log(`Two runs at a time. With coverage of the code for money and relay, ${counted.length} files, whose results come in one
+piece when it has ended; without, ${notCounted.length} files:
+`);
+  const withCoverage = runGrouped({
+    scope: 'full',
+    options: [...COVERAGE, ...options],
+    files: counted,
+    places: cores,
+    isBeside: true,
+  });
+  const run = { scope: 'full', options, files: notCounted, places: cores * 2 } as const;
   // With options that leave tests out, such as a pattern of names, the page cannot be compared.
-  if (options.length > 0) return Math.max(first, await runGrouped(run));
+  if (options.length > 0) return Math.max(await runGrouped(run), await withCoverage);
   const { code, page } = await runConformance(run);
+  const first = await withCoverage;
   if (code !== 0 || page === readFileSync(PAGE, 'utf8')) return Math.max(first, code);
   console.error(`${PAGE} is not what this run says. Run: npm run conformance`);
   return 1;
