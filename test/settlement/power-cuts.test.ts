@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { seededRandom } from '../../src/lib/seeded-random.ts';
-import { byScope } from '../support/scope.ts';
 import { type PowerCutRun, runUnderLoad, type Span, type Survivors } from './power-cut-run.ts';
 
 /**
  * Power cuts of a machine with an embedded database under load. `POWER_CUTS` says how many (200 take some minutes:
  * `--test-timeout`), `POWER_CUT_SEED` which; what was found is in the diagnostics.
  */
-const CUTS = Number(process.env.POWER_CUTS ?? byScope({ full: 20, quick: 3 }));
+const CUTS = Number(process.env.POWER_CUTS ?? 8);
 const SEED = Number(process.env.POWER_CUT_SEED ?? 1);
 const CUTS_OF_A_RUN = 20;
 
@@ -21,7 +20,7 @@ describe('a power cut under load', { timeout: CUTS * 5_000 + 60_000 }, () => {
     const found: Record<keyof Survivors, number> = { successes: 0, admissions: 0, unresolved: 0 };
     let attempts = 0;
     for (let done = 0; done < CUTS; ) {
-      const run = await runUnderLoad({ seed: SEED + done, rounds: CUTS > 3 ? 2 : 1 });
+      const run = await runUnderLoad({ seed: SEED + done, rounds: CUTS > CUTS_OF_A_RUN ? 2 : 1 });
       attempts += run.attempts;
       try {
         for (let i = 0; i < CUTS_OF_A_RUN && done < CUTS; i++, done++) {
