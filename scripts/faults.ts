@@ -209,7 +209,10 @@ export const faultGroups: readonly FaultGroup[] = [
         seen: 'successes that left before are whole',
         account: 'each success is charged once, from the journal, before the next start serves',
         tests: [
-          [KILLED, 'every success is charged once before the node serves, and none is unresolved, ${what}'],
+          [
+            KILLED,
+            'every success is charged once before the node serves, and none is unresolved, with the database down for the first start',
+          ],
           [
             KILLED,
             'the next start of the first replaces the records and charges each success once; what was released of a plan stays so',
@@ -329,7 +332,10 @@ export const faultGroups: readonly FaultGroup[] = [
             'test/workers/ends.test.ts',
             'whose journal is left by one that is killed is applied by the one in its place',
           ],
-          ['test/workers/ends.test.ts', 'finish what they have under way if the primary is killed, and end then'],
+          [
+            'test/workers/ends.test.ts',
+            'finish what they have under way if the primary is killed, and end then, or at once by its second signal',
+          ],
         ],
       },
       {

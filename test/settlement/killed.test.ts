@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { appendFile, glob } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, type TestContext, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
-import { inFullRunsOnly, partitionsOfFile } from '../support/scope.ts';
+import { partitionsOfFile } from '../support/scope.ts';
 import { pauseBetweenLooks } from '../support/until.ts';
 import {
   assertCharged,
@@ -100,65 +100,33 @@ async function tearLastLine(stage: Stage): Promise<void> {
   }
 }
 
-describe('killed while its database is down, and started again', { timeout: 300_000 }, () => {
-  for (const [what, prepare] of [
-    ['with a journal as it was left', () => Promise.resolve()],
-    ['with a journal whose last line is torn', tearLastLine],
-  ] as const) {
-    const skip = prepare !== tearLastLine && inFullRunsOnly;
-    test(`every success is charged once before the node serves, and none is unresolved, ${what}`, {
-      skip,
-    }, async (context: TestContext) => {
-      const stage = await setStage();
-      context.after(() => stage.clear());
-      const node = await serveOnProxy(stage);
-      const callers = await createCallers(node.admin);
-      await killWithFullJournal(stage, node, callers);
-
-      await prepare(stage);
-      stage.proxy.allow();
-      const next = await serveOnProxy(stage);
-      context.after(() => next.kill());
-      for (const caller of callers) {
-        await assertCharged(next.admin, next.url, caller);
-        assert.equal((await recordsOf(next.admin, caller)).length, 1);
-        if (caller.kind.isLimited) await assertKeyUsedUp(next.url, caller);
-      }
-      await assertSound(next.admin);
-      while ((await journalEntries(join(stage.directory, 'killed'))).length > 0) await pauseBetweenLooks();
-      assert.equal((await next.stop()).code, 0);
-
-      const later = await serveOnProxy(stage);
-      context.after(() => later.kill());
-      for (const caller of callers) {
-        await assertCharged(later.admin, later.url, caller);
-        assert.equal((await recordsOf(later.admin, caller)).length, 1);
-      }
-      await assertRepeated(stage, later, callers.find(({ kind }) => kind.idempotencyKey !== undefined)!);
-    });
-  }
-
-  test('if the database comes back only after the next start was tried, no success is lost', async (context: TestContext) => {
+describe('killed in the middle of an entry while its database is down, and started again', { timeout: 300_000 }, () => {
+  test('every success is charged once before the node serves, and none is unresolved, with the database down for the first start', async (context) => {
     const stage = await setStage();
     context.after(() => stage.clear());
     const node = await serveOnProxy(stage);
     const callers = await createCallers(node.admin);
     await killWithFullJournal(stage, node, callers);
+    await tearLastLine(stage);
 
     await assert.rejects(serveOnProxy(stage), /the program ended without printing/);
-    assert.equal((await journalEntries(join(stage.directory, 'killed'))).length, callers.length);
     stage.proxy.allow();
     const next = await serveOnProxy(stage);
     context.after(() => next.kill());
-    for (const caller of callers) await assertCharged(next.admin, next.url, caller);
+    for (const caller of callers) {
+      await assertCharged(next.admin, next.url, caller);
+      assert.equal((await recordsOf(next.admin, caller)).length, 1);
+      if (caller.kind.isLimited) await assertKeyUsedUp(next.url, caller);
+    }
+    await assertRepeated(stage, next, callers.find(({ kind }) => kind.idempotencyKey !== undefined)!);
     await assertSound(next.admin);
+    // Nothing is left for a later start to charge again.
+    while ((await journalEntries(join(stage.directory, 'killed'))).length > 0) await pauseBetweenLooks();
+    assert.equal((await next.stop()).code, 0);
   });
 });
 
-describe('killed while its database is down, with another node that lives', {
-  timeout: 180_000,
-  skip: inFullRunsOnly,
-}, () => {
+describe('killed while its database is down, with another node that lives', { timeout: 180_000 }, () => {
   const keyed: Kind = kinds.find(({ idempotencyKey }) => idempotencyKey !== undefined)!;
   let stage: Stage;
   let other: ServingProgram;
