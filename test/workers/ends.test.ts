@@ -16,7 +16,7 @@ import {
   recordsOf,
 } from '../settlement/callers.ts';
 import { serve } from '../settlement/programs.ts';
-import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ADMIN_TOKEN } from '../support/gateway.ts';
 import { runProgram, temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
@@ -104,21 +104,7 @@ describe('workers', { timeout: 300_000 }, () => {
     assert.equal(noDatabase.stderr.match(/The database refuses connections/g)?.length, 1);
   });
 
-  test('migrate an empty database once, whichever comes first', async (context) => {
-    const bare = await createBareDatabase('postgresql');
-    context.after(() => bare.remove());
-    const dataDir = join(directory.path, 'bare');
-    const g = await startWorkers({ providerUrl: provider.url, databaseUrl: bare.url, dataDir, workers: 3 });
-    context.after(() => g.program.child.kill('SIGKILL'));
-    const { calls } = await begin(g, 'bare');
-    gates.open('bare');
-    for (const each of calls) await assertDelivered(each);
-    await assertSound(g.admin);
-    g.program.child.kill('SIGINT');
-    assert.equal((await g.program.finished).code, 0);
-  });
-
-  test('that hang take one connection more, which ends with them, and others serve the rest', async (context) => {
+  test('that hang take one connection more, which ends with them, and others serve the rest; all have one format of the log, which a reload changes', async (context) => {
     const g = await start(context, 'hanging', 2);
     const [hanging] = await g.workers();
     process.kill(hanging!.process, 'SIGSTOP');
@@ -130,10 +116,27 @@ describe('workers', { timeout: 300_000 }, () => {
     const statuses = await Promise.all(asked);
     assert.equal(statuses.filter((status) => status === 200).length, 5);
     assert.match(String(statuses.find((status) => status !== 200)), /ECONNRESET|socket hang up/);
+    await until(async () => (await g.workers()).length === 3);
+    await assertOneFormat(g, 'hanging');
   });
 
+  /** Workers, the one in the place of another too, have the format of the log that a reload gives the primary. */
+  async function assertOneFormat({ program }: WorkersProgram, name: string): Promise<void> {
+    appendFileSync(join(directory.path, `${name}.yaml`), '\nlog: { format: pretty }\n');
+    program.child.kill('SIGHUP');
+    await until(async () => ((await program.printed(/^/)).match(/configuration reloaded/g)?.length ?? 0) === 2);
+    program.child.kill('SIGINT');
+    const { code, stderr } = await program.finished;
+    assert.equal(code, 0);
+    const lines = stderr.split('\n');
+    for (const text of ['a worker has stopped', 'the gateway has stopped']) {
+      const said = lines.filter((line) => line.includes(text));
+      assert.ok(said.length > 0 && said.every((line) => !line.startsWith('{')), stderr);
+    }
+  }
+
   test('leave no journal behind that a start with fewer of them does not apply', async (context) => {
-    const g = await start(context, 'journals', 3);
+    const g = await start(context, 'journals', 2);
     const { callers, calls } = await begin(g, 'journals');
     proxy.refuse();
     proxy.cut();
@@ -178,7 +181,7 @@ describe('workers', { timeout: 300_000 }, () => {
     await until(async () => (await journalEntries(join(directory.path, 'replaced'))).length === 0);
   });
 
-  test('finish what they have under way if the primary is killed, and end then', async (context) => {
+  test('finish what they have under way if the primary is killed, and end then, or at once by its second signal', async (context) => {
     const g = await start(context, 'orphans', 2);
     const { callers, calls } = await begin(g, 'orphans');
     const workers = await g.workers();
@@ -190,25 +193,11 @@ describe('workers', { timeout: 300_000 }, () => {
     const next = await start(context, 'orphans', 2);
     for (const caller of callers) await assertCharged(next.admin, next.url, caller);
     await assertSound(next.admin);
+    await assertEndAtOnce(next);
   });
 
-  test('have one format of the log with the primary, which a reload changes', async (context) => {
-    const g = await start(context, 'pretty', 2);
-    appendFileSync(join(directory.path, 'pretty.yaml'), '\nlog: { format: pretty }\n');
-    g.program.child.kill('SIGHUP');
-    await until(async () => ((await g.program.printed(/^/)).match(/configuration reloaded/g)?.length ?? 0) === 2);
-    g.program.child.kill('SIGINT');
-    const { code, stderr } = await g.program.finished;
-    assert.equal(code, 0);
-    const lines = stderr.split('\n');
-    for (const text of ['a worker has stopped', 'the gateway has stopped']) {
-      const said = lines.filter((line) => line.includes(text));
-      assert.ok(said.length > 0 && said.every((line) => !line.startsWith('{')), stderr);
-    }
-  });
-
-  test('end at once with the primary by a signal while they finish their requests', async (context) => {
-    const g = await start(context, 'at-once', 2);
+  /** A second signal ends the primary and its workers while they finish their requests. */
+  async function assertEndAtOnce(g: WorkersProgram): Promise<void> {
     await begin(g, 'never');
     const workers = await g.workers();
     g.program.child.kill('SIGINT');
@@ -216,5 +205,5 @@ describe('workers', { timeout: 300_000 }, () => {
     g.program.child.kill('SIGINT');
     assert.equal((await g.program.finished).code, null);
     await until(() => workers.every(({ process: pid }) => !isRunning(pid)));
-  });
+  }
 });

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { assertDelivered, assertSound, beginAll, createCallers, Gates } from '../settlement/callers.ts';
+import { createBareDatabase, type TestDatabase } from '../support/database.ts';
 import { readMetrics } from '../support/openmetrics.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 import { askOnce, startWorkers, type WorkersProgram } from './scene.ts';
 
-/** Workers start at the same time, and each of them makes partitions that are missing. */
+/** Workers start at the same time, and each of them makes the tables and the partitions that are missing. */
 
 const [WORKERS, PARTITIONS] = [3, 4];
 
-describe(`${WORKERS} workers on a new database of ${PARTITIONS} partitions`, { timeout: 300_000 }, () => {
+describe(`${WORKERS} workers on an empty database of ${PARTITIONS} partitions`, { timeout: 300_000 }, () => {
+  const gates = new Gates();
   const directory = temporaryDirectory();
   let provider: ScriptedProvider;
   let stored: TestDatabase;
@@ -20,7 +22,8 @@ describe(`${WORKERS} workers on a new database of ${PARTITIONS} partitions`, { t
 
   before(async () => {
     provider = await startProvider();
-    stored = await createTestDatabase('postgresql');
+    provider.respond = gates.respond;
+    stored = await createBareDatabase('postgresql');
     g = await startWorkers({
       providerUrl: provider.url,
       databaseUrl: stored.url,
@@ -37,7 +40,7 @@ describe(`${WORKERS} workers on a new database of ${PARTITIONS} partitions`, { t
     directory.remove();
   });
 
-  it('make each of them once, and all serve all of them', async () => {
+  it('migrate it and make each of them once, and all serve all of them', async () => {
     await until(async () => (await g.workers()).length === WORKERS);
     const rows = await stored.database.query<{ number: number; state: string }>({
       name: 'test.partitions',
@@ -47,8 +50,10 @@ describe(`${WORKERS} workers on a new database of ${PARTITIONS} partitions`, { t
       rows,
       Array.from({ length: PARTITIONS }, (_, number) => ({ number, state: 'ready' })),
     );
-    const metrics = readMetrics((await askOnce(`${g.metricsUrl}/metrics`)).text);
-    assert.equal(metrics.sum('faregate_workers_reporting'), WORKERS);
+    const read = async () => readMetrics((await askOnce(`${g.metricsUrl}/metrics`)).text);
+    // One that is busy for a while is left out.
+    await until(async () => (await read()).sum('faregate_workers_reporting') === WORKERS);
+    const metrics = await read();
     // The lowest of the workers' values, and the highest.
     assert.equal(metrics.sum('faregate_database_partitions'), PARTITIONS);
     assert.equal(metrics.sum('faregate_database_partitions_unopened'), 0);
@@ -60,5 +65,9 @@ describe(`${WORKERS} workers on a new database of ${PARTITIONS} partitions`, { t
       text: 'select count(distinct partition_no)::int as n from accounts',
     });
     assert.ok(placed[0]!.n > 1, `accounts are in ${placed[0]!.n} partitions`);
+    const calls = await beginAll(g.url, provider, await createCallers(g.admin), 'all');
+    gates.open('all');
+    for (const each of calls) await assertDelivered(each);
+    await assertSound(g.admin);
   });
 });
