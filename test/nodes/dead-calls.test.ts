@@ -437,7 +437,7 @@ for (const engine of gatewayEngines) {
     it('are charged at most once and exactly if they ended with a charge, whatever comes in whatever order', async () => {
       await fc.assert(
         fc.asyncProperty(lives, rounds, (calls, steps) => live({ database, nodes: [node], calls, rounds: steps })),
-        { numRuns: propertyRuns(40) },
+        { numRuns: propertyRuns(15) },
       );
     });
 
@@ -743,7 +743,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
       fc.asyncProperty(lives, rounds, (calls, steps) =>
         live({ database: stored.database, nodes, calls, rounds: steps }),
       ),
-      { numRuns: propertyRuns(40) },
+      { numRuns: propertyRuns(15) },
     );
   });
 
