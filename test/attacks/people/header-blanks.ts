@@ -6,7 +6,7 @@ const BLANKS = ' '.repeat(60_000);
 export const headerBlanks: Attack = {
   name: 'header-blanks',
   sends: `requests for files of the console, ${AT_A_TIME} at a time, with 60,000 blanks in a header`,
-  seconds: 3,
+  seconds: 2,
   callers: {},
   async run(scene) {
     const page = await scene.send({ method: 'GET', path: '/console' });

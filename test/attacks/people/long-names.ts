@@ -6,7 +6,7 @@ const NAME_CHARS = 900_000;
 export const longNames: Attack = {
   name: 'long-names',
   sends: `changes with an unknown member of ${NAME_CHARS} characters, or 20,000 values, ${AT_A_TIME} at a time, with a key of the account API`,
-  seconds: 4,
+  seconds: 2,
   callers: { owner: { scopes: ['calls', 'account'] } },
   async run(scene) {
     const key = scene.key('owner');

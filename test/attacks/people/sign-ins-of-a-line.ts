@@ -8,7 +8,7 @@ const path = '/account/v1/sessions';
 export const signInsOfALine: Attack = {
   name: 'sign-ins-of-a-line',
   sends: `wrong sign-ins, ${AT_A_TIME} at a time, from the 256 networks of one home line, beside somebody who signs in from elsewhere`,
-  seconds: 5,
+  seconds: 3,
   callers: { person: {} },
   async run(scene) {
     const sameSite = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };

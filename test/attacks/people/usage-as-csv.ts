@@ -6,7 +6,7 @@ const AT_A_TIME = 80;
 export const usageAsCsv: Attack = {
   name: 'usage-as-csv',
   sends: `questions for usage by everything as CSV, ${AT_A_TIME} at a time, with a key of the account API`,
-  seconds: 4,
+  seconds: 2,
   callers: { reader: { balanceYuan: '100', scopes: ['calls', 'account'] } },
   setUp: (scene) => makeCalls(scene, scene.key('reader')),
   async run(scene) {

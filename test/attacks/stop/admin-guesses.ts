@@ -6,7 +6,7 @@ const AT_A_TIME = 64;
 export const adminGuesses: Attack = {
   name: 'admin-guesses',
   sends: `guesses of the admin token, ${AT_A_TIME} at a time, beside one who has it`,
-  seconds: 3,
+  seconds: 2,
   callers: {},
   async run(scene) {
     const path = '/admin/v1/accounts?limit=1';

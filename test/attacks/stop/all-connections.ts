@@ -6,7 +6,7 @@ const CALLS = 160;
 export const allConnections: Attack = {
   name: 'all-connections',
   sends: `${CALLS} calls at a time to the innocent caller's provider, which responds them after 2.5 s, on ¥1`,
-  seconds: 4,
+  seconds: 3,
   callers: { poor: { balanceYuan: '1' } },
   async run(scene) {
     const body = {

@@ -18,7 +18,7 @@ const body = once(() =>
 export const bombs: Attack = {
   name: 'bombs',
   sends: `64 MiB of text in gzip from ${ACCOUNTS} accounts without money at a time`,
-  seconds: 3,
+  seconds: 2,
   callers: { poor: { accounts: ACCOUNTS } },
   memoryMiB: BODY_MEMORY_MIB,
   prepare: body,

@@ -8,7 +8,7 @@ const body = once(() =>
 export const emptyArrays: Attack = {
   name: 'empty-arrays',
   sends: '60 MiB of [], in gzip (61 KB), four at a time, from an account without money',
-  seconds: 3,
+  seconds: 2,
   callers: { poor: {} },
   prepare: body,
   async run(scene) {

@@ -11,7 +11,7 @@ const toResponses = once(() => Buffer.from(JSON.stringify({ model: 'shop-chat', 
 export const largeEstimates: Attack = {
   name: 'large-estimates',
   sends: 'estimates of 4 MB of text, sixteen at a time, without money',
-  seconds: 4,
+  seconds: 3,
   callers: { poor: {} },
   prepare() {
     toMessages();

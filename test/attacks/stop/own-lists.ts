@@ -8,7 +8,7 @@ const AT_A_TIME = 40;
 export const ownLists: Attack = {
   name: 'own-lists',
   sends: `questions for all of ${CALLS} calls and for usage by everything, ${AT_A_TIME} at a time, with a key of the account API`,
-  seconds: 4,
+  seconds: 2,
   callers: { reader: { balanceYuan: '100', scopes: ['calls', 'account'] } },
   setUp: (scene) => makeCalls(scene, scene.key('reader')),
   async run(scene) {

@@ -7,7 +7,7 @@ const BURSTS_PER_SECOND = 3;
 export const providerErrors: Attack = {
   name: 'provider-errors',
   sends: `${AT_A_TIME} calls at a time, three times a second, to which the innocent caller's provider responds with 500`,
-  seconds: 4,
+  seconds: 2,
   callers: { funded: { balanceYuan: '100' } },
   async run(scene) {
     const body = {

@@ -6,7 +6,7 @@ const AT_A_TIME = 256;
 export const refusals: Attack = {
   name: 'refusals',
   sends: `${PER_SECOND} calls a second that are refused, from one account without money, at most ${AT_A_TIME} at a time`,
-  seconds: 4,
+  seconds: 2,
   callers: { poor: {} },
   async run(scene) {
     const request = {
