@@ -34,6 +34,9 @@ const FIVE_HOURS_MS = 5 * 3_600_000;
 /** As in `account-store.ts`. */
 const SPARE_LAPSED_SLOTS = 64;
 
+/** One for all accounts: what it has looked up, it keeps. */
+const UTC = createLocalTime('UTC');
+
 export const ACCOUNT = 'acct_test';
 export const KEY = 'key_test';
 
@@ -118,7 +121,7 @@ export class MemoryAccount {
   plans: readonly PlanTerms[];
   defaultDailyCapNano: bigint | null = null;
   rateDefaults: RateDefaults | null = null;
-  localTime = createLocalTime('UTC');
+  localTime = UTC;
   readonly #subscriptions: MemorySubscription[] = [];
   readonly #slots = new Map<string, Slot[]>();
 

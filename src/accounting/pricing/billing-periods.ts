@@ -5,6 +5,10 @@
 
 const DAY_MS = 86_400_000;
 
+export function nextDayOf(day: string): string {
+  return dateAt(Date.parse(day) + DAY_MS);
+}
+
 /** The Monday of the week that a day is in. */
 export function weekOf(day: string): string {
   const at = Date.parse(day);

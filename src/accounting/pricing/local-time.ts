@@ -1,3 +1,5 @@
+import { nextDayOf } from './billing-periods.ts';
+
 /** The calendar of one time zone: the day and the minute of the day of an instant. */
 export interface LocalTime {
   /** The local date, `YYYY-MM-DD`. */
@@ -13,7 +15,7 @@ export interface LocalTime {
 }
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
+/** No zone is further from UTC, and no day is longer. */
 const ZONE_MINUTES_MAX = 26 * 60;
 
 /**
@@ -56,29 +58,36 @@ export function createLocalTime(timezone: string): LocalTime {
     return kept;
   }
 
-  /** A local day lasts 23 to 25 hours; searches the first minute of the next one. */
-  function searchNextDayStartMs(epochMs: number, today: string): number {
-    let low = Math.floor(epochMs / MINUTE_MS);
-    let high = low + Math.ceil((DAY_MS + 2 * 3_600_000) / MINUTE_MS);
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if (localMinute(middle).day === today) low = middle;
-      else high = middle;
-    }
-    return high * MINUTE_MS;
+  /** How far the clock on the wall is ahead of UTC. */
+  function offsetAt(minute: number): number {
+    const { day, minuteOfDay } = localMinute(minute);
+    return midnightOf(day) + minuteOfDay - minute;
   }
 
-  /** No zone is further than 26 hours from UTC. */
-  function searchDayStartMs(day: string): number {
-    const midnight = Date.parse(`${day}T00:00Z`) / MINUTE_MS;
-    let low = midnight - ZONE_MINUTES_MAX;
-    let high = midnight + ZONE_MINUTES_MAX;
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if (localMinute(middle).day < day) low = middle;
-      else high = middle;
+  /**
+   * The first minute of a local day, which is behind one minute and not behind another. No zone changes its clocks twice in
+   * so short a time: where its distance from UTC is the same at both, it is in between, too. Else the minute is searched for.
+   */
+  function firstMinuteOf(day: string, low: number, high: number): number {
+    const offset = offsetAt(low);
+    if (offset === offsetAt(high)) return midnightOf(day) - offset;
+    let [before, from] = [low, high];
+    while (from - before > 1) {
+      const middle = Math.floor((before + from) / 2);
+      if (localMinute(middle).day < day) before = middle;
+      else from = middle;
     }
-    return high * MINUTE_MS;
+    return from;
+  }
+
+  function searchNextDayStartMs(epochMs: number, today: string): number {
+    const now = Math.floor(epochMs / MINUTE_MS);
+    return firstMinuteOf(nextDayOf(today), now, now + ZONE_MINUTES_MAX) * MINUTE_MS;
+  }
+
+  function searchDayStartMs(day: string): number {
+    const midnight = midnightOf(day);
+    return firstMinuteOf(day, midnight - ZONE_MINUTES_MAX, midnight + ZONE_MINUTES_MAX) * MINUTE_MS;
   }
 
   return {
@@ -86,7 +95,7 @@ export function createLocalTime(timezone: string): LocalTime {
     minuteOfDay: (epochMs) => read(epochMs).minuteOfDay,
     instant(epochMs) {
       const { day, minuteOfDay } = read(epochMs);
-      const offset = Math.round((Date.parse(`${day}T00:00Z`) - epochMs) / MINUTE_MS) + minuteOfDay;
+      const offset = Math.round(midnightOf(day) - epochMs / MINUTE_MS) + minuteOfDay;
       return `${day} ${clockText(minuteOfDay)} ${offset < 0 ? '-' : '+'}${clockText(Math.abs(offset))}`;
     },
     nextDayStartMs(epochMs) {
@@ -96,6 +105,11 @@ export function createLocalTime(timezone: string): LocalTime {
     },
     dayStartMs: searchDayStartMs,
   };
+}
+
+/** Minutes from the epoch to the midnight of a day in UTC. */
+function midnightOf(day: string): number {
+  return Date.parse(`${day}T00:00Z`) / MINUTE_MS;
 }
 
 interface LocalMinute {
