@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type KeyVerdict, ReferenceKey } from '../../../test/key-limits/reference.ts';
 import { ReferenceAccount, type ReferenceSubscription, type ReferenceVerdict } from '../../../test/plans/reference.ts';
 import { balanceCall, codingCall, dayOf, MemoryAccount, planOf } from '../../../test/support/account-in-memory.ts';
-import { propertyRuns } from '../../../test/support/scope.ts';
+import { byScope, propertyRuns } from '../../../test/support/scope.ts';
 import type { KeyLimitChange } from '../accounts/key-limit-store.ts';
 import { decideAdmissions, decideLooks, UNKNOWN_ACCOUNT } from './admit.ts';
 import { NO_USE } from './release.ts';
@@ -449,7 +449,8 @@ describe('decisions beside their references', () => {
           }
         },
       ),
-      { numRuns: propertyRuns(2_000) },
+      // Fewer do not meet each limit.
+      { numRuns: byScope({ full: 1_000, quick: 200 }) },
     );
     const never = [
       'admitted',
