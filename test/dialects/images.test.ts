@@ -11,7 +11,7 @@ import { imageGeneration } from '../../src/protocols/operations/image-generation
 import type { CallInput } from '../../src/protocols/operations/operation.ts';
 import { captureResponse } from '../support/captured.ts';
 import { readInput } from '../support/request-input.ts';
-import { byScope } from '../support/scope.ts';
+import { cutOffsets } from '../support/scope.ts';
 import { type Dialect, dialects } from './dialects.ts';
 import { catalogOf } from './preset-catalog.ts';
 
@@ -101,9 +101,6 @@ function inputOf({ operation, request }: Dialect): CallInput {
   });
 }
 
-/** A quick run cuts at every seventh byte. */
-const STEP_BYTES = byScope({ full: 1, quick: 7 });
-
 const halves = (bytes: Buffer, at: number): Buffer[] => [bytes.subarray(0, at), bytes.subarray(at)];
 
 describe('images as vendors document them', () => {
@@ -114,15 +111,14 @@ describe('images as vendors document them', () => {
     if (!isStream) {
       it(`${name}: costs the bill, cut at any byte`, () => {
         const meter = new Meter(dialect);
-        for (let at = 0; at <= body.length; at += STEP_BYTES)
-          assert.equal(meter.whole(halves(body, at)), bill, `cut at ${at}`);
+        for (const at of cutOffsets(body.length)) assert.equal(meter.whole(halves(body, at)), bill, `cut at ${at}`);
       });
       continue;
     }
 
     it(`${name}: costs the bill, cut at any byte`, () => {
       const meter = new Meter(dialect);
-      for (let at = 0; at <= body.length; at += STEP_BYTES) {
+      for (const at of cutOffsets(body.length)) {
         const { chargeNano, relayed } = meter.stream(halves(body, at));
         assert.equal(chargeNano, bill, `cut at ${at}`);
         assert.ok(relayed.equals(body), `cut at ${at}`);

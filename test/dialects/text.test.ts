@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { operationOf } from '../../src/protocols/operations/all.ts';
 import type { JsonOperation } from '../../src/protocols/operations/operation.ts';
 import { Meter } from '../support/meter.ts';
-import { byScope } from '../support/scope.ts';
+import { cutOffsets } from '../support/scope.ts';
 import { type Dialect, dialects } from './dialects.ts';
 import { catalogOf, operationNameOf } from './preset-catalog.ts';
 
@@ -22,9 +22,6 @@ function meterOf(dialect: Dialect): Meter {
   return new Meter(operation, model, dialect.request);
 }
 
-/** A quick run cuts at every seventh byte. */
-const STEP_BYTES = byScope({ full: 1, quick: 7 });
-
 const halves = (bytes: Buffer, at: number): Buffer[] => [bytes.subarray(0, at), bytes.subarray(at)];
 
 describe('text as vendors document it', () => {
@@ -34,7 +31,7 @@ describe('text as vendors document it', () => {
 
     it(`${name}: costs the bill, cut at any byte`, () => {
       const meter = meterOf(dialect);
-      for (let at = 0; at <= body.length; at += STEP_BYTES) {
+      for (const at of cutOffsets(body.length)) {
         const chunks = halves(body, at);
         assert.deepEqual(isStream ? meter.stream(chunks) : meter.whole(chunks), bill, `cut at ${at}`);
       }

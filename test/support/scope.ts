@@ -19,6 +19,16 @@ export function byScope<Value>({ full, quick }: { readonly full: Value; readonly
   return isQuickRun ? quick : full;
 }
 
+const CUT_EVERY = byScope({ full: 1, quick: 7 });
+
+/**
+ * Where a test cuts a text of this length, one cut after the other: at every byte, in a quick run at every seventh, of which each loop begins
+ * at another one.
+ */
+export function* cutOffsets(length: number): Generator<number> {
+  for (let at = Math.floor(Math.random() * CUT_EVERY); at <= length; at += CUT_EVERY) yield at;
+}
+
 /** `{ skip: inFullRunsOnly }`: what takes seconds to show the same once more at the size that is configured in real life. */
 export const inFullRunsOnly: string | false = isQuickRun ? 'only `npm run test:full` runs it' : false;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { byScope, propertyRuns } from '../../../test/support/scope.ts';
+import { cutOffsets, propertyRuns } from '../../../test/support/scope.ts';
 import { type RenderedStream, renderStream, type StreamStyle } from '../../../test/support/stream-styles.ts';
 import { chunksOf, cutAt, outOf, type RecordedStream, recordedStreams, relay } from '../../../test/support/streams.ts';
 
@@ -24,9 +24,6 @@ const styles: readonly StreamStyle[] = [
 
 /** So far apart are cuts that are made together. */
 const COMB_BYTES = 97;
-
-/** From one place where a stream is cut to the next one that is tried. */
-const STEP_BYTES = byScope({ full: 1, quick: 7 });
 
 const EMPTY_LINE_BYTES = 2;
 
@@ -51,7 +48,7 @@ describe('stream tap on recorded streams', () => {
     it(`relays and measures ${stream.name}, ${recorded.name}, the same wherever it is cut in two`, () => {
       const rendered = renderStream(stream, recorded);
       const { whole } = rendered;
-      for (let at = 0; at < whole.length; at += STEP_BYTES) {
+      for (const at of cutOffsets(whole.length)) {
         assertRelayed(stream, rendered, [whole.subarray(0, at), whole.subarray(at)], `cut at ${at}`);
       }
     });
@@ -60,7 +57,7 @@ describe('stream tap on recorded streams', () => {
       it(`relays and measures ${stream.name}, ${style.name}, the same wherever it is cut in many`, () => {
         const rendered = renderStream(stream, style);
         const { whole } = rendered;
-        for (let first = 0; first < COMB_BYTES; first += STEP_BYTES) {
+        for (const first of cutOffsets(COMB_BYTES - 1)) {
           const chunks = [whole.subarray(0, first), ...chunksOf(whole.subarray(first), COMB_BYTES)];
           assertRelayed(stream, rendered, chunks, `cut at ${first} and every ${COMB_BYTES} bytes behind`);
         }
@@ -78,7 +75,7 @@ describe('stream tap on recorded streams', () => {
         // An event is whole with its last byte of data.
         const dataEnd = bytes.length - EMPTY_LINE_BYTES;
         const isOver = record !== null && place > record;
-        for (let size = 0; size < bytes.length; size += STEP_BYTES) {
+        for (const size of cutOffsets(bytes.length - 1)) {
           const note = `broken off at ${start + size}`;
           const cut = relay(stream.reading(), [whole.subarray(0, start + size)]);
           const isHalf = size < dataEnd && /^(?:data|event)(?::|$)/m.test(event.slice(0, size));
