@@ -126,12 +126,12 @@ describe('what the change log keeps of a value', () => {
     assert.equal(cut.vouchers.at(-1), '… 480 more');
     let deep: object = {};
     for (let depth = 0; depth < 100; depth++) deep = { deep };
-    const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`member ${n}`, 'x'.repeat(5_000)]));
-    const lists = Array.from({ length: 30 }, () => Array.from({ length: 30 }, () => Array(30).fill('y'.repeat(2_000))));
-    for (const value of [{ deep }, wide, { lists }, { text: 'z'.repeat(1_000_000) }]) {
-      const size = JSON.stringify(toRecorded(value)).length;
-      assert.ok(size < 20_000, String(size));
-      assert.match(JSON.stringify(toRecorded(value)), /…/);
+    const wide = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`member ${n}`, 'x'.repeat(1_000)]));
+    const lists = Array.from({ length: 30 }, () => Array.from({ length: 30 }, () => Array(30).fill('y'.repeat(100))));
+    for (const value of [{ deep }, wide, { lists }, { text: 'z'.repeat(100_000) }]) {
+      const recorded = JSON.stringify(toRecorded(value));
+      assert.ok(recorded.length < 20_000, String(recorded.length));
+      assert.match(recorded, /…/);
     }
   });
 

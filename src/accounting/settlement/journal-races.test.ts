@@ -280,7 +280,7 @@ describe('journals that share a directory', () => {
           );
         },
       ),
-      { numRuns: propertyRuns(300) },
+      { numRuns: propertyRuns(150) },
     );
   });
 
@@ -311,7 +311,7 @@ describe('journals that share a directory', () => {
           );
         },
       ),
-      { numRuns: propertyRuns(500) },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -344,7 +344,7 @@ describe('journals that share a directory', () => {
             );
         },
       ),
-      { numRuns: propertyRuns(300) },
+      { numRuns: propertyRuns(150) },
     );
   });
 
@@ -371,7 +371,7 @@ describe('journals that share a directory', () => {
         for (const taker of takers) await machine.finish(taker.close());
         assert.deepEqual(machine.fileNames, []);
       }),
-      { numRuns: propertyRuns(200) },
+      { numRuns: propertyRuns(100) },
     );
   });
 

@@ -67,6 +67,8 @@ interface SettlementOptions extends SettlementTiming {
   /** Whether an error came from the data of a call rather than from the connection. */
   readonly isDataFault: (error: unknown) => boolean;
   readonly logger: Logger;
+  /** For tests: how many ends may wait for the database and be in no journal. */
+  readonly unjournaledMax?: number;
   /** A call has ended, after so long: for metrics. */
   readonly onEnd?: ((place: EndPlace, tookMs: number) => void) | undefined;
 }
@@ -84,7 +86,7 @@ const ONE_PARTITION = { count: 1, find: () => 0 };
 
 export function createSettlement(options: SettlementOptions): Settlement {
   const { database, journal, budget, isDataFault, logger, onEnd, timers = systemTimers } = options;
-  const { partitions = ONE_PARTITION } = options;
+  const { partitions = ONE_PARTITION, unjournaledMax = UNJOURNALED_MAX } = options;
 
   const inTime = new InTime(options.patienceMs ?? PATIENCE_MS);
   /** Ends, and attempts whose caller has its result already; a shutdown waits for them. */
@@ -149,7 +151,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
 
   function retryLater(end: Unwritten, { accountId, callId }: CallName): void {
     if ('record' in end) {
-      if (unjournaled >= UNJOURNALED_MAX) {
+      if (unjournaled >= unjournaledMax) {
         logger.error({ callId }, 'too many ends of calls wait for the database; this one is left for recovery');
         return;
       }

@@ -189,7 +189,7 @@ describe('JsonCapture', () => {
           );
         },
       ),
-      { numRuns: propertyRuns(3000) },
+      { numRuns: propertyRuns(1500) },
     );
   });
 
@@ -225,7 +225,7 @@ describe('JsonCapture', () => {
       fc.property(damaged, cutting, (bytes, how) => {
         assert.deepEqual(captured(bytes, how), scanned(bytes));
       }),
-      { numRuns: propertyRuns(6000) },
+      { numRuns: propertyRuns(2500) },
     );
   });
 

@@ -70,7 +70,7 @@ describe('parseJsonParts', () => {
   it('reads the wanted parts as JSON.parse does, and nothing else', () => {
     fc.assert(
       fc.property(text, (json) => assertAsParsed(Buffer.from(json))),
-      { numRuns: propertyRuns(3000) },
+      { numRuns: propertyRuns(1200) },
     );
   });
 
@@ -88,7 +88,7 @@ describe('parseJsonParts', () => {
         const at = seed % json.length;
         assertAsParsed(Buffer.from(json.slice(0, at) + letter + json.slice(at + 1)));
       }),
-      { numRuns: propertyRuns(4000) },
+      { numRuns: propertyRuns(1500) },
     );
     for (const broken of [
       '',

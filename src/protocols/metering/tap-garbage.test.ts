@@ -143,7 +143,7 @@ describe('stream tap on anything', () => {
         assert.notEqual(outcome.usage?.source, 'observed');
         assert.deepEqual(outcome.continuationKeys, []);
       }),
-      { numRuns: propertyRuns(2000) },
+      { numRuns: propertyRuns(1000) },
     );
   });
 
@@ -153,7 +153,7 @@ describe('stream tap on anything', () => {
         const { outcome } = assertSame(readings[name], Buffer.from(text), cuts);
         assert.notEqual(outcome.usage?.source, 'observed');
       }),
-      { numRuns: propertyRuns(8000) },
+      { numRuns: propertyRuns(3000) },
     );
   });
 
@@ -168,7 +168,7 @@ describe('stream tap on anything', () => {
       fc.property(protocol, shuffled, shares, (name, text, cuts) => {
         assertSame(readings[name], Buffer.from(text), cuts);
       }),
-      { numRuns: propertyRuns(2000) },
+      { numRuns: propertyRuns(1000) },
     );
   });
 
@@ -179,7 +179,7 @@ describe('stream tap on anything', () => {
         const { whole } = renderStream(stream, { name: 'LF', lineEnds: ['\n'] });
         assertSame(readings[stream.protocol], all.reduce(damaged, whole), cuts);
       }),
-      { numRuns: propertyRuns(2000) },
+      { numRuns: propertyRuns(1000) },
     );
   });
 
@@ -206,7 +206,7 @@ describe('stream tap on anything', () => {
           assert.ok(choices === undefined || choices.length === 0, event);
         }
       }),
-      { numRuns: propertyRuns(1500) },
+      { numRuns: propertyRuns(800) },
     );
   });
 });

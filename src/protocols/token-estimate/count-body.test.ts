@@ -316,19 +316,20 @@ describe('countBody', () => {
     const prose = sentence.repeat(Math.floor(COUNTED_UNITS_MAX / sentence.length));
     const exact = count('messages', { system: prose, messages: [] }).textTokens;
     assert.equal(exact, tokens(prose));
-    const behind = (rest: string, start = prose) =>
-      count('messages', { system: [start, rest], messages: [] }).textTokens - tokens(start);
+    const behind = (rest: string, start = prose, startTokens = exact) =>
+      count('messages', { system: [start, rest], messages: [] }).textTokens - startTokens;
     const units = 100_000;
     const near = (value: number, expected: number) => assert.ok(Math.abs(value / expected - 1) < 0.001, `${value}`);
     // Prose has less than a token for four bytes, incompressible text has more.
     near(behind('x'.repeat(units)), units / 4);
     near(behind('你'.repeat(units)), (3 * units) / 4);
     const dense = '7x'.repeat(COUNTED_UNITS_MAX / 2);
-    near(behind('x'.repeat(units), dense), (tokens(dense) / dense.length) * units);
+    const denseTokens = tokens(dense);
+    near(behind('x'.repeat(units), dense, denseTokens), (denseTokens / dense.length) * units);
     // What was counted by its size makes nothing behind it denser.
     const system = [dense, ...Array<string>(10).fill('你'.repeat(units))];
-    const many = count('messages', { system, messages: [] }).textTokens - tokens(dense);
-    near(many, 10 * behind('你'.repeat(units), dense));
+    const many = count('messages', { system, messages: [] }).textTokens - denseTokens;
+    near(many, 10 * behind('你'.repeat(units), dense, denseTokens));
     // One text is counted as its parts are.
     const whole = count('messages', { system: prose + sentence.repeat(1_000), messages: [] }).textTokens;
     assert.ok(whole > exact + (sentence.length * 999) / 4);
