@@ -12,7 +12,7 @@ import { type BodyReader, startGoReader, startPythonReader } from './readers.ts'
  * found something, its case is a test of the reader that was wrong.
  */
 const SEED = 20_261_122;
-const RUNS = propertyRuns(4000);
+const RUNS = propertyRuns(2000);
 
 describe('readers of one body', () => {
   const readers: BodyReader[] = [];
