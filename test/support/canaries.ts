@@ -31,7 +31,7 @@ export function searchLogs(logger: Logger, secrets: readonly string[]): Searched
   const at =
     (level: keyof Logger) =>
     (details: object, message: string): void => {
-      const line = [...textsIn([details, message])].join('\n');
+      const line = textsIn([details, message]).join('\n');
       if (forms.some((form) => line.includes(form))) found.push(line);
       logger[level](details, message);
     };
@@ -43,16 +43,22 @@ export function searchLogs(logger: Logger, secrets: readonly string[]): Searched
 }
 
 /** Every text inside of a value, also where a serialiser would leave it out. */
-function* textsIn(value: unknown, seen = new Set<object>()): Generator<string> {
-  if (typeof value === 'string') yield value;
-  if (typeof value !== 'object' || value === null || seen.has(value)) return;
-  seen.add(value);
-  // Bytes, maps and the like do not have what they hold as members.
-  if (!isPlain(value)) yield inspect(value, { depth: 20, showHidden: true, maxStringLength: null });
-  for (const key of Reflect.ownKeys(value)) {
-    if (typeof key === 'string') yield key;
-    yield* textsIn(Reflect.get(value, key), seen);
-  }
+function textsIn(value: unknown): string[] {
+  const texts: string[] = [];
+  const seen = new Set<object>();
+  const add = (part: unknown): void => {
+    if (typeof part === 'string') texts.push(part);
+    if (typeof part !== 'object' || part === null || seen.has(part)) return;
+    seen.add(part);
+    // Bytes, maps and the like do not have what they hold as members.
+    if (!isPlain(part)) texts.push(inspect(part, { depth: 20, showHidden: true, maxStringLength: null }));
+    for (const key of Reflect.ownKeys(part)) {
+      if (typeof key === 'string') texts.push(key);
+      add(Reflect.get(part, key));
+    }
+  };
+  add(value);
+  return texts;
 }
 
 function isPlain(value: object): boolean {
