@@ -18,7 +18,10 @@ export type TestProcess = readonly string[];
  */
 const ALONE = [
   'test/chaos/',
-  'test/cli/',
+  'test/cli/cli.',
+  'test/cli/demo-crashes',
+  'test/cli/demo.',
+  'test/cli/log-reader',
   'test/db/data-dir',
   'test/db/embedded-files',
   'test/db/private-directory',

@@ -146,7 +146,6 @@ async function runQuickly(options: readonly string[]): Promise<number> {
   - runs ${leftOut.join(', ')}
   - tries properties as often as they say, and not a tenth as often
   - cuts what vendors send at every byte, and not at every seventh
-  - has commands without a gateway on an embedded database, and not on PostgreSQL
   - tries what both protocols share on each of them whole and as a stream, and not one whole and the other as a stream
   - runs tests of the money and the records of a whole gateway on the embedded database too, and not on PostgreSQL alone
   - runs what is skipped below with "only \`npm run test:full\` runs it"

@@ -42,6 +42,8 @@ export interface CliProcess {
   readonly stdin?: Readable;
   readonly stdout?: Writable;
   readonly isErrorTerminal?: boolean;
+  /** What tells a gateway of signals; absent: the process itself. */
+  readonly signals?: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
 }
 
 export type CommandOptions = Readonly<Record<string, unknown>>;

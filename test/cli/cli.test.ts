@@ -10,7 +10,6 @@ import { type CommandsDatabase, createCommandsDatabase, runCommand } from '../su
 import { placeEmbedded } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
 import { type Finished, runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
-import { startProvider } from '../support/provider.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 import { until } from '../support/until.ts';
 
@@ -21,6 +20,9 @@ const dataDir = join(directory.path, 'data');
 const cli = (...given: string[]): Promise<Finished> => runCommand(given, environment);
 const program = (...given: string[]): Promise<Finished> =>
   runProgram(given, { environment, directory: directory.path });
+/** For `serve`, which makes a demo without one. */
+const ownConfig = join(directory.path, 'own.yaml');
+writeFileSync(ownConfig, 'providers: {}\n');
 after(() => directory.remove());
 
 describe('the command line on a database that no gateway serves', () => {
@@ -249,7 +251,10 @@ describe('the command line on a database that no gateway serves', () => {
       // A machine without a network reports one of two errors for a name that does not exist.
       ['postgres://u:p@faregate.invalid/d', /^The (host of the database is not known|database cannot be reached)/],
     ] as const) {
-      const { code, stderr } = await runCommand(['serve'], { ...environment, DATABASE_URL: address });
+      const { code, stderr } = await runCommand(['serve', '--config', ownConfig], {
+        ...environment,
+        DATABASE_URL: address,
+      });
       assert.equal(code, 1, address);
       assert.match(stderr, message);
       assert.ok(!stderr.includes('    at ') && !stderr.includes('u:p'), stderr);
@@ -257,7 +262,7 @@ describe('the command line on a database that no gateway serves', () => {
   });
 
   it('does not serve with an admin token that can be guessed', async () => {
-    const { code, stdout, stderr } = await runCommand(['serve'], {
+    const { code, stdout, stderr } = await runCommand(['serve', '--config', ownConfig], {
       ...environment,
       PORT: '0',
       FAREGATE_ADMIN_TOKEN: 'x'.repeat(15),
@@ -313,6 +318,16 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match(audit.stdout, /^(ok {6}.*\n)+$/);
     assert.match((await cli('db', 'status')).stdout, /^ +44 {2}baseline +\d{4}-/m);
     assert.match((await cli('db', 'migrate')).stdout, /up to date/);
+  });
+
+  it('serves nothing if the port is taken, and says so', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as AddressInfo;
+    const result = await cli('serve', '--config', ownConfig, '--port', String(port));
+    taken.close();
+    assert.equal(result.code, 1);
+    assert.ok(result.stderr.includes(`The address 127.0.0.1:${port} is in use.`), result.stderr);
   });
 
   it('prints help that lists every command, and names an unknown one', async () => {
@@ -387,7 +402,7 @@ describe('a configuration of one’s own', () => {
   });
 
   it('names a file that is not there', async () => {
-    const result = await program('serve', '--config', 'absent.yaml');
+    const result = await cli('serve', '--config', 'absent.yaml');
     assert.equal(result.code, 1);
     assert.match(result.stderr, /absent\.yaml: There is no such file/);
   });
@@ -474,88 +489,5 @@ models:
     gateway.child.kill('SIGTERM');
     assert.equal((await gateway.finished).code, 0);
     provider.close();
-  });
-
-  // That calls of a killed node are resolved is what `test/hostile/what-happens-when.test.ts` shows.
-  it('releases the reservation of a call that was in flight when the gateway was killed, and lists it as unresolved', {
-    skip: inFullRunsOnly,
-  }, async () => {
-    const provider = await startProvider();
-    provider.respond = () => undefined;
-    const file = join(directory.path, 'killed.yaml');
-    writeFileSync(
-      file,
-      `
-providers: { acme: { protocol: chat, baseUrl: "${provider.url}/v1", apiKey: a-key } }
-models: { slow: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: acme, model: m }] } }
-`,
-    );
-    const data = { FAREGATE_DATA_DIR: join(directory.path, 'killed'), PORT: '0' };
-    placeEmbedded(data.FAREGATE_DATA_DIR);
-    const start = () => startProgram(['serve', '--config', file], { environment: data, directory: directory.path });
-    const run = (...given: string[]) => runCommand([...given, '--config', file, '--json'], data);
-    const first = start();
-    const url = /listening on (\S+)/.exec(await first.printed(/listening on \S+\n/))![1]!;
-    await run('account', 'create', 'dora', '--verified', '--balance', '1');
-    const { key } = JSON.parse((await run('key', 'create', 'dora')).stdout);
-    const lost = fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'slow', messages: [] }),
-    });
-    await provider.received(1);
-    assert.notEqual(JSON.parse((await run('account', 'show', 'dora')).stdout).heldYuan, '0');
-    first.child.kill('SIGKILL');
-    await assert.rejects(lost);
-    await first.finished;
-
-    const second = start();
-    assert.match(await second.printed(/"msg":"a call was in flight/), /"callId":"call_/);
-    await second.printed(/listening on \S+\n/);
-    const account = JSON.parse((await run('account', 'show', 'dora')).stdout);
-    assert.deepEqual([account.heldYuan, account.balanceYuan], ['0', '1']);
-    assert.equal((await run('audit')).code, 0);
-    const listed = async (status: string) => JSON.parse((await run('calls', '--status', status)).stdout);
-    const [call] = await listed('unresolved');
-    assert.deepEqual([call.accountId, call.model, call.chargeYuan], [account.id, 'slow', null]);
-    assert.deepEqual(await listed('failed'), []);
-    second.child.kill('SIGINT');
-    await second.finished;
-    await provider.close();
-  });
-
-  it('ends a start that waits for somebody else when it is told to stop', { skip: inFullRunsOnly }, async () => {
-    const dataDir = join(directory.path, 'held');
-    placeEmbedded(dataDir);
-    const lock = await acquireDataDir(dataDir);
-    try {
-      const waiting = startProgram(['serve'], {
-        environment: { FAREGATE_DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'info' },
-        directory: directory.path,
-      });
-      await waiting.printed(/Waiting up to 10 seconds/);
-      waiting.child.kill('SIGTERM');
-      const { code, stderr } = await waiting.finished;
-      assert.equal(code, 0, stderr);
-      assert.match(stderr, /stopped before it served/);
-      assert.doesNotMatch(stderr, /is in use/);
-    } finally {
-      lock.release();
-    }
-  });
-
-  it('says that the port is taken', { skip: inFullRunsOnly }, async () => {
-    const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
-    const { port } = taken.address() as AddressInfo;
-    const dataDir = join(directory.path, 'taken');
-    placeEmbedded(dataDir);
-    const result = await runProgram(['serve', '--port', String(port)], {
-      environment: { FAREGATE_DATA_DIR: dataDir },
-      directory: directory.path,
-    });
-    taken.close();
-    assert.equal(result.code, 1);
-    assert.ok(result.stderr.includes(`The address 127.0.0.1:${port} is in use.`), result.stderr);
   });
 });

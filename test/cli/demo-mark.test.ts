@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import { runCommand } from '../support/command.ts';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { runCommand, serveHere } from '../support/command.ts';
 import { createTestDatabase, engines, placeEmbedded, type TestDatabase } from '../support/database.ts';
-import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+import { temporaryDirectory } from '../support/process.ts';
 
 /** A configuration of one's own; what its provider is does not matter here. */
 const OWN_CONFIG = `
@@ -33,13 +33,8 @@ for (const engine of engines) {
       ...(engine === 'postgresql' && { DATABASE_URL: servers.get(name)!.url }),
     });
     async function serve(name: string, flags: readonly string[]): Promise<void> {
-      const program = startProgram(['serve', ...flags], {
-        environment: environmentOf(name),
-        directory: directory.path,
-      });
-      await program.printed(/^listening on /m);
-      program.child.kill('SIGINT');
-      assert.equal((await program.finished).code, 0);
+      const gateway = await serveHere(flags, environmentOf(name));
+      await gateway.stop();
     }
     async function refuses(name: string, flags: readonly string[], message: RegExp): Promise<void> {
       const { code, stderr } = await runCommand(['serve', ...flags], environmentOf(name));
@@ -101,35 +96,23 @@ for (const engine of engines) {
 }
 
 describe('the demo', () => {
-  it('has its data in a directory of its own, where a command without a configuration finds its gateway', async () => {
-    const directory = temporaryDirectory();
-    try {
-      placeEmbedded(join(directory.path, 'data/demo'));
-      const demo = startProgram(['serve'], {
-        environment: { PORT: '0', FAREGATE_DEMO_DATA: 'none' },
-        directory: directory.path,
-      });
-      await demo.printed(/Ctrl-C/);
-      const calls = await runProgram(['calls', '--json'], { directory: directory.path });
-      assert.match(calls.stderr, /^database: embedded, in \.\/data\/demo, through the gateway on http/);
-      demo.child.kill('SIGINT');
-      assert.equal((await demo.finished).code, 0);
-    } finally {
-      directory.remove();
-    }
-  });
+  const directory = temporaryDirectory();
+  const before = process.cwd();
+  beforeEach(() => process.chdir(directory.path));
+  afterEach(() => process.chdir(before));
+  after(() => directory.remove());
 
   it('is not where a command without a configuration finds a database of another one', async () => {
-    const directory = temporaryDirectory();
-    try {
-      const { code, stderr } = await runProgram(['calls'], { directory: directory.path });
-      assert.equal(code, 1);
-      assert.match(
-        stderr,
-        /There is no database in \.\/data\/demo.*\nNo configuration is named.*--config names yours\./,
-      );
-    } finally {
-      directory.remove();
-    }
+    const { code, stderr } = await runCommand(['calls'], {});
+    assert.equal(code, 1);
+    assert.match(stderr, /There is no database in \.\/data\/demo.*\nNo configuration is named.*--config names yours\./);
+  });
+
+  it('has its data in a directory of its own, where a command without a configuration finds its gateway', async () => {
+    placeEmbedded('data/demo');
+    const demo = await serveHere([], { PORT: '0', FAREGATE_DEMO_DATA: 'none' });
+    const calls = await runCommand(['calls', '--json'], {});
+    assert.match(calls.stderr, /^database: embedded, in \.\/data\/demo, through the gateway on http/);
+    await demo.stop();
   });
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { runCommand } from '../support/command.ts';
+import { runCommand, serveHere } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { startProgram, temporaryDirectory } from '../support/process.ts';
+import { temporaryDirectory } from '../support/process.ts';
 
 interface Printed {
   readonly key: string;
@@ -26,9 +26,9 @@ describe('a demo that is started again', () => {
 
   /** Starts it, tries what it prints, and stops it. */
   async function start(): Promise<Printed> {
-    const demo = startProgram(['serve'], { environment: environment(), directory: directory.path });
-    const text = await demo.printed(/Ctrl-C/);
-    const url = /^listening on (.*)$/m.exec(text)![1]!;
+    const demo = await serveHere([], environment());
+    const { url } = demo;
+    const text = demo.printed();
     const key = /API key +(\S+)/.exec(text)![1]!;
     const password = /user and password +demo +(.+)$/m.exec(text)![1]!;
     const balance = await fetch(`${url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
@@ -41,8 +41,7 @@ describe('a demo that is started again', () => {
       });
       assert.equal(session.status, 201, await session.text());
     }
-    demo.child.kill('SIGINT');
-    assert.equal((await demo.finished).code, 0);
+    await demo.stop();
     return { key, password };
   }
 

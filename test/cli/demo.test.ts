@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { runCommand } from '../support/command.ts';
-import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+import { startProgram, temporaryDirectory } from '../support/process.ts';
 
 const run = promisify(execFile);
 
@@ -91,17 +91,20 @@ describe('the demo', () => {
     assert.equal((await cli('audit')).code, 0);
   });
 
-  it('lets a second gateway on the same data directory wait, and says for whom', async () => {
+  it('lets a second gateway on the same data directory wait, says for whom, and ends it when it is told to stop', async () => {
     const second = startProgram(['serve'], { environment, directory: directory.path });
     await second.printed(
       /Waiting up to 10 seconds for process \d+ \(listening on http:.*to let go of the data directory/,
     );
-    second.child.kill('SIGKILL');
-    await second.finished;
+    second.child.kill('SIGTERM');
+    const { code, stderr } = await second.finished;
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /stopped before it served/);
+    assert.doesNotMatch(stderr, /is in use/);
   });
 
   it('refuses the same data directory to a second gateway, and says what to do', async () => {
-    const second = await runProgram(['serve'], { environment, directory: directory.path });
+    const second = await runCommand(['serve'], environment);
     assert.equal(second.code, 1);
     assert.match(second.stderr, /in use by process \d+ \(listening on http:.*DATABASE_URL/s);
   });
@@ -109,19 +112,24 @@ describe('the demo', () => {
   const balanceYuan = async (): Promise<string> =>
     JSON.parse((await cli('account', 'show', 'demo')).stdout).balanceYuan;
 
-  /** Starts the demo again, which has its data and its key as before. */
-  async function startAgain(balanceBeforeYuan: string): Promise<void> {
+  it('ends its simulated provider when it is killed, and keeps data and key', async () => {
+    const { stdout } = await run('pgrep', ['-P', String(demo.child.pid)]);
+    const simulator = Number(stdout.trim());
+    assert.ok(simulator > 0);
+    const before = await balanceYuan();
+    demo.child.kill('SIGKILL');
+    await demo.finished;
+    // Without a parent the channel closes and the simulator leaves; reading its last state waits for exactly that.
+    const tail = startTail(simulator);
+    await once(tail, 'exit');
     demo = startProgram(['serve'], { environment, directory: directory.path });
-    const again = await demo.printed(/Ctrl-C/);
-    assert.equal(keyIn(again), keyIn(printed));
-    assert.equal(await balanceYuan(), balanceBeforeYuan);
-    const url = /^listening on (.*)$/m.exec(again)![1]!;
-    const response = await fetch(`${url}/v1/user/balance`, { headers: { authorization: `Bearer ${keyIn(printed)}` } });
-    assert.equal(response.status, 200);
-  }
+    assert.equal(keyIn(await demo.printed(/Ctrl-C/)), keyIn(printed));
+    assert.equal(await balanceYuan(), before);
+  });
 
-  it('lets a stream in flight reach its end before it stops, and keeps data and key', async () => {
+  it('lets a stream in flight reach its end before it stops, and loses nothing', async () => {
     const url = /^listening on (.*)$/m.exec(await demo.printed(/Ctrl-C/))![1]!;
+    const before = await balanceYuan();
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${keyIn(printed)}`, 'content-type': 'application/json' },
@@ -134,20 +142,11 @@ describe('the demo', () => {
       text += Buffer.from(part.value).toString();
     assert.match(text, /\[DONE\]\n\n$/);
     assert.equal((await demo.finished).code, 0);
-    await startAgain(await balanceYuan());
-  });
-
-  it('ends its simulated provider when it is killed, and loses nothing', async () => {
-    const { stdout } = await run('pgrep', ['-P', String(demo.child.pid)]);
-    const simulator = Number(stdout.trim());
-    assert.ok(simulator > 0);
-    const before = await balanceYuan();
-    demo.child.kill('SIGKILL');
-    await demo.finished;
-    // Without a parent the channel closes and the simulator leaves; reading its last state waits for exactly that.
-    const tail = startTail(simulator);
-    await once(tail, 'exit');
-    await startAgain(before);
+    const id = response.headers.get('x-faregate-call-id');
+    const [last] = JSON.parse((await cli('calls', '--account', 'demo', '--limit', '1')).stdout);
+    assert.deepEqual([last.id, last.status], [id, 'succeeded']);
+    const chargeYuan = Number(before) - Number(await balanceYuan());
+    assert.equal(chargeYuan.toFixed(9), Number(last.chargeYuan).toFixed(9));
   });
 });
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createCommandsDatabase, runCommand } from '../support/command.ts';
-import { placeEmbedded } from '../support/database.ts';
+import { createCommandsDatabase, runCommand, type ServedHere, serveHere } from '../support/command.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ask, sessionOf, tokenOf } from '../support/people.ts';
-import { type Finished, type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+import { type Finished, temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 
 /** Stopped by SIGINT, which waits for no load balancer. */
@@ -24,19 +24,27 @@ after(() => directory.remove());
 
 describe('the command line beside a gateway that runs', { timeout: 240_000 }, () => {
   const file = join(directory.path, 'plans.yaml');
-  const environment = { FAREGATE_DATA_DIR: join(directory.path, 'data'), FAREGATE_CONFIG: file, PORT: '0' };
+  const environment: Record<string, string> = {
+    FAREGATE_DATA_DIR: join(directory.path, 'data'),
+    FAREGATE_CONFIG: file,
+    FAREGATE_ADMIN_TOKEN: 'an-admin-token-of-a-test',
+    PORT: '0',
+  };
+  let stored: TestDatabase;
   let provider: ScriptedProvider;
-  let gateway: RunningProgram;
+  let gateway: ServedHere;
   let url = '';
 
-  const cli = (...given: string[]): Promise<Finished> => runCommand(given, environment);
+  const cli = (...given: string[]): Promise<Finished> => told(undefined, ...given);
+  /** With standard input. */
+  const told = (stdin: string | undefined, ...given: string[]): Promise<Finished> =>
+    runCommand(['--gateway', url, ...given], environment, stdin);
   /** What a command prints, which must succeed; one that reads says what it reads on standard error, and nothing else. */
   async function printed(...given: string[]): Promise<string> {
     const { code, stdout, stderr } = await cli(...given);
     assert.equal(code, 0, stderr);
     const isReading = ['list', 'show'].includes(given[1]!);
-    const database = `database: embedded, in ${environment.FAREGATE_DATA_DIR}, through the gateway on ${url}\n`;
-    assert.equal(stderr, isReading ? database : '');
+    assert.equal(stderr, isReading ? `gateway: ${url}\n` : '');
     return stdout;
   }
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
@@ -62,14 +70,14 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
   before(async () => {
     provider = await startProvider();
     writeFileSync(file, CONFIG(provider.url));
-    placeEmbedded(environment.FAREGATE_DATA_DIR);
-    gateway = startProgram(['serve'], { environment, directory: directory.path });
-    url = /listening on (\S+)/.exec(await gateway.printed(/listening on \S+\n/))![1]!;
+    stored = await createTestDatabase('postgresql');
+    gateway = await serveHere([], { ...environment, DATABASE_URL: stored.url });
+    url = gateway.url;
     await printed('account', 'create', 'erin', '--verified', '--balance', '5');
   });
   after(async () => {
-    gateway.child.kill('SIGINT');
-    await gateway.finished;
+    await gateway.stop();
+    await stored.remove();
     await provider.close();
   });
 
@@ -185,7 +193,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
   it('finds a key on standard input or by its beginning, and takes no whole key as an argument', async () => {
     await printed('account', 'create', 'keeper', '--verified');
     const { key, id, prefix } = await json('key', 'create', 'keeper', '--name', 'laptop');
-    const byKey = await runCommand(['key', 'find'], environment, `${key}\nmore`);
+    const byKey = await told(`${key}\nmore`, 'key', 'find');
     assert.equal(byKey.code, 0, byKey.stderr);
     for (const text of [byKey.stdout, (await cli('key', 'find', prefix)).stdout]) {
       assert.match(text, /^account +keeper \(acct_\w+\)$/m);
@@ -199,7 +207,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.ok(!refused.stderr.includes(key.slice(10)));
     const unknown = await cli('key', 'find', 'sk-fg-00');
     assert.deepEqual([unknown.code, unknown.stdout], [1, 'No account has such a key.\n']);
-    const empty = await runCommand(['key', 'find'], environment, '\n');
+    const empty = await told('\n', 'key', 'find');
     assert.equal(empty.code, 2);
     assert.match(empty.stderr, /Standard input is empty/);
   });

@@ -1,11 +1,10 @@
+import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import { runCli } from '../../src/cli/program.ts';
 import type { Database } from '../../src/db/database.ts';
-import { openEmbedded } from '../../src/db/embedded.ts';
 import { describePostgres } from '../../src/db/postgres.ts';
-import { createTestDatabase, placeEmbedded } from './database.ts';
+import { createTestDatabase } from './database.ts';
 import type { Finished } from './process.ts';
-import { isQuickRun } from './scope.ts';
 
 /** An empty database for commands while no gateway runs. */
 export interface CommandsDatabase {
@@ -18,19 +17,10 @@ export interface CommandsDatabase {
 }
 
 /**
- * Embedded, as that of a newcomer; a quick run has PostgreSQL, which a command opens in a tenth of the time. What differs with
- * the engine has its tests in `test/cli/database.test.ts`.
+ * On PostgreSQL, which a command opens in a tenth of the time of an embedded database. What differs with the engine has its
+ * tests in `test/cli/database.test.ts`; pages of the documentation are followed on an embedded one (`test/docs`).
  */
 export async function createCommandsDatabase(dataDir: string): Promise<CommandsDatabase> {
-  if (!isQuickRun) {
-    placeEmbedded(dataDir);
-    return {
-      environment: { FAREGATE_DATA_DIR: dataDir },
-      name: `embedded, in ${dataDir}`,
-      open: () => openEmbedded({ dataDir }),
-      remove: async () => undefined,
-    };
-  }
   const stored = await createTestDatabase('postgresql');
   return {
     environment: { FAREGATE_DATA_DIR: dataDir, DATABASE_URL: stored.url },
@@ -68,4 +58,52 @@ export async function runCommand(
     // A command that opens a database of its own narrows it.
     process.umask(umask);
   }
+}
+
+/** A gateway that `faregate serve` runs in this process. */
+export interface ServedHere {
+  readonly url: string;
+  /** What it has printed so far. */
+  printed(): string;
+  /** Has it finish what is under way, as a signal does; resolves with what was printed once it has stopped. */
+  stop(): Promise<string>;
+}
+
+/**
+ * Serves in this process, as `serve` with these flags does; resolves once it has said so. Only its errors are logged. What a
+ * process has beyond that is tested with `startProgram`, which takes several seconds of the processor on the embedded engine.
+ */
+export async function serveHere(flags: readonly string[], environment: Record<string, string>): Promise<ServedHere> {
+  const signals = new EventEmitter();
+  const umask = process.umask();
+  const isServing = Promise.withResolvers<void>();
+  let text = '';
+  const finished = runCli(['serve', ...flags], {
+    environment: { LOG_LEVEL: 'error', ...environment },
+    signals,
+    writeOut(part) {
+      text += part;
+      // The banner of the demo comes last, and in one piece.
+      if (/^listening on /m.test(text)) setImmediate(isServing.resolve);
+    },
+    writeError(part) {
+      text += part;
+    },
+  }).finally(() => process.umask(umask));
+  await Promise.race([
+    isServing.promise,
+    finished.then((code) => {
+      throw new Error(`it ended with exit code ${code} before it served:\n${text}`);
+    }),
+  ]);
+  return {
+    url: /^listening on (\S+)$/m.exec(text)![1]!,
+    printed: () => text,
+    async stop() {
+      signals.emit('SIGINT');
+      const code = await finished;
+      if (code !== 0) throw new Error(`it ended with exit code ${code}:\n${text}`);
+      return text;
+    },
+  };
 }

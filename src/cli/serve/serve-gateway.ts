@@ -32,7 +32,7 @@ import { partOfProcess, type WorkerProcess } from './worker-process.ts';
  */
 export async function serveGateway(
   flags: GlobalFlags,
-  { environment, writeOut, isErrorTerminal }: CliProcess,
+  { environment, writeOut, isErrorTerminal, signals: given = process }: CliProcess,
   simulator: Promise<Simulator> | null,
   worker: WorkerProcess | null = null,
 ): Promise<number> {
@@ -48,7 +48,7 @@ export async function serveGateway(
   const hasMonth = source.isDemo && hasDemoMonth(environment);
   const log = createServerLog(environment, isErrorTerminal === true, worker?.number);
   const { logger } = log;
-  const signalSource = worker?.signals ?? process;
+  const signalSource = worker?.signals ?? given;
   const signals = new StopSignals(signalSource);
   const cleanUp: (() => void | Promise<void>)[] = [];
   let hasServed = false;
