@@ -92,7 +92,7 @@ const FULL_ONLY = [
   'test/settlement/crashes.test.ts',
   'test/settlement/killed.test.ts',
   'test/cli/demo-crashes.test.ts',
-  // The demo as a program, started several times: its mark stands in `test/db/demo-mark`, what it makes in `test/cli/demo-month`.
+  // The demo, started several times: its mark stands in `test/db/demo-mark`, what it makes in `test/cli/demo-month`.
   'test/cli/{demo,demo-mark,demo-mended}.test.ts',
   // Disks that fail or fill under whole gateways, and a start that does: `src/journal`, `test/db/embedded-files`, `test/hostile/what-happens-when`.
   'test/settlement/{disk-fails,disk-full,half-start}.test.ts',
@@ -120,7 +120,7 @@ const FULL_ONLY = [
   'test/workers/**',
   // The vendors' types by their compiler: their clients take the same responses in `test/clients`.
   'test/clients/vendor-types.test.ts',
-  // An export carried from engine to engine by processes: `test/transfer`.
+  // Files of exports, damaged in each way: `test/transfer`.
   'test/cli/transfer.test.ts',
   // A browser, a generator of requests, an installation: what they use is tested without them.
   'test/console/pages/**',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { writeExport } from '../../src/cli/commands/export-file.ts';
-import { openEmbedded } from '../../src/db/embedded.ts';
+import { acquireDataDir } from '../../src/db/data-dir.ts';
 import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
 import { LineDigest, TransferError } from '../../src/transfer/format.ts';
 import { runCommand } from '../support/command.ts';
@@ -19,21 +19,24 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
   const dataDir = join(directory.path, 'data');
   const file = (name: string): string => join(directory.path, name);
   let source: TestDatabase;
+  let target: TestDatabase;
   let text = '';
 
   const onServer = (...given: string[]): Promise<Finished> =>
     runCommand(given, { DATABASE_URL: source.url, FAREGATE_DATA_DIR: dataDir });
-  const embedded = (...given: string[]): Promise<Finished> => runCommand(given, { FAREGATE_DATA_DIR: dataDir });
+  const onTarget = (...given: string[]): Promise<Finished> =>
+    runCommand(given, { DATABASE_URL: target.url, FAREGATE_DATA_DIR: dataDir });
 
   before(async () => {
     source = await createTestDatabase('postgresql');
+    target = await createTestDatabase('postgresql');
     await onServer('account', 'create', 'alice', '--verified', '--balance', '12.5');
     await onServer('account', 'create', 'bob', '--balance', '0.25');
     await onServer('key', 'create', 'alice');
-    placeEmbedded(dataDir);
   });
   after(async () => {
     await source.remove();
+    await target.remove();
     directory.remove();
   });
 
@@ -49,7 +52,7 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
     assert.equal(JSON.parse(compressed.stdout).end.accounts, 2);
     const withoutTime = (lines: string): string[] => lines.split('\n').slice(1, -2);
     assert.deepEqual(withoutTime(gunzipSync(readFileSync(file('small.jsonl.gz'))).toString()), withoutTime(text));
-    assert.deepEqual(readdirSync(directory.path).sort(), ['data', 'plain.jsonl', 'small.jsonl.gz']);
+    assert.deepEqual(readdirSync(directory.path).sort(), ['plain.jsonl', 'small.jsonl.gz']);
   });
 
   /** A file that is as a damage leaves it, and what is said of it. */
@@ -98,22 +101,22 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
   for (const [kind, content, message] of damaged) {
     it(`refuse a file that is ${kind}, and import nothing`, async () => {
       writeFileSync(file('damaged'), content());
-      const { code, stdout, stderr } = await embedded('db', 'import', file('damaged'));
+      const { code, stdout, stderr } = await onTarget('db', 'import', file('damaged'));
       assert.deepEqual([code, stdout], [1, '']);
       assert.match(stderr.replace(/^database: .*\n/, ''), message);
-      assert.equal((await embedded('account', 'list', '--json')).stdout, '[]\n');
+      assert.equal((await onTarget('account', 'list', '--json')).stdout, '[]\n');
     });
   }
 
   it('fill the database where files were refused before, and say what is in it', async () => {
-    const { code, stdout, stderr } = await embedded('db', 'import', file('small.jsonl.gz'));
+    const { code, stdout, stderr } = await onTarget('db', 'import', file('small.jsonl.gz'));
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^TABLE +IN THE FILE +HERE\n/);
     assert.match(stdout, /^accounts +2 +2$/m);
     assert.match(stdout, /^ledger_entries +2 +2$/m);
     assert.match(stdout, /^Imported 2 accounts; balance, ledger and charges of each are those of the file\.$/m);
-    assert.equal((await embedded('audit')).code, 0);
-    assert.match((await embedded('account', 'show', 'alice')).stdout, /^balance +¥12\.5$/m);
+    assert.equal((await onTarget('audit')).code, 0);
+    assert.match((await onTarget('account', 'show', 'alice')).stdout, /^balance +¥12\.5$/m);
   });
 
   it('spread accounts over as many partitions as the configuration wants', async () => {
@@ -154,7 +157,7 @@ models:
   });
 
   it('refuse a database that is not empty', async () => {
-    const { code, stderr } = await embedded('db', 'import', file('plain.jsonl'));
+    const { code, stderr } = await onTarget('db', 'import', file('plain.jsonl'));
     assert.equal(code, 1);
     assert.match(
       stderr,
@@ -176,15 +179,14 @@ models:
   });
 
   it('refuse an embedded database that another process has open', async () => {
-    const database = await openEmbedded({ dataDir });
+    placeEmbedded(dataDir);
+    const lock = await acquireDataDir(dataDir);
     try {
-      for (const command of ['import']) {
-        const { code, stderr } = await embedded('db', command, file('plain.jsonl'));
-        assert.equal(code, 1);
-        assert.match(stderr, /is in use by process \d+/);
-      }
+      const { code, stderr } = await runCommand(['db', 'import', file('plain.jsonl')], { FAREGATE_DATA_DIR: dataDir });
+      assert.equal(code, 1);
+      assert.match(stderr, /is in use by process \d+/);
     } finally {
-      await database.close();
+      lock.release();
     }
   });
 
