@@ -3,8 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { type ServedHere, serveHere } from '../support/command.ts';
 import { createTestDatabase, placeEmbedded, type TestDatabase } from '../support/database.ts';
-import { startProgram, temporaryDirectory } from '../support/process.ts';
+import { temporaryDirectory } from '../support/process.ts';
 import { openShell, type Shell } from '../support/shell.ts';
 
 /** Every command of docs/moving.md in its order: on the demo while it serves, and after it was stopped. */
@@ -16,18 +17,17 @@ describe('docs/moving.md', { timeout: 300_000 }, () => {
   const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data'), FAREGATE_DEMO_DATA: 'none' };
   placeEmbedded(environment.FAREGATE_DATA_DIR);
   placeEmbedded(join(directory.path, 'restored'));
-  const demo = startProgram(['serve'], { environment, directory: directory.path });
+  let demo: ServedHere;
   let server: TestDatabase;
   let opened: Shell;
 
   before(async () => {
     opened = await openShell(directory.path, environment);
     server = await createTestDatabase('postgresql');
-    await demo.printed(/Ctrl-C/);
+    demo = await serveHere([], environment);
   });
   after(async () => {
-    demo.child.kill('SIGINT');
-    await demo.finished;
+    await demo.stop();
     await server.remove();
     await opened.close();
     directory.remove();
@@ -55,8 +55,7 @@ describe('docs/moving.md', { timeout: 300_000 }, () => {
 
   it('moves it to PostgreSQL and back', async () => {
     const before = await accounts('');
-    demo.child.kill('SIGINT');
-    assert.equal((await demo.finished).code, 0);
+    await demo.stop();
     const scripts = scriptsOf(stopped);
     assert.equal(scripts.length, 2);
     for (const script of scripts) assert.doesNotMatch((await shell(script)).stdout, /BROKEN/);

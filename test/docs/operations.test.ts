@@ -6,8 +6,9 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../../src/config/load.ts';
 import { fillPostgresBooks, makeSqliteBooks } from '../fixtures/foreign-books/databases.ts';
+import { type ServedHere, serveHere } from '../support/command.ts';
 import { createBareDatabase, placeEmbedded } from '../support/database.ts';
-import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+import { startProgram, temporaryDirectory } from '../support/process.ts';
 import { json, type Respond, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { openShell, type Shell } from '../support/shell.ts';
 import { until } from '../support/until.ts';
@@ -30,15 +31,15 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   let accepted = [OLD_KEY];
   let acme: ScriptedProvider;
   let other: ScriptedProvider;
-  let gateway: RunningProgram;
+  let gateway: ServedHere;
   let opened: Shell;
   let url = '';
   let aliceKey = '';
   const tested = new Set<string>();
 
   async function startGateway(): Promise<void> {
-    gateway = startProgram(['serve'], { environment, directory: directory.path });
-    url = /^listening on (.*)$/m.exec(await gateway.printed(/^listening on .*$/m))![1]!;
+    gateway = await serveHere([], environment);
+    url = gateway.url;
   }
 
   const shell = async (script: string, variables: Record<string, string> = {}): Promise<string> =>
@@ -83,8 +84,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     await startGateway();
   });
   after(async () => {
-    gateway.child.kill('SIGINT');
-    await gateway.finished;
+    await gateway.stop();
     await acme.close();
     await other.close();
     await opened.close();
@@ -93,7 +93,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
 
   it('says how the first operator signs in, as long as there is none', async () => {
     const [create] = scriptsOf('first-operator') as [string];
-    const [, said] = /^ {2}faregate (.*)$/m.exec(await gateway.printed(/^ {2}faregate .* --operator$/m))!;
+    const [, said] = /^ {2}faregate (.* --operator)$/m.exec(gateway.printed())!;
     // What leads to the database is in the environment here; what the gateway prints has it in the command.
     assert.ok(said!.includes(`--config ${environment.FAREGATE_CONFIG}`), said);
     const typed = said!.replace('<name>', "'Li Na'").replace('<address>', 'na@people.example');
@@ -291,15 +291,24 @@ describe('docs/operations', { timeout: 600_000 }, () => {
 
   it('settles a call by hand whose node died', async () => {
     const [list, resolve, audit] = scriptsOf('unresolved-call') as [string, string, string];
+    await gateway.stop();
+    const mortal = startProgram(['serve'], { environment, directory: directory.path });
+    url = /^listening on (.*)$/m.exec(await mortal.printed(/^listening on .*$/m))![1]!;
+    const moneyOf = async (): Promise<{ heldYuan: string; balanceYuan: string }> =>
+      JSON.parse(await shell('npx faregate account show alice --json'));
+    const { balanceYuan } = await moneyOf();
     const count = acme.requests.length;
     acme.respond = () => undefined;
     const broken = ask(aliceKey).catch(() => null);
     await acme.received(count + 1);
-    gateway.child.kill('SIGKILL');
-    await gateway.finished;
+    assert.notEqual((await moneyOf()).heldYuan, '0');
+    mortal.child.kill('SIGKILL');
+    await mortal.finished;
     await broken;
     acme.respond = RESPONSE;
     await startGateway();
+    const released = await moneyOf();
+    assert.deepEqual([released.heldYuan, released.balanceYuan], ['0', balanceYuan]);
     let call: string | undefined;
     await until(async () => {
       call = /call_\w+/.exec(await shell(list))?.[0];
@@ -443,8 +452,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell(copy), /Exported/);
     assert.match(await shell(save), /^$/);
     assert.match(readFileSync(inDirectory('after-upgrade.csv'), 'utf8'), /account/);
-    gateway.child.kill('SIGINT');
-    await gateway.finished;
+    await gateway.stop();
     assert.match(await shell(migrate), /is valid/);
     await startGateway();
     const proved = await shell(prove);
@@ -459,19 +467,16 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     const [add] = scriptsOf('partitions') as [string];
     const [, section] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(PAGES, 'partitions.md'), 'utf8'))!;
     assert.equal(parseConfig(section!, 'partitions.yaml', {}).database.partitions, 4);
-    gateway.child.kill('SIGINT');
     // It began when there were operators already.
-    assert.doesNotMatch((await gateway.finished).stdout, /--operator/);
+    assert.doesNotMatch(await gateway.stop(), /--operator/);
     const said = await shell(add);
     assert.match(said, /^added partition 3$/m);
     assert.match(said, /^ +3 +faregate_03 +ready +0 /m);
     assert.match(said, /4, each responds/);
     await startGateway();
     for (const name of ['erin', 'frank', 'grace']) await shell(`npx faregate account create ${name}`);
-    gateway.child.kill('SIGINT');
-    await gateway.finished;
+    await gateway.stop();
     assert.match(await shell('npx faregate db partitions'), /^ +3 +faregate_03 +ready +1 /m);
-    await startGateway();
   });
 
   it('calls what is in the console by the words that stand there', () => {

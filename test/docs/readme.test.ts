@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { runCommand, type ServedHere, serveHere } from '../support/command.ts';
 import { placeEmbedded } from '../support/database.ts';
-import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
-import { isQuickRun } from '../support/scope.ts';
+import { temporaryDirectory } from '../support/process.ts';
 import { openShell, type Shell } from '../support/shell.ts';
 import { blocksOf, commandsOf, DEMO_PAGES } from './pages.ts';
 
@@ -28,21 +28,20 @@ const configurationBlocks = blocksOf('docs/configuration.md');
 describe('the README and the pages behind it', () => {
   const directory = temporaryDirectory();
   const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data') };
-  if (isQuickRun) placeEmbedded(environment.FAREGATE_DATA_DIR);
-  const demo = startProgram(['serve'], { environment, directory: directory.path });
+  let demo: ServedHere;
   let url = '';
   let key = '';
   let opened: Shell;
 
   before(async () => {
     opened = await openShell(directory.path, environment);
-    const printed = await demo.printed(/Ctrl-C/);
-    url = /^listening on (.*)$/m.exec(printed)![1]!;
-    key = /API key +(sk-fg-\w+)/.exec(printed)![1]!;
+    placeEmbedded(environment.FAREGATE_DATA_DIR);
+    demo = await serveHere([], environment);
+    url = demo.url;
+    key = /API key +(sk-fg-\w+)/.exec(demo.printed())![1]!;
   });
   after(async () => {
-    demo.child.kill('SIGINT');
-    await demo.finished;
+    await demo.stop();
     await opened.close();
     directory.remove();
   });
@@ -75,11 +74,7 @@ describe('the README and the pages behind it', () => {
   for (const { text } of configurationBlocks.filter((block) => block.language === 'yaml')) {
     it('have a configuration that is valid, and show the message that a mistake in it gets', async () => {
       const file = join(directory.path, 'configuration.yaml');
-      const check = () =>
-        runProgram(['check', '--config', file], {
-          environment: { ACME_API_KEY: 'a-key' },
-          directory: directory.path,
-        });
+      const check = () => runCommand(['check', '--config', file], { ACME_API_KEY: 'a-key' });
       writeFileSync(file, text);
       assert.equal((await check()).code, 0);
       writeFileSync(file, text.replace('input: "4"', 'input: "four"'));
@@ -101,7 +96,7 @@ describe('the README and the pages behind it', () => {
   });
 
   it('name the environment variables that the help names', async () => {
-    const { stdout } = await runProgram(['--help']);
+    const { stdout } = await runCommand(['--help'], {});
     for (const name of stdout.match(/^ {2}(?:FAREGATE_\w+|DATABASE_URL|LOG_LEVEL)/gm)!) {
       assert.ok(CONFIGURATION.includes(`\`${name.trim()}\``), `${name} is not in docs/configuration.md`);
     }
