@@ -22,7 +22,8 @@ export async function readApiDocument(): Promise<unknown> {
     }
     throw new Error('The gateway ended before it listened.');
   } finally {
-    gateway.kill();
+    // A SIGTERM would be for load balancers, which it waits for.
+    gateway.kill('SIGINT');
     if (gateway.exitCode === null && gateway.signalCode === null) await once(gateway, 'exit');
     rmSync(directory, { recursive: true, force: true });
   }

@@ -11,6 +11,7 @@ import type { Page } from 'playwright-core';
 import { linkOf } from '../../tools/site/.vitepress/places.ts';
 import { openBrowser } from '../support/browser.ts';
 import { withoutBrowser } from '../support/chromium.ts';
+import { createTestDatabase } from '../support/database.ts';
 
 /** The site of the documents, built and opened. */
 
@@ -45,7 +46,12 @@ describe('the site', { skip: withoutBrowser }, () => {
   let url: string;
 
   before(async () => {
-    await promisify(execFile)(process.execPath, ['scripts/build-docs.ts']);
+    // The pages of the APIs are those of a demo, which starts on a server in half of the time.
+    const stored = await createTestDatabase('postgresql');
+    await promisify(execFile)(process.execPath, ['scripts/build-docs.ts'], {
+      env: { ...process.env, DATABASE_URL: stored.url },
+    });
+    await stored.remove();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const context = await (await openBrowser()).newContext({ reducedMotion: 'reduce' });
