@@ -24,7 +24,6 @@ const ALONE = [
   'test/cli/log-reader',
   'test/db/data-dir',
   'test/db/embedded-files',
-  'test/db/private-directory',
   'test/db/releases',
   'test/docs/moving',
   'test/docs/operations',

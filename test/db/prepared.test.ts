@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +11,7 @@ import { openEmbedded } from '../../src/db/embedded.ts';
 import { readDatabaseIdentity } from '../../src/db/identity.ts';
 import { migrate, migrationState, SchemaError } from '../../src/db/migrate.ts';
 import { readMigrations } from '../../src/db/migrations.ts';
-import { pack, preparedKey, unpack } from '../../src/db/prepared/prepared-files.ts';
+import { PREPARED_FILE, pack, preparedKey, unpack } from '../../src/db/prepared/prepared-files.ts';
 import { catalogOf } from '../support/catalog.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { makeFastDirectory } from '../support/fast-directory.ts';
@@ -29,6 +30,8 @@ describe('a prepared embedded database', { timeout: 180_000 }, () => {
   before(() => {
     directory = makeFastDirectory('faregate-prepared-');
     prepared = join(directory, 'database.zst');
+    // What an installation has made, unless that was for another schema.
+    if (existsSync(PREPARED_FILE)) cpSync(PREPARED_FILE, prepared);
     runNode('scripts/prepare-database.ts', prepared);
   });
   after(() => rmSync(directory, { recursive: true, force: true }));
@@ -146,14 +149,25 @@ describe('a prepared embedded database', { timeout: 180_000 }, () => {
   });
 
   test('is packed and unpacked byte for byte, and only by its key', () => {
-    const from = join(initialise(prepared), 'db');
+    const from = join(directory, 'from');
+    mkdirSync(join(from, 'deep', 'empty'), { recursive: true });
+    writeFileSync(join(from, 'deep', 'bytes'), randomBytes(100_000));
+    writeFileSync(join(from, 'none'), '');
     const key = preparedKey(readMigrations());
     const packed = pack(from, key);
     assert.equal(unpack(packed, 'other', join(directory, 'none')), false);
     assert.equal(existsSync(join(directory, 'none')), false);
     assert.equal(unpack(packed, key, join(directory, 'copy')), true);
-    assert.deepEqual(pack(join(directory, 'copy'), key), packed);
+    assert.deepEqual(contentOf(join(directory, 'copy')), contentOf(from));
   });
+
+  /** Every directory and file, and what is in it. */
+  function contentOf(folder: string): [path: string, content: Buffer | null][] {
+    return readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      return [path.slice(folder.length), entry.isFile() ? readFileSync(path) : null];
+    });
+  }
 
   test('is made again for another schema', () => {
     const [first, ...others] = readMigrations();

@@ -16,9 +16,9 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { makePrivateDirectory, OpenDataDirError, type Rights, systemRights } from '../../src/db/private-directory.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
+import { runCommand } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
-import { runProgram } from '../support/process.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 
 /** The rights of a directory and of everything in it, such as `700 .` and `600 gateway.json`. */
@@ -63,11 +63,8 @@ describe('a data directory', { timeout: 300_000 }, () => {
     skip: inFullRunsOnly,
   }, async () => {
     chmodSync(dataDir, 0o777);
-    const listed = await runProgram(['db', 'migrate'], {
-      environment: { FAREGATE_DATA_DIR: dataDir },
-      directory: dataDir,
-    });
-    assert.equal(listed.code, 0, listed.stderr);
+    const made = await runCommand(['db', 'migrate'], { FAREGATE_DATA_DIR: dataDir });
+    assert.equal(made.code, 0, made.stderr);
     assert.ok(rightsIn(dataDir).length > 500);
     assert.deepEqual(notPrivate(dataDir), []);
   });
