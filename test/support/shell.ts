@@ -1,10 +1,12 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { runCommand } from './command.ts';
 import { PROGRAM_CACHE } from './process.ts';
 
@@ -14,13 +16,14 @@ export interface Shell {
    * Runs a script as it stands on a page. Its commands of the command line (`npx faregate …`) run in this process, each with the
    * arguments, environment, input and directory that the script gives it; one that passes a file through a pipe (`-`) is a process.
    *
+   * One at a time.
+   *
    * @throws if one of its commands fails.
    */
   run(script: string, variables?: Readonly<Record<string, string>>): Promise<{ stdout: string; stderr: string }>;
   close(): Promise<void>;
 }
 
-const run = promisify(execFile);
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** Without the coverage that a run of the tests gathers: what is started here is not what is covered. */
 const { NODE_V8_COVERAGE: _, ...inherited } = process.env;
@@ -49,6 +52,18 @@ npx() {
 `;
 
 /**
+ * Runs one script after the other, each in a shell of its own whose input has no end. A process as large as that of a test takes
+ * tens of milliseconds to start another one, and this one does not.
+ */
+const SCRIPTS = `while IFS= read -r -d '' -u 3 at; do
+  code=0
+  bash -euo pipefail "$at/script" > "$at/stdout" 2> "$at/stderr" 3<&- || code=$?
+  echo "$code"
+done`;
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/**
  * Opens a shell in a directory, which is also that of this process until it is closed: commands begin where the process is.
  *
  * @param environment what is set besides the environment of the tests.
@@ -71,23 +86,39 @@ export async function openShell(directory: string, environment: Readonly<Record<
   await new Promise<void>((resolve) => server.listen(join(commands, 'socket'), resolve));
   const before = process.cwd();
   process.chdir(directory);
+  const scripts = spawn('bash', ['-c', SCRIPTS], {
+    cwd: directory,
+    env: {
+      ...inherited,
+      ...PROGRAM_CACHE,
+      BASH_ENV: join(commands, 'prelude'),
+      FAREGATE_TEST_COMMANDS: commands,
+      FAREGATE_TEST_NODE: process.execPath,
+      FAREGATE_TEST_MAIN: MAIN,
+      ...environment,
+    },
+    stdio: ['pipe', 'pipe', 'inherit', 'pipe'],
+  });
+  const begin = scripts.stdio[3] as Writable;
+  const codes = createInterface({ input: scripts.stdout! })[Symbol.asyncIterator]();
   return {
-    run: (script, variables) =>
-      run('bash', ['-euo', 'pipefail', '-c', script], {
-        cwd: directory,
-        env: {
-          ...inherited,
-          ...PROGRAM_CACHE,
-          BASH_ENV: join(commands, 'prelude'),
-          FAREGATE_TEST_COMMANDS: commands,
-          FAREGATE_TEST_NODE: process.execPath,
-          FAREGATE_TEST_MAIN: MAIN,
-          ...environment,
-          ...variables,
-        },
-      }),
+    async run(script, variables = {}) {
+      const at = mkdtempSync(join(commands, 'script-'));
+      const exports = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
+      writeFileSync(join(at, 'script'), exports.join('') + script);
+      begin.write(`${at}\0`);
+      const code = (await codes.next()).value;
+      const [stdout, stderr] = ['stdout', 'stderr'].map((name) => readFileSync(join(at, name), 'utf8')) as [
+        string,
+        string,
+      ];
+      if (code !== '0') throw new Error(`It ended with exit code ${code}: ${script}\n${stdout}\n${stderr}`);
+      return { stdout, stderr };
+    },
     async close() {
       process.chdir(before);
+      begin.end();
+      await once(scripts, 'close');
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       rmSync(commands, { recursive: true, force: true });
