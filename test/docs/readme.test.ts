@@ -27,7 +27,8 @@ const configurationBlocks = blocksOf('docs/configuration.md');
 
 describe('the README and the pages behind it', () => {
   const directory = temporaryDirectory();
-  const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data') };
+  // The month that it begins with is that of `test/cli/demo-month`.
+  const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data'), FAREGATE_DEMO_DATA: 'none' };
   let demo: ServedHere;
   let url = '';
   let key = '';
