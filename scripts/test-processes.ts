@@ -23,10 +23,6 @@ const ALONE = [
   'test/cli/demo.',
   'test/cli/log-reader',
   'test/db/data-dir',
-  'test/db/embedded-files',
-  'test/db/releases',
-  'test/docs/moving',
-  'test/docs/operations',
   'test/docs/readme',
   'test/settlement/crashes',
   'test/settlement/disk-',
@@ -36,8 +32,8 @@ const ALONE = [
   'test/settlement/restart',
 ];
 
-/** What tests on both engines import, and what the embedded one is called. */
-const ON_EMBEDDED = /\b(?:engines|gatewayEngines)\b|'embedded'/;
+/** What tests on both engines import, and what those on the embedded one do. */
+const ON_EMBEDDED = /\b(?:engines|gatewayEngines|openEmbedded|placeEmbedded)\b|'embedded'/;
 
 /** Together in one process. Enough that a start hardly counts, and few enough that processes end at about the same time. */
 const FILES_MAX = 40;

@@ -5,7 +5,7 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { placeEmbedded } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { PROGRAM_CACHE, temporaryDirectory } from '../support/process.ts';
 
 const { PATH } = process.env;
@@ -26,17 +26,19 @@ describe('a gateway whose log nobody reads', { skip: process.platform === 'win32
   const directory = temporaryDirectory();
   const path = join(directory.path, 'standard-error');
   const dataDir = join(directory.path, 'data');
+  let stored: TestDatabase;
   let filled: number;
   let blocking: number;
 
-  before(() => {
+  before(async () => {
     execFileSync('mkfifo', [path]);
     filled = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
     blocking = openSync(path, constants.O_RDWR);
     fill(filled);
-    placeEmbedded(dataDir);
+    stored = await createTestDatabase('postgresql');
   });
-  after(() => {
+  after(async () => {
+    await stored.remove();
     closeSync(filled);
     closeSync(blocking);
     directory.remove();
@@ -45,7 +47,7 @@ describe('a gateway whose log nobody reads', { skip: process.platform === 'win32
   it('serves, and ends when it is told to', async () => {
     const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], {
       cwd: directory.path,
-      env: { PATH, ...PROGRAM_CACHE, FAREGATE_DATA_DIR: dataDir, FAREGATE_DEMO_DATA: 'none' },
+      env: { PATH, ...PROGRAM_CACHE, FAREGATE_DATA_DIR: dataDir, DATABASE_URL: stored.url, FAREGATE_DEMO_DATA: 'none' },
       stdio: ['ignore', 'pipe', blocking],
     });
     after(() => child.kill('SIGKILL'));

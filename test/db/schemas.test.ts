@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it, type TestContext } from 'node:test';
-import { MessagePort } from 'node:worker_threads';
+import { after, before, describe, it } from 'node:test';
 import type { Database, LaneName, Query } from '../../src/db/database.ts';
-import type { Order, Work } from '../../src/db/embedded-messages.ts';
+import type { Work } from '../../src/db/embedded-messages.ts';
 import { LANE_NAMES } from '../../src/db/lanes.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -10,6 +9,7 @@ import { engines } from '../support/database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { recordWork } from '../support/recorded-work.ts';
 
 /** Databases of several schemas: whatever is asked of one, and in which order, it is about its own tables. */
 
@@ -185,18 +185,6 @@ for (const engine of engines) {
       assert.equal(begun(stored.databases.figures()) - begun(figures), places.length);
     });
   });
-}
-
-/** What the main thread orders of the thread of the embedded database from now on. */
-function recordWork(t: TestContext): Work[] {
-  const orders: Work[] = [];
-  const real = MessagePort.prototype.postMessage;
-  t.mock.method(MessagePort.prototype, 'postMessage', function (this: MessagePort, ...given: Parameters<typeof real>) {
-    const order = given[0] as Order;
-    if (order.kind === 'run') orders.push(order);
-    return real.apply(this, given);
-  });
-  return orders;
 }
 
 const goesTo = (orders: readonly Work[]): (string | undefined)[] => orders.map(({ schema }) => schema);

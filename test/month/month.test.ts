@@ -11,7 +11,7 @@ import { type Month, runMonth } from './month.ts';
 describe('a month of traffic', { timeout: 300_000 }, () => {
   let month: Month;
   before(async () => {
-    const size = byScope({ full: { calls: 1_000, aborts: 40 }, quick: { calls: 150, aborts: 8 } });
+    const size = byScope({ full: { calls: 500, aborts: 20 }, quick: { calls: 150, aborts: 8 } });
     month = await runMonth({ engine: usualEngine, seed: 20_261_122, callsAtOnce: 8, ...size });
   });
 
