@@ -13,7 +13,7 @@ export interface TestFile {
 export type TestProcess = readonly string[];
 
 /**
- * Where tests kill, starve or measure processes, fill disks, or start whole programs: nothing else should be near them, and
+ * Where tests kill, starve or measure processes, or start whole programs: nothing else should be near them, and
  * they gain nothing from company.
  */
 const ALONE = [
@@ -25,11 +25,8 @@ const ALONE = [
   'test/db/data-dir',
   'test/docs/readme',
   'test/settlement/crashes',
-  'test/settlement/disk-',
-  'test/settlement/half-start',
   'test/settlement/killed',
   'test/settlement/power-cuts',
-  'test/settlement/restart',
 ];
 
 /** What tests on both engines import, and what those on the embedded one do. */

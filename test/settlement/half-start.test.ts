@@ -7,7 +7,7 @@ import { ADMIN_TOKEN, testConfigText } from '../support/gateway.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';
 import { partitionsOfFile } from '../support/scope.ts';
 
-test('a start that fails half way ends the program', { timeout: 60_000 }, async (context) => {
+test('a start that fails half way ends the program', { timeout: 300_000 }, async (context) => {
   const directory = temporaryDirectory();
   context.after(() => directory.remove());
   const stored = await createTestDatabase('postgresql', partitionsOfFile);
