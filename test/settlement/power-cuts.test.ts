@@ -14,7 +14,7 @@ const CUTS_OF_A_RUN = 20;
 /** Of what was not synced everything is lost, something survives, or everything. */
 const KEPT: readonly ((randomSource: () => number) => number)[] = [() => 0, (randomSource) => randomSource(), () => 1];
 
-describe('a power cut under load', { timeout: CUTS * 5_000 + 60_000 }, () => {
+describe('a power cut under load', { timeout: CUTS * 5_000 + 300_000 }, () => {
   test('takes no acknowledged charge and no admission from the embedded database and the journal, whatever it takes of what was not synced', async (context) => {
     const randomSource = seededRandom(SEED);
     const found: Record<keyof Survivors, number> = { successes: 0, admissions: 0, unresolved: 0 };
