@@ -11,6 +11,7 @@ import type { Disk } from '../journal/disk.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { FillRandom } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { HashCost } from '../people/passwords.ts';
 import type { RandomSource } from '../providers/routing/choose.ts';
 import type { RequestObserver } from '../requests/request-report.ts';
 import type { TracesOptions } from '../telemetry/traces.ts';
@@ -61,6 +62,8 @@ export interface GatewayOptions {
   readonly stopped?: AbortSignal;
   /** For tests: whether each response of the admin API and the account API is checked by its schema. */
   readonly checksResponses?: boolean;
+  /** For tests: what the hash of a password costs. */
+  readonly hashCost?: HashCost;
   /** For tests: how notices are looked for and sent. */
   readonly notices?: NoticeOptions;
   /** For tests: how often usage is summed. */

@@ -277,7 +277,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     nodeId,
     clock,
     monotonicMs,
-    guesses: options.worker?.guesses ?? createGuesses(monotonicMs),
+    guesses: options.worker?.guesses ?? createGuesses(monotonicMs, options.hashCost),
     part,
     databaseNowMs,
     ids,

@@ -1,7 +1,7 @@
 import { GuessLimit, type VoucherGuesses } from '../accounting/vouchers/guess-limit.ts';
 import type { Handlers, ProcessLink } from '../lib/process-link.ts';
 import type { HashAsker } from '../people/hash-queue.ts';
-import { Passwords, PasswordsBusyError } from '../people/passwords.ts';
+import { type HashCost, Passwords, PasswordsBusyError } from '../people/passwords.ts';
 import { type AttemptCounts, SignInLimits } from '../people/sign-in-limits.ts';
 
 /**
@@ -15,11 +15,11 @@ export interface Guesses {
   readonly vouchers: VoucherGuesses;
 }
 
-/** Counts in this process. `monotonicMs`: any clock that never goes back. */
-export function createGuesses(monotonicMs: () => number): Guesses {
+/** Counts in this process. `monotonicMs`: any clock that never goes back; `hashCost`: by default that of real passwords. */
+export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): Guesses {
   return {
     attempts: new SignInLimits(monotonicMs),
-    passwords: new Passwords(),
+    passwords: new Passwords(hashCost === undefined ? {} : { cost: hashCost }),
     vouchers: new GuessLimit(monotonicMs),
   };
 }

@@ -5,7 +5,7 @@ import { withoutTrailing } from '../lib/trailing.ts';
 import { type HashAsker, HashQueue } from './hash-queue.ts';
 
 /** What a hash costs: what OWASP recommends for argon2id (19 MiB, two passes), some 40 ms of one core. */
-interface HashCost {
+export interface HashCost {
   readonly memoryKib: number;
   readonly passes: number;
 }

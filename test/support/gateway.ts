@@ -232,6 +232,9 @@ ${options.oidc === undefined ? '' : `oidc: ${options.oidc}`}
 `;
 }
 
+/** Passwords of tests are no secrets; what a real one costs is in `src/people/passwords.test.ts`. */
+const CHEAP_HASHES = { memoryKib: 8, passes: 1 };
+
 /** Longer than any test. */
 const PATIENT_MS = 3_600_000;
 
@@ -279,6 +282,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),
     ...(options.abortLimits === undefined ? {} : { abortLimits: options.abortLimits }),
     checksResponses: true,
+    hashCost: CHEAP_HASHES,
     traceTiming: { delayMs: 10 },
     usageIntervalMs: options.usageIntervalMs ?? 3_600_000,
     notices: { intervalMs: 3_600_000, ...options.notices },
