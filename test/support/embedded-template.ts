@@ -18,7 +18,7 @@ import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 
 /**
- * The empty, migrated embedded database that tests copy. To make one takes four seconds of the processor, so it outlives a
+ * The empty, migrated embedded databases that tests copy, of one partition and of several. To make one takes four seconds of the processor, so it outlives a
  * run, and the next one copies it, unless anything has changed that it was made of.
  */
 
@@ -30,14 +30,29 @@ const SOURCES = [
   'src/accounting/calls/calls-store.ts',
   'test/support/embedded-template.ts',
   'test/support/global-setup.ts',
+  'test/support/{opened-partitions,partitioned}.ts',
 ];
 /** Another run may copy one for as long as that. */
 const FORGOTTEN_MS = 86_400_000;
 
 /** Puts the database into `directory`, which must not exist; `prepare` fills one if none is kept. */
-export async function placeTemplate(directory: string, prepare: (database: Database) => Promise<void>): Promise<void> {
-  const kept = join(KEPT, templateKey(new Date()));
-  if (!existsSync(kept)) await makeTemplate(kept, prepare);
+export function placeTemplate(directory: string, prepare: (database: Database) => Promise<void>): Promise<void> {
+  return placeKept(directory, '', async (dataDir) => {
+    const embedded = await openEmbedded({ dataDir });
+    await prepare(embedded);
+    await dropTemplates(embedded);
+    await embedded.close();
+  });
+}
+
+/** Puts a database of a kind into `directory`; `make` makes one in a data directory if none is kept. */
+export async function placeKept(
+  directory: string,
+  kind: string,
+  make: (dataDir: string) => Promise<void>,
+): Promise<void> {
+  const kept = join(KEPT, `${templateKey(new Date())}${kind}`);
+  if (!existsSync(kept)) await makeKept(kept, make);
   cpSync(kept, directory, { recursive: true });
 }
 
@@ -52,15 +67,12 @@ function templateKey(now: Date): string {
 }
 
 /** Made under another name and renamed when it is complete: what is interrupted, or made by two runs at once, harms none. */
-async function makeTemplate(kept: string, prepare: (database: Database) => Promise<void>): Promise<void> {
+async function makeKept(kept: string, make: (dataDir: string) => Promise<void>): Promise<void> {
   mkdirSync(KEPT, { recursive: true });
   forgetOld();
   const making = mkdtempSync(join(KEPT, 'making-'));
   try {
-    const embedded = await openEmbedded({ dataDir: join(making, 'data') });
-    await prepare(embedded);
-    await dropTemplates(embedded);
-    await embedded.close();
+    await make(join(making, 'data'));
     try {
       renameSync(join(making, 'data'), kept);
     } catch (error) {
