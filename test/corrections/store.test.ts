@@ -431,7 +431,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
           assert.ok(sum(refunds) <= (record.chargeNano ?? 0n));
           assert.equal((await readBalance(database, accountId)).balanceNano, 100n + sum(charges) + sum(refunds));
         }),
-        { numRuns: propertyRuns(100) },
+        { numRuns: propertyRuns(engine === 'embedded' ? 25 : 100) },
       );
       await assertSound();
     });

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { CODING_CHAT, grant } from '../plans/coding.ts';
 import { type ClientResponse, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import {
   assertSpent,
   clientLeaves,
@@ -415,7 +415,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
   });
 });
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`50 calls of one key at once on ${engine}`, { timeout: 60_000 }, () => {
     const clock = createTestClock(NOON_IN_SHANGHAI);
     let g: TestGateway;

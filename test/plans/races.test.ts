@@ -20,19 +20,19 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { type ClientResponse, call } from '../support/client.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
-import { byScope, inFullRunsOnly, partitionsOfFile } from '../support/scope.ts';
+import { inFullRunsOnly, partitionsOfFile } from '../support/scope.ts';
 import { handlesOf } from '../support/spread-database.ts';
 import { CALL_TOKENS, CODING_CHAT, codingBody, createSubscriber, plansText } from './coding.ts';
 import { onTwoNodes } from './two-nodes.ts';
 
 /** Calls that race for the same plan: never one too many, never one too few, never too many at once. */
 
-const CALLS = byScope({ full: 500, quick: 150 });
-const LIMIT = byScope({ full: 100, quick: 30 });
+const CALLS = 150;
+const LIMIT = 30;
 const CONCURRENCY = 7;
 
 const plans = plansText({ raced: { fiveHourCalls: LIMIT, concurrency: CONCURRENCY } });
@@ -103,7 +103,7 @@ function assertRace(responses: readonly ClientResponse[], crowd: Crowd): void {
   assert.equal(crowd.most, CONCURRENCY);
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`${CALLS} coding calls at once, ${engine}`, { timeout: 300_000 }, () => {
     it(`are ${LIMIT} in the end if the five hours have ${LIMIT}, and never more than ${CONCURRENCY} at once`, async () => {
       const gateway = await startGateway({ engine, plans });

@@ -394,7 +394,8 @@ values ('acct_without', 'n', true, 'active', now(), now())`);
           );
           assert.deepEqual(broken, []);
         }),
-        { numRuns: 40 },
+        // The engines differ in nothing of it but in how long each of its statements takes.
+        { numRuns: engine === 'embedded' ? 15 : 40 },
       );
     });
   });
