@@ -18,7 +18,13 @@ import {
   type TestNode,
   timeAt,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, type Engine, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import {
+  createTestDatabase,
+  type Engine,
+  gatewayEngines,
+  type TestDatabase,
+  usualEngine,
+} from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { exported, imported, startExport } from '../transfer/books.ts';
 import {
@@ -32,13 +38,14 @@ import {
   prepareMonths,
   type ReusedDatabase,
   rows,
+  SLICE_ROWS,
   sumUsage,
   usage,
 } from './months.ts';
 
 /** Months of call records that are dropped: what goes, what stays and why, and that the books are sound before and after. */
 
-const CALLS_A_MONTH = 40;
+const CALLS_A_MONTH = 18;
 const ALL = { '2026-01': CALLS_A_MONTH, '2026-02': CALLS_A_MONTH, '2026-03': CALLS_A_MONTH };
 const ONE_LEFT = { tables: ['calls_2026_03', 'calls_default'], calls: { '2026-03': CALLS_A_MONTH } };
 const ALL_TABLES = ['calls_2026_01', 'calls_2026_02', 'calls_2026_03', 'calls_default'];
@@ -59,12 +66,14 @@ async function ownDatabase(engine: Engine): Promise<TestDatabase> {
 }
 
 async function assertSound(database: Database): Promise<void> {
-  assert.deepEqual(await breaches(inOneDatabase(database)), []);
+  // In slices that end among the calls of an account.
   assert.deepEqual(await breaches(inOneDatabase(database), 3), []);
 }
 
 for (const engine of gatewayEngines) {
   describe(`months of call records on ${engine}`, { timeout: 300_000 }, () => {
+    /** Of what is decided above the engines. */
+    const decided: (rule: string, test: () => Promise<void>) => unknown = engine === usualEngine ? it : () => undefined;
     let stored: ReusedDatabase;
     let copy: ReusedDatabase;
     let database: Database;
@@ -127,7 +136,7 @@ for (const engine of gatewayEngines) {
         at: new Date(NOW_MS),
       });
 
-    it('are those in which ids were made', async () => {
+    decided('are those in which ids were made', async () => {
       const instants = [
         0,
         Date.UTC(2026, 0, 1) - 1,
@@ -177,7 +186,7 @@ for (const engine of gatewayEngines) {
       await assertSound(database);
     });
 
-    it('stay for ever unless it is said for how long, and go when a shorter time is', async () => {
+    decided('stay for ever unless it is said for how long, and go when a shorter time is', async () => {
       const dropping = droppingOf(database);
       dropping.keptMs = undefined;
       await dropping.run();
@@ -237,7 +246,7 @@ for (const engine of gatewayEngines) {
       await assertSound(database);
     });
 
-    it('wait until usage is summed, and until calls in flight are over', async () => {
+    decided('wait until usage is summed, and until calls in flight are over', async () => {
       await end('2026-02', CALLS_A_MONTH, CALLS_A_MONTH + 1);
       await admit('2026-01', 90);
       const dropping = droppingOf(database);
@@ -306,7 +315,7 @@ for (const engine of gatewayEngines) {
       await assertSound(database);
     });
 
-    it('of which an end comes late write nothing more', async () => {
+    decided('of which an end comes late write nothing more', async () => {
       const unresolved = endOf('2026-01', 91);
       await die('2026-01', 91);
       await droppingOf(database).run();
@@ -317,7 +326,7 @@ for (const engine of gatewayEngines) {
       await assertSound(database);
     });
 
-    it('are not found, refunded or resolved any more, and it is known why', async () => {
+    decided('are not found, refunded or resolved any more, and it is known why', async () => {
       await droppingOf(database).run();
       const calls = createCallsStore(database);
       for (const month of ['2026-01', '2026-02'] as const) {
@@ -332,7 +341,7 @@ for (const engine of gatewayEngines) {
       }
     });
 
-    it('that lack a record or a charge stay, and the others go', async () => {
+    decided('that lack a record or a charge stay, and the others go', async () => {
       const { accountId, callId } = endOf('2026-01', 5);
       await database.script(
         `create table taken as select * from calls where id = '${callId}'; delete from calls where id = '${callId}'`,
@@ -353,7 +362,7 @@ for (const engine of gatewayEngines) {
       await assertSound(database);
     });
 
-    it('whose charges differ from the ledger stay, and say which call', async () => {
+    decided('whose charges differ from the ledger stay, and say which call', async () => {
       const { callId } = endOf('2026-01', 5);
       await database.script(`update calls set charge_nano = charge_nano + 1 where id = '${callId}'`);
       const dropping = droppingOf(database);
@@ -389,7 +398,7 @@ for (const engine of gatewayEngines) {
       await assertSound(database);
     });
 
-    it('are gone on with where a node has stopped', async () => {
+    decided('are gone on with where a node has stopped', async () => {
       const observed = observeDatabase(database);
       const stopping = new AbortController();
       const slices = observed.statement('retention.move-on');
@@ -407,7 +416,7 @@ for (const engine of gatewayEngines) {
       const before = slices.done;
       await next.run();
       assert.deepEqual(next.said(), ['2026-01 dropped']);
-      assert.equal(slices.done - before + done, Math.floor(CALLS_A_MONTH / 7) + 1);
+      assert.equal(slices.done - before + done, Math.floor(CALLS_A_MONTH / SLICE_ROWS) + 1);
       await assertSound(database);
     });
 
@@ -472,7 +481,7 @@ for (const engine of gatewayEngines) {
       assert.equal(ranges, 2);
     });
 
-    it('cannot be tampered with unnoticed', async () => {
+    decided('cannot be tampered with unnoticed', async () => {
       await droppingOf(database).run();
       await assertSound(database);
       const untouched = 'alter table ledger_entries enable trigger ledger_is_immutable';

@@ -99,8 +99,10 @@ interface TestDropping {
   said(): string[];
 }
 
-/** `rowsMax`: few, so that there are several slices. */
-export function droppingOf(database: Database, { runId = 'node_a', rowsMax = 7 } = {}): TestDropping {
+/** Few, so that a month has several. */
+export const SLICE_ROWS = 4;
+
+export function droppingOf(database: Database, { runId = 'node_a', rowsMax = SLICE_ROWS } = {}): TestDropping {
   const logs = recordLogs();
   const dropping = createDropping({
     store: createRetentionStore(database.lane('housekeeping'), database.engine, rowsMax),
