@@ -19,7 +19,7 @@ import {
   termsOf,
   timeAt,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 
 /** The audit of counters in slices, beside calls that are admitted and end, of plans and limited keys, from day to day. */
 
@@ -30,7 +30,7 @@ const CUTS: readonly AuditOptions[] = [{}, { accountsMax: 1, rowsMax: 1 }, { acc
 const CHANGES_MAX = 20;
 const HALF_A_DAY_MS = 12 * 3_600_000;
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`the audit of counters beside calls on ${engine}`, { timeout: 300_000 }, () => {
     let stored: TestDatabase;
     let node: TestNode;

@@ -14,13 +14,13 @@ import {
   type TestNode,
   termsOf,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { byScope } from '../support/scope.ts';
 
 /** An audit reads in slices. What it finds, and what it does not, must not depend on where these are cut. */
 
-const SIZES = byScope({ full: [1, 2, 3, 5], quick: [1, 3] });
-const CUTS: readonly AuditOptions[] = [{}, ...SIZES.map((rowsMax) => ({ accountsMax: rowsMax, rowsMax }))];
+/** The slices are cut above the engine, so one of them has all sizes. */
+const SIZES = { embedded: [1, 3], postgresql: byScope({ full: [1, 2, 3, 5], quick: [1, 3] }) };
 /** `acct_c` has no entries, and `acct_d` no balance. */
 const ACCOUNTS = ['acct_a', 'acct_b', 'acct_c', 'acct_e'];
 const CALLS = 7;
@@ -135,7 +135,9 @@ const NAMES: Readonly<Record<string, string>> = {
   'an ended call has nothing reserved': 'ended-reservations',
 };
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
+  const CUTS: readonly AuditOptions[] = [{}, ...SIZES[engine].map((rowsMax) => ({ accountsMax: rowsMax, rowsMax }))];
+
   describe(`the audit in slices on ${engine}`, { timeout: 300_000 }, () => {
     let stored: TestDatabase;
     let node: TestNode;
@@ -200,7 +202,6 @@ for (const engine of engines) {
         } finally {
           await restore();
         }
-        assert.deepEqual(await findings({ accountsMax: 2, rowsMax: 2 }), []);
       });
     }
 
