@@ -20,7 +20,13 @@ import {
   requestOf,
   termsOf,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import {
+  createTestDatabase,
+  type Engine,
+  gatewayEngines,
+  type TestDatabase,
+  usualEngine,
+} from '../support/database.ts';
 import { allRows, assertSound, CLOCK, exported, imported, linesOf, onlyPartition } from './books.ts';
 
 /** Accounts are exported in batches, and the tables of a batch in slices. What is exported must not depend on where these end. */
@@ -76,15 +82,20 @@ async function exportedBy(database: Database, sizes: ExportSizes): Promise<strin
   return text;
 }
 
+async function createSource(engine: Engine): Promise<TestDatabase> {
+  const source = await createTestDatabase(engine);
+  for (const month of ['2026-08', '2026-09', '2026-10', '2026-12']) {
+    await source.database.query(createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`))));
+  }
+  await source.database.script(FILL);
+  return source;
+}
+
 for (const engine of gatewayEngines) {
   describe(`an export in batches on ${engine}`, { timeout: 300_000 }, () => {
     let source: TestDatabase;
     before(async () => {
-      source = await createTestDatabase(engine);
-      for (const month of ['2026-08', '2026-09', '2026-10', '2026-12']) {
-        await source.database.query(createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`))));
-      }
-      await source.database.script(FILL);
+      source = await createSource(engine);
     });
     after(() => source.remove());
 
@@ -95,7 +106,7 @@ for (const engine of gatewayEngines) {
     });
 
     it('has every row of every account that has a balance', async () => {
-      const target = await createTestDatabase('embedded');
+      const target = await createTestDatabase(engine);
       try {
         const isLeftOut = (row: string): boolean => LEFT_OUT.some((id) => row.includes(`"${id}"`));
         // Claims of calls in flight are not exported.
@@ -108,64 +119,6 @@ for (const engine of gatewayEngines) {
         }
         assert.equal(found.ledger_entries!.length, 2 + 23 + 1 + 3);
         assert.equal(found.stored_responses!.length, 2 + 23 + 1 + 3 - 3);
-      } finally {
-        await target.remove();
-      }
-    });
-
-    it('of an older schema is read where its columns are still there; those that it lacks are as by default', async () => {
-      const text = await exportedBy(source.database, SIZES[4]!);
-      const target = await createTestDatabase('embedded');
-      try {
-        const store = createImportStore(onlyPartition(target.database));
-        const importAs = (schema: number) => importDatabase(linesOf(text), { store, schema });
-        await target.database.script('alter table api_keys rename column prefix to shown');
-        await assert.rejects(
-          importAs(schemaVersion() + 1),
-          /^TransferError: The table api_keys has other columns in the file/,
-        );
-        await target.database.script(`alter table api_keys rename column shown to prefix;
-          alter table balances add column colour text not null default 'grey'`);
-        await assert.rejects(
-          importAs(schemaVersion()),
-          /^TransferError: The table balances has other columns in the file/,
-        );
-        assert.equal((await importAs(schemaVersion() + 1)).rows.balances, 5);
-        const colours = { name: 'test.colours', text: 'select distinct colour from balances' };
-        assert.deepEqual(await target.database.query(colours), [{ colour: 'grey' }]);
-      } finally {
-        await target.remove();
-      }
-    });
-
-    it('with rows of an account or a key that it does not have is refused', async () => {
-      const lines = (await exportedBy(source.database, SIZES[4]!)).trimEnd().split('\n');
-      const end = JSON.parse(lines.at(-1)!).end;
-      const target = await createTestDatabase('embedded');
-      /** Without the rows of some tables, as if they had never been in the file. */
-      const without = (...tables: string[]): string => {
-        const left = lines.slice(0, -1).filter((line) => !tables.some((table) => line.startsWith(`{"${table}":`)));
-        const digest = new LineDigest();
-        digest.add(left.map((line) => `${line}\n`).join(''));
-        const rows = { ...end.rows, ...Object.fromEntries(tables.map((table) => [table, 0])) };
-        return [...left, JSON.stringify({ end: { ...end, rows, sha256: digest.sha256 } })].join('\n');
-      };
-      const isRefused = (text: string, reason: string) =>
-        assert.rejects(
-          imported(target.database, text),
-          new RegExp(`^TransferError: The file is damaged: .* ${reason}$`),
-        );
-      try {
-        await isRefused(
-          without('api_keys'),
-          'It has a row of key_limits of the key key_acct_a1 of account acct_a, which it does not have.',
-        );
-        const rest = ['api_keys', 'key_limits', 'voucher_redemptions', 'memberships', 'webhook_endpoints'];
-        await isRefused(
-          without('accounts', ...rest),
-          'It has a row of balances of the account acct_a, which it does not have.',
-        );
-        await imported(target.database, without());
       } finally {
         await target.remove();
       }
@@ -198,6 +151,70 @@ insert into balances (account_id) select id from accounts where id like 'acct_g%
     });
   });
 }
+
+/** What an import takes of a file is decided above the engines. */
+describe('an export', { timeout: 120_000 }, () => {
+  let text: string;
+  before(async () => {
+    const source = await createSource(usualEngine);
+    text = await exportedBy(source.database, SIZES[4]!);
+    await source.remove();
+  });
+
+  it('of an older schema is read where its columns are still there; those that it lacks are as by default', async () => {
+    const target = await createTestDatabase(usualEngine);
+    try {
+      const store = createImportStore(onlyPartition(target.database));
+      const importAs = (schema: number) => importDatabase(linesOf(text), { store, schema });
+      await target.database.script('alter table api_keys rename column prefix to shown');
+      await assert.rejects(
+        importAs(schemaVersion() + 1),
+        /^TransferError: The table api_keys has other columns in the file/,
+      );
+      await target.database.script(`alter table api_keys rename column shown to prefix;
+        alter table balances add column colour text not null default 'grey'`);
+      await assert.rejects(
+        importAs(schemaVersion()),
+        /^TransferError: The table balances has other columns in the file/,
+      );
+      assert.equal((await importAs(schemaVersion() + 1)).rows.balances, 5);
+      const colours = { name: 'test.colours', text: 'select distinct colour from balances' };
+      assert.deepEqual(await target.database.query(colours), [{ colour: 'grey' }]);
+    } finally {
+      await target.remove();
+    }
+  });
+
+  it('with rows of an account or a key that it does not have is refused', async () => {
+    const lines = text.trimEnd().split('\n');
+    const end = JSON.parse(lines.at(-1)!).end;
+    const target = await createTestDatabase(usualEngine);
+    /** Without the rows of some tables, as if they had never been in the file. */
+    const without = (...tables: string[]): string => {
+      const left = lines.slice(0, -1).filter((line) => !tables.some((table) => line.startsWith(`{"${table}":`)));
+      const digest = new LineDigest();
+      digest.add(left.map((line) => `${line}\n`).join(''));
+      const rows = { ...end.rows, ...Object.fromEntries(tables.map((table) => [table, 0])) };
+      return [...left, JSON.stringify({ end: { ...end, rows, sha256: digest.sha256 } })].join('\n');
+    };
+    const isRefused = (text: string, reason: string) =>
+      assert.rejects(imported(target.database, text), new RegExp(`^TransferError: The file is damaged: .* ${reason}$`));
+    try {
+      await isRefused(
+        without('api_keys'),
+        'It has a row of key_limits of the key key_acct_a1 of account acct_a, which it does not have.',
+      );
+      const rest = ['api_keys', 'key_limits', 'voucher_redemptions', 'memberships', 'webhook_endpoints'];
+      await isRefused(
+        without('accounts', ...rest),
+        'It has a row of balances of the account acct_a, which it does not have.',
+      );
+      await imported(target.database, without());
+    } finally {
+      await target.remove();
+    }
+  });
+});
 
 describe('calls that end while a batch is exported', { timeout: 60_000 }, () => {
   it('are in none of its accounts', async () => {
