@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { formatYuan } from '../../src/lib/yuan.ts';
 import { type ClientResponse, call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import { costNano, type PaidTokens, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import {
   chatCompletion,
@@ -74,7 +74,7 @@ const MODELS = `
     routes: [{ provider: chatty, model: peak }, { provider: messy, model: peak }]
 `;
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   let clock: TestClock;
   let g: TestGateway;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { type ClientResponse, call, startCall } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { families, modesOf, requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json, liveResponse, sse } from '../support/provider.ts';
@@ -30,7 +30,7 @@ const CHAT = '/v1/chat/completions';
 const atFactor = (listNano: bigint, basisPoints: number): bigint =>
   (listNano * BigInt(basisPoints) * 2n + 10_000n) / 20_000n;
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`the price factor of an account, ${engine}`, { timeout: 60_000 }, () => {
     let g: TestGateway;
     before(async () => {

@@ -6,7 +6,7 @@ import OpenAI, { toFile } from 'openai';
 import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
 import { type CallOptions, type ClientResponse, call, type StartedCall, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { createTestDatabase, gatewayEngines } from '../support/database.ts';
+import { createTestDatabase, wireEngines } from '../support/database.ts';
 import {
   embeddingList,
   form,
@@ -235,7 +235,7 @@ async function planOf(g: TestGateway, account: TestAccount): Promise<unknown> {
 
 const reset: Respond = (_request, response) => void response.socket!.resetAndDestroy();
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`idempotent repeats, ${engine}`, { timeout: 300_000 }, () => {
     const { used, newAccount, send, start, holdResponses } = use({ engine });
 

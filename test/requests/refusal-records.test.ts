@@ -4,7 +4,7 @@ import { createRefusalsStore } from '../../src/requests/refusals-store.ts';
 import type { RequestReport } from '../../src/requests/request-report.ts';
 import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, chatResponse, json } from '../support/provider.ts';
 import { openConnection } from '../support/raw.ts';
@@ -16,7 +16,7 @@ const CHAT = '/v1/chat/completions';
 const chatBody = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 const unknownModel = { ...chatBody, model: 'nothing-like-it' };
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`records of refusals on ${engine}`, () => {
     const clock = createTestClock('2026-11-20T04:00:00Z');
     const ends: string[] = [];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ClientResponse, call } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { type Engine, gatewayEngines, wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, json, sse } from '../support/provider.ts';
 
@@ -10,7 +10,7 @@ import { chatCompletion, json, sse } from '../support/provider.ts';
  * keep the account from owing more than one of these calls costs.
  */
 
-const CALLS = 100;
+const CALLS = 30;
 
 const MODELS = `
   wide:
@@ -128,9 +128,12 @@ const attacks: readonly Attack[] = [
   },
 ];
 
+/** What is reserved for a request is decided above the engines; that it is theirs when calls race for it is tried on both. */
+const ATTACKS: Readonly<Record<Engine, readonly Attack[]>> = { postgresql: attacks, embedded: attacks.slice(-1) };
+
 const MOST = 2_147_483_647;
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`a provider that reports more than a model can use, on ${engine}`, { timeout: 60_000 }, () => {
     let g: TestGateway;
     before(async () => {
@@ -186,7 +189,9 @@ for (const engine of gatewayEngines) {
       }
     }
   });
+}
 
+for (const engine of gatewayEngines) {
   describe(`${CALLS} calls with ¥1 on ${engine}`, { timeout: 240_000 }, () => {
     let g: TestGateway;
     before(async () => {
@@ -194,7 +199,7 @@ for (const engine of gatewayEngines) {
     });
     after(() => g?.stop());
 
-    for (const { what, path, body, response, costNano } of attacks) {
+    for (const { what, path, body, response, costNano } of ATTACKS[engine]) {
       it(`never owe more than one of them costs: ${what}`, async () => {
         const account = await g.createAccount({ balanceYuan: '1' });
         g.provider.respond = json(200, response);
