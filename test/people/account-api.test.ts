@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { type AdminResponse, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { createPerson } from '../support/people.ts';
 import { liveResponse } from '../support/provider.ts';
@@ -26,7 +26,7 @@ plans:
 limits: { requestsPerMinute: 700, models: { test-chat: { tokensPerMinute: 900 } } }
 `;
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`the account API on ${engine}`, { timeout: 120_000 }, () => {
     const clock = createTestClock('2026-11-20T04:00:00Z');
     let g: TestGateway;

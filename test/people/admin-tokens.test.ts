@@ -13,7 +13,7 @@ import {
 import { createAdminTokensStore, type NewAdminToken } from '../../src/people/admin-tokens-store.ts';
 import { removeSecrets } from '../../src/providers/upstream/secrets.ts';
 import { createTestClock } from '../support/clock.ts';
-import { createTestDatabase, engines, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, engines, type TestDatabase, wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 
@@ -99,7 +99,7 @@ for (const engine of engines) {
   });
 }
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`admin tokens on ${engine}`, { timeout: 60_000 }, () => {
     const clock = createTestClock('2026-11-20T12:00:00Z');
     let g: TestGateway;

@@ -6,7 +6,7 @@ import { parseConfig } from '../../src/config/load.ts';
 import { createIds, type Ids } from '../../src/lib/ids.ts';
 import { UNHURRIED } from '../../src/lib/slices.ts';
 import { createTestClock } from '../support/clock.ts';
-import { createTestDatabase, engines, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, engines, type TestDatabase, wireEngines } from '../support/database.ts';
 import {
   ADMIN_TOKEN,
   LOCAL_TOKEN,
@@ -160,7 +160,7 @@ for (const engine of engines) {
   });
 }
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`the change log on ${engine}`, { timeout: 60_000 }, () => {
     let g: TestGateway;
     let account: TestAccount;

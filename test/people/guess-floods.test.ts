@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createTestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { ask } from '../support/people.ts';
 
@@ -10,7 +10,7 @@ const TRIES = 20;
 /** Refusals a second that leave at once. */
 const UNDELAYED = 20;
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`${engine}: attempts beyond what may be tried`, () => {
     let g: TestGateway;
 

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { ACCOUNT_SUSPENDED } from '../../src/accounting/accounts/status-store.ts';
 import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { type AdminResponse, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson } from '../support/people.ts';
 
@@ -11,7 +11,7 @@ import { ask, createPerson } from '../support/people.ts';
 
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`scopes and replacements of keys on ${engine}`, { timeout: 300_000 }, () => {
     const clock = createTestClock('2026-11-20T04:00:00Z');
     let g: TestGateway;

@@ -14,7 +14,7 @@ import {
 } from '../conformance/addresses.ts';
 import { grant, plansText } from '../plans/coding.ts';
 import { createTestClock } from '../support/clock.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson, type TestPerson } from '../support/people.ts';
 import { until } from '../support/until.ts';
@@ -37,7 +37,7 @@ const chat = calls.find(({ work }) => work === 'chat')!;
 const accountRows = accountTable({} as AccountParts);
 const peopleRows = peopleTable({} as PeopleParts);
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`what members learn of the balance on ${engine}`, { timeout: 300_000 }, () => {
     const clock = createTestClock('2026-11-20T04:00:00Z');
     let stored: TestDatabase;

@@ -5,11 +5,11 @@ import { createIds } from '../../src/lib/ids.ts';
 import { createLinkStore } from '../../src/people/link-store.ts';
 import { createMembershipStore } from '../../src/people/membership-store.ts';
 import { createUserStore } from '../../src/people/user-store.ts';
-import { createTestDatabase, engines, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, engines, gatewayEngines, type TestDatabase, wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson, tokenOf } from '../support/people.ts';
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`${engine}: the people of an account`, () => {
     let g: TestGateway;
 
@@ -169,17 +169,29 @@ for (const engine of gatewayEngines) {
     it('are invited by at most two hundred links a day, however soon these are used', async () => {
       const { owner } = await createTeam();
       const invite = () => ask(g, 'POST', '/invitations', {}, owner.headers);
-      for (let round = 0; round < 4; round++) {
-        for (let i = 0; i < 50; i++) assert.equal((await invite()).status, 201);
-        await g.database.query({ name: 'test.use-links', text: 'update user_links set used_at = created_at' });
-      }
+      const made = await invite();
+      await g.database.query({ name: 'test.use-links', text: 'update user_links set used_at = created_at' });
+      // As many more as it, but for the last one.
+      await g.database.query(
+        {
+          name: 'test.copy-link',
+          text: `insert into user_links select (json_populate_record(l, json_build_object(
+            'id', l.id || n, 'token_hash', '\\x' || encode(sha256((l.id || n)::bytea), 'hex')))).*
+            from user_links l, generate_series(1, 198) n where l.id = $1`,
+        },
+        [made.body.id],
+      );
+      assert.equal((await invite()).status, 201);
+      await g.database.query({ name: 'test.use-links', text: 'update user_links set used_at = created_at' });
       const beyond = await invite();
       assert.deepEqual([beyond.status, beyond.body.error.code], [409, 'conflict_error']);
       assert.match(beyond.body.error.message, /^200 invitations were made/);
       assert.equal((await ask(g, 'GET', '/invitations', undefined, owner.headers)).body.data.length, 0);
     });
   });
+}
 
+for (const engine of gatewayEngines) {
   describe(`${engine}: users and operators`, () => {
     let g: TestGateway;
 

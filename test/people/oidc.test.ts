@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createTestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts';
 import { ask, createPerson, type PersonHeaders, tokenOf } from '../support/people.ts';
@@ -12,7 +12,7 @@ const PUBLIC_URL = 'http://gateway.test';
 const CLIENT = 'clientId: faregate, clientSecret: oidc-client-secret, allowInsecure: true';
 let subjects = 0;
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`${engine}: sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     let g: TestGateway;
     let provider: OpenIdProvider;

@@ -4,7 +4,7 @@ import { type AccountParts, accountTable } from '../../src/api/registers/account
 import { type AdminParts, adminTable } from '../../src/api/registers/admin.ts';
 import { type PeopleParts, peopleTable } from '../../src/api/registers/people.ts';
 import { wireEngines } from '../support/database.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { send, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 import { type ExpectedAccess, ROLES, type RoleName, refusalOf, SIGNED_IN } from './roles.ts';
 import { peopleOfWalk, type Scene } from './scene.ts';
@@ -50,6 +50,8 @@ for (const engine of wireEngines) {
   describe(`every address as everybody on ${engine}`, { timeout: 300_000 }, () => {
     let g: TestGateway;
     let scene: Scene;
+    /** As it is from then on. */
+    let stored: unknown;
     before(async () => {
       // So fast that nobody who guesses is slowed down.
       let elapsedMs = 0;
@@ -59,17 +61,12 @@ for (const engine of wireEngines) {
       };
       g = await startGateway({ engine, localToken: 'token-of-the-command-line', monotonicMs, usageIntervalMs: 10 });
       scene = await peopleOfWalk(g);
+      stored = await contents(g);
     });
     after(() => g.stop());
 
-    async function ask(role: RoleName, method: string, path: string, body?: object) {
-      const response = await fetch(g.url + path, {
-        method,
-        headers: { ...scene.headers[role], ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      return { status: response.status, text: await response.text() };
-    }
+    const ask = (role: RoleName, method: string, path: string, body?: object) =>
+      send(g.url + path, method, body, scene.headers[role]);
 
     function check(status: number, refusal: number | null, what: string): void {
       if (refusal !== null) assert.equal(status, refusal, what);
@@ -83,7 +80,6 @@ for (const engine of wireEngines) {
 
     for (const [role, { admin }] of roles) {
       it(`the admin API as ${role}`, async () => {
-        const stored = await contents(g);
         for (const { method, path, needs, bodySchema } of adminRows) {
           const url = `/admin/v1${path.replace(':id', NOWHERE)}`;
           assert.ok(
@@ -102,7 +98,6 @@ for (const engine of wireEngines) {
 
     for (const [role, { account, named }] of roles) {
       it(`the account API as ${role}`, async () => {
-        const stored = await contents(g);
         for (const { method, path, needs, bodySchema } of accountRows) {
           assert.ok(
             bodySchema !== null || path.includes(':id') || method === 'GET',
@@ -124,7 +119,6 @@ for (const engine of wireEngines) {
 
     for (const [role] of roles) {
       it(`addresses about oneself as ${role}`, async () => {
-        const stored = await contents(g);
         for (const { method, path, needs, bodySchema } of peopleRows) {
           const isSignedIn = SIGNED_IN.has(role);
           if (isSignedIn && ENDS_SESSIONS.has(`${method} ${path}`)) continue;
@@ -137,7 +131,6 @@ for (const engine of wireEngines) {
     }
 
     it('what belongs to others is not found, by whatever address it is named', async () => {
-      const stored = await contents(g);
       for (const { method, path, needs, bodySchema } of accountRows) {
         if (!path.includes(':id')) continue;
         const others = OTHERS[path];
@@ -207,14 +200,11 @@ async function contents(g: TestGateway): Promise<unknown> {
     text: `select c.relname as name from pg_class c where c.relkind in ('r', 'p') and not c.relispartition
 and c.relnamespace = current_schema()::regnamespace order by c.relname`,
   });
-  const stored = [];
-  for (const { name } of tables) {
-    if (ALIVE.has(name)) continue;
-    const row = "to_jsonb(t) - array['last_used_at', 'last_seen_at', 'last_sign_in_at']";
-    const text = `select '${name}' as name, jsonb_agg(${row} order by (${row})::text) as rows from ${name} t`;
-    stored.push(...(await g.database.query({ name: `test.contents-${name}`, text })));
-  }
-  return stored;
+  const row = "to_jsonb(t) - array['last_used_at', 'last_seen_at', 'last_sign_in_at']";
+  const texts = tables
+    .filter(({ name }) => !ALIVE.has(name))
+    .map(({ name }) => `select '${name}' as name, jsonb_agg(${row} order by (${row})::text) as rows from ${name} t`);
+  return g.database.query({ name: 'test.contents', text: `${texts.join(' union all ')} order by name` });
 }
 
 /** Written beside requests. */

@@ -238,7 +238,7 @@ const CHEAP_HASHES = { memoryKib: 8, passes: 1 };
 /** Longer than any test. */
 const PATIENT_MS = 3_600_000;
 
-/** What a test does with the admin API takes a connection less, and not the half of a millisecond that `fetch` takes more. */
+/** What a test does with the management APIs takes a connection less, and not the half of a millisecond that `fetch` takes more. */
 const connections = new Agent({ keepAlive: true });
 
 export async function startGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
@@ -295,8 +295,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const shownSecrets: string[] = [];
 
   async function admin(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-    const [response, text] = await send(`${url}/admin/v1${path}`, method, body, headers);
-    const status = response.statusCode!;
+    const authorization = `Bearer ${ADMIN_TOKEN}`;
+    const { status, text } = await send(`${url}/admin/v1${path}`, method, body, { authorization, ...headers });
     const received = { status, body: text === '' ? null : JSON.parse(text) };
     if (status < 300) shownSecrets.push(...secretsIn(received.body));
     return received;
@@ -358,26 +358,22 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   };
 }
 
-/** Sends a request as an operator, and reads the whole response. */
-async function send(
+/** Sends a request with a JSON body, if any, and reads the whole response. */
+export async function send(
   url: string,
   method: string,
   body: unknown,
   headers: Readonly<Record<string, string>>,
-): Promise<[response: IncomingMessage, text: string]> {
-  const authorization = `Bearer ${ADMIN_TOKEN}`;
+): Promise<{ status: number; text: string }> {
   const contentType = body === undefined ? {} : { 'content-type': 'application/json' };
-  const outgoing = request(url, {
-    method,
-    agent: connections,
-    headers: { authorization, ...contentType, ...headers },
-  });
+  const outgoing = request(url, { method, agent: connections, headers: { ...contentType, ...headers } });
   const response = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.on('response', resolve);
     outgoing.on('error', reject);
   });
   outgoing.end(body === undefined ? undefined : JSON.stringify(body));
-  return [await response, await textOf(await response)];
+  const received = await response;
+  return { status: received.statusCode!, text: await textOf(received) };
 }
 
 /** Asserts what an account that began with ¥100 has paid in all, and that nothing of it is reserved any more. */
