@@ -2,9 +2,7 @@ import { responseParent } from '../attacks/scene/rpc.ts';
 import { responseAnything } from '../conformance/addresses.ts';
 import { peopleOfWalk } from '../people/scene.ts';
 import { plansText } from '../plans/coding.ts';
-import type { Engine } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
-import { byScope } from '../support/scope.ts';
 
 /** A gateway with two accounts and everybody who may ask it for something, in a process whose main thread is measured. */
 
@@ -23,7 +21,7 @@ let before = process.threadCpuUsage();
 responseParent({
   async start(): Promise<FuzzedGateway> {
     const g = await startGateway({
-      engine: byScope<Engine>({ full: 'embedded', quick: 'postgresql' }),
+      engine: 'postgresql',
       plans: plansText({ wide: {} }),
       localToken: 'token-of-the-command-line',
       usageIntervalMs: 1_000,
