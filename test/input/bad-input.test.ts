@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
 import { after, before, describe, test } from 'node:test';
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { createApiKey } from '../../src/accounting/accounts/key-format.ts';
 import { createTestClock } from '../support/clock.ts';
@@ -97,6 +97,14 @@ const tooLarge: Refusal = { status: 413, code: 'request_too_large', retry: 'fals
 const nowhere: Refusal = { status: 404, code: 'not_found', retry: 'false', param: null };
 const noModel: Refusal = { status: 404, code: 'model_not_found', retry: 'false', param: 'model' };
 
+const bomb = Buffer.alloc(4 * 2 ** 20, ' ');
+const bombs = [
+  ['gzip', gzipSync(bomb)],
+  ['deflate', deflateSync(bomb)],
+  ['br', brotliCompressSync(bomb, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+  ['zstd', zstdCompressSync(bomb)],
+] as const;
+
 const clock = createTestClock('2026-11-20T04:00:00Z');
 let gateway: TestGateway;
 /** As a user's who configured no limits of size. */
@@ -104,956 +112,967 @@ let roomy: TestGateway;
 let account: TestAccount;
 let roomyAccount: TestAccount;
 
-before(async () => {
-  gateway = await startGateway({
-    clock,
-    server: 'bodyLimit: 64KiB',
-    models: `
+describe('bad input', () => {
+  before(async () => {
+    gateway = await startGateway({
+      clock,
+      server: 'bodyLimit: 64KiB',
+      models: `
   test-unrouted-messages:
     operations: [messages]
     price: { input: "1", output: "1" }
     routes: [{ provider: chatty, model: nowhere }]
 `,
+    });
+    roomy = await startGateway({ server: 'uploadIdleTimeout: 1s' });
+    for (const { provider } of [gateway, roomy]) {
+      provider.respond = (request, response) =>
+        (request.path.endsWith('/messages') ? messagesResponse() : chatResponse())(request, response);
+    }
+    account = await gateway.createAccount();
+    roomyAccount = await roomy.createAccount();
+
+    const create = async (fields: object) => (await gateway.admin('POST', `/accounts/${account.id}/keys`, fields)).body;
+    keys.second = (await create({ name: 'second' })).key;
+    keys.expired = (await create({ name: 'expired', expiresAt: '2026-11-20T04:00:00Z' })).key;
+    const revoked = await create({ name: 'revoked' });
+    keys.revoked = revoked.key;
+    assert.equal((await gateway.admin('DELETE', `/keys/${revoked.id}`)).status, 204);
+    keys.unverified = (await gateway.createAccount({ verified: false })).key;
+    const suspended = await gateway.createAccount();
+    keys.suspended = suspended.key;
+    assert.equal((await gateway.admin('PATCH', `/accounts/${suspended.id}`, { status: 'suspended' })).status, 200);
   });
-  roomy = await startGateway({ server: 'uploadIdleTimeout: 1s' });
-  for (const { provider } of [gateway, roomy]) {
-    provider.respond = (request, response) =>
-      (request.path.endsWith('/messages') ? messagesResponse() : chatResponse())(request, response);
-  }
-  account = await gateway.createAccount();
-  roomyAccount = await roomy.createAccount();
 
-  const create = async (fields: object) => (await gateway.admin('POST', `/accounts/${account.id}/keys`, fields)).body;
-  keys.second = (await create({ name: 'second' })).key;
-  keys.expired = (await create({ name: 'expired', expiresAt: '2026-11-20T04:00:00Z' })).key;
-  const revoked = await create({ name: 'revoked' });
-  keys.revoked = revoked.key;
-  assert.equal((await gateway.admin('DELETE', `/keys/${revoked.id}`)).status, 204);
-  keys.unverified = (await gateway.createAccount({ verified: false })).key;
-  const suspended = await gateway.createAccount();
-  keys.suspended = suspended.key;
-  assert.equal((await gateway.admin('PATCH', `/accounts/${suspended.id}`, { status: 'suspended' })).status, 200);
-});
-
-after(async () => {
-  await gateway?.stop();
-  await roomy?.stop();
-});
-
-/** The envelope with its exact keys, and the headers that every refusal carries. */
-function assertRefusal(
-  response: RawResponse,
-  family: Family | 'usage' | 'admin',
-  expected: Refusal,
-  method = 'POST',
-): void {
-  const shown = `${response.status} ${JSON.stringify(response.headers)} ${response.body}`;
-  assert.equal(response.status, expected.status, shown);
-  const { headers } = response;
-  assert.match(headers['content-type'] ?? '', /^application\/json(; charset=utf-8)?$/, shown);
-  assert.equal(headers['x-error-code'], expected.code, shown);
-  assert.equal(headers['x-should-retry'] ?? null, expected.retry, shown);
-  assert.match(headers['x-request-id'] ?? '', /^req_[0-9a-z]{26}$/, shown);
-  assert.equal(headers['request-id'], headers['x-request-id'], shown);
-  for (const [name, value] of Object.entries(expected.headers ?? {})) assert.equal(headers[name], value, shown);
-  if (method === 'HEAD') return;
-
-  const body = JSON.parse(response.body.toString());
-  assert.ok(typeof body.error.message === 'string' && body.error.message !== '', shown);
-  assert.ok(body.error.message.length < 1_000, `a message of ${body.error.message.length} characters`);
-  if (family === 'chat') {
-    assert.deepEqual(Object.keys(body), ['error'], shown);
-    assert.deepEqual(Object.keys(body.error).sort(), ['code', 'message', 'param', 'type'], shown);
-    assert.equal(body.error.code, expected.code, shown);
-    assert.equal(body.error.type, types.chat[expected.status], shown);
-    if (expected.param !== undefined) assert.equal(body.error.param, expected.param, shown);
-  } else if (family === 'messages') {
-    assert.deepEqual(Object.keys(body).sort(), ['error', 'request_id', 'type'], shown);
-    assert.deepEqual(Object.keys(body.error).sort(), ['details', 'message', 'type'], shown);
-    assert.deepEqual(body.error.details, { error_code: expected.code }, shown);
-    assert.equal(body.type, 'error', shown);
-    assert.equal(body.error.type, types.messages[expected.status], shown);
-    assert.equal(body.request_id, headers['request-id'], shown);
-  } else {
-    assert.deepEqual(Object.keys(body), ['error'], shown);
-    const keys = family === 'usage' ? ['code', 'message', 'type'] : ['code', 'message', 'param'];
-    assert.deepEqual(Object.keys(body.error).sort(), keys, shown);
-    assert.equal(body.error.code, expected.code, shown);
-    if (family === 'usage') assert.equal(body.error.type, types.chat[expected.status], shown);
-  }
-}
-
-/** What a refusal must leave as it was. */
-async function footprint(on: TestGateway) {
-  const [sums] = await on.database.query<{
-    balance: string;
-    reserved: string;
-    entries: bigint;
-    reservations: bigint;
-    calls: bigint;
-  }>({
-    name: 'test.footprint',
-    text: `select (select sum(balance_nano) from balances)::text as balance, (select sum(reserved_nano) from balances)::text as reserved,
-  (select count(*) from ledger_entries) as entries, (select count(*) from reservations) as reservations, (select count(*) from calls) as calls`,
+  after(async () => {
+    await gateway?.stop();
+    await roomy?.stop();
   });
-  return { ...sums, providerCalls: on.provider.requests.length };
-}
 
-/** Sends the bytes, expects the refusal, and makes sure that nothing else came of them. */
-async function refuses(
-  bytes: Buffer,
-  family: Family | 'usage' | 'admin',
-  expected: Refusal,
-  { on = gateway, method = 'POST' }: { on?: TestGateway; method?: string } = {},
-): Promise<void> {
-  const before = await footprint(on);
-  const connection = await openConnection(on.url);
-  try {
-    connection.write(bytes);
-    const response = await connection.response(method);
-    assertRefusal(response, family, expected, method);
-    if (response.headers.connection === 'close') {
-      assert.equal((await connection.closed()).length, 0, 'more bytes came after the response');
+  /** The envelope with its exact keys, and the headers that every refusal carries. */
+  function assertRefusal(
+    response: RawResponse,
+    family: Family | 'usage' | 'admin',
+    expected: Refusal,
+    method = 'POST',
+  ): void {
+    const shown = `${response.status} ${JSON.stringify(response.headers)} ${response.body}`;
+    assert.equal(response.status, expected.status, shown);
+    const { headers } = response;
+    assert.match(headers['content-type'] ?? '', /^application\/json(; charset=utf-8)?$/, shown);
+    assert.equal(headers['x-error-code'], expected.code, shown);
+    assert.equal(headers['x-should-retry'] ?? null, expected.retry, shown);
+    assert.match(headers['x-request-id'] ?? '', /^req_[0-9a-z]{26}$/, shown);
+    assert.equal(headers['request-id'], headers['x-request-id'], shown);
+    for (const [name, value] of Object.entries(expected.headers ?? {})) assert.equal(headers[name], value, shown);
+    if (method === 'HEAD') return;
+
+    const body = JSON.parse(response.body.toString());
+    assert.ok(typeof body.error.message === 'string' && body.error.message !== '', shown);
+    assert.ok(body.error.message.length < 1_000, `a message of ${body.error.message.length} characters`);
+    if (family === 'chat') {
+      assert.deepEqual(Object.keys(body), ['error'], shown);
+      assert.deepEqual(Object.keys(body.error).sort(), ['code', 'message', 'param', 'type'], shown);
+      assert.equal(body.error.code, expected.code, shown);
+      assert.equal(body.error.type, types.chat[expected.status], shown);
+      if (expected.param !== undefined) assert.equal(body.error.param, expected.param, shown);
+    } else if (family === 'messages') {
+      assert.deepEqual(Object.keys(body).sort(), ['error', 'request_id', 'type'], shown);
+      assert.deepEqual(Object.keys(body.error).sort(), ['details', 'message', 'type'], shown);
+      assert.deepEqual(body.error.details, { error_code: expected.code }, shown);
+      assert.equal(body.type, 'error', shown);
+      assert.equal(body.error.type, types.messages[expected.status], shown);
+      assert.equal(body.request_id, headers['request-id'], shown);
     } else {
-      connection.write(requestBytes({ method: 'GET', path: '/healthz' }));
-      assert.equal((await connection.response('GET')).status, 200, 'the connection cannot be used again');
+      assert.deepEqual(Object.keys(body), ['error'], shown);
+      const keys = family === 'usage' ? ['code', 'message', 'type'] : ['code', 'message', 'param'];
+      assert.deepEqual(Object.keys(body.error).sort(), keys, shown);
+      assert.equal(body.error.code, expected.code, shown);
+      if (family === 'usage') assert.equal(body.error.type, types.chat[expected.status], shown);
     }
-  } finally {
-    connection.destroy();
   }
-  assert.deepEqual(await footprint(on), before);
-}
 
-/** Sends the bytes and expects a success that is charged once. */
-async function accepts(bytes: Buffer, on = gateway): Promise<RawResponse> {
-  const before = await footprint(on);
-  const connection = await openConnection(on.url);
-  try {
-    connection.write(bytes);
-    const response = await connection.response();
-    assert.equal(response.status, 200, response.body.toString());
-    const now = await footprint(on);
-    assert.equal(now.entries, before.entries! + 1n);
-    assert.equal(now.providerCalls, before.providerCalls + 1);
-    assert.equal(now.reservations, 0n);
-    return response;
-  } finally {
-    connection.destroy();
+  /** What a refusal must leave as it was. */
+  async function footprint(on: TestGateway) {
+    const [sums] = await on.database.query<{
+      balance: string;
+      reserved: string;
+      entries: bigint;
+      reservations: bigint;
+      calls: bigint;
+    }>({
+      name: 'test.footprint',
+      text: `select (select sum(balance_nano) from balances)::text as balance, (select sum(reserved_nano) from balances)::text as reserved,
+  (select count(*) from ledger_entries) as entries, (select count(*) from reservations) as reservations, (select count(*) from calls) as calls`,
+    });
+    return { ...sums, providerCalls: on.provider.requests.length };
   }
-}
 
-/** Keys that do not open anything, and one more that does. */
-const keys = { revoked: '', expired: '', unverified: '', suspended: '', second: '' };
-
-const bearer = (key = account.key) => ['authorization', `Bearer ${key}`] as const;
-const goodHeaders = (): Headers => [bearer(), JSON_TYPE];
-const roomyHeaders = (): Headers => [bearer(roomyAccount.key), JSON_TYPE];
-
-/** A request with the account's key and a JSON body. */
-function post(path: string, body: Buffer | string, more: Partial<RawRequest> = {}): Buffer {
-  return requestBytes({ path, headers: goodHeaders(), body, ...more });
-}
-
-for (const address of addresses) {
-  const { family, path, body } = address;
-  const valid = JSON.stringify(body);
-  const replaced = (key: string, value: unknown): string => JSON.stringify({ ...body, [key]: value });
-  /** The valid body with one more member in front, and perhaps one behind. */
-  const joined = (first: string, last = ''): string =>
-    `{${first},${valid.slice(1, -1)}${last === '' ? '' : `,${last}`}}`;
-  const streamed = (options: string): string => joined('"stream":true', `"stream_options":${options}`);
-
-  describe(`${family}: a body`, { timeout: 60_000 }, () => {
-    const notJson: readonly (readonly [what: string, body: Buffer | string])[] = [
-      ['without quotes around a key', valid.replace('"messages"', 'messages')],
-      ['with a comma too many', valid.replace(/\}$/, ',}')],
-      ['cut off in the middle', valid.slice(0, valid.length / 2)],
-      ['cut off before its last byte', valid.slice(0, -1)],
-      ['cut off in a string', valid.slice(0, valid.indexOf('Hello') + 2)],
-      ['with text after its end', `${valid}x`],
-      ['of two objects', valid + valid],
-      ['with a number that JSON does not know', joined('"seed":NaN')],
-      ['with a leading zero', joined('"seed":01')],
-      ['with a comment', joined('"seed":1/* one */')],
-      ['with single quotes', valid.replaceAll('"', "'")],
-      ['with a line break in a string', valid.replace('Hello', 'Hel\nlo')],
-      ['with an unknown escape', valid.replace('Hello', 'Hel\\xlo')],
-      ['that is empty', ''],
-      ['of white space', ' \r\n\t'],
-      ['of zero bytes', Buffer.alloc(64)],
-      ['that is an array', `[${valid}]`],
-      ['that is a string', JSON.stringify(valid)],
-      ['that is a number', '42'],
-      ['that is true', 'true'],
-      ['that is null', 'null'],
-      ['with a byte order mark', `\ufeff${valid}`],
-      ['in UTF-16', Buffer.from(valid, 'utf16le')],
-      ['with a Latin-1 letter', Buffer.from(valid.replace('Hello', 'Hell\u00f6'), 'latin1')],
-      ['with an overlong UTF-8 form', Buffer.from(valid.replace('Hello', '\u00c0\u00af'), 'latin1')],
-      ['with a surrogate in UTF-8', Buffer.from(valid.replace('Hello', '\u00ed\u00a0\u0080'), 'latin1')],
-    ];
-    for (const [what, bytes] of notJson) {
-      test(`${what} is 400`, () => refuses(post(path, bytes), family, invalid()));
+  /** Sends the bytes, expects the refusal, and makes sure that nothing else came of them. */
+  async function refuses(
+    bytes: Buffer,
+    family: Family | 'usage' | 'admin',
+    expected: Refusal,
+    { on = gateway, method = 'POST' }: { on?: TestGateway; method?: string } = {},
+  ): Promise<void> {
+    const before = await footprint(on);
+    const connection = await openConnection(on.url);
+    try {
+      connection.write(bytes);
+      const response = await connection.response(method);
+      assertRefusal(response, family, expected, method);
+      if (response.headers.connection === 'close') {
+        assert.equal((await connection.closed()).length, 0, 'more bytes came after the response');
+      } else {
+        connection.write(requestBytes({ method: 'GET', path: '/healthz' }));
+        assert.equal((await connection.response('GET')).status, 200, 'the connection cannot be used again');
+      }
+    } finally {
+      connection.destroy();
     }
+    assert.deepEqual(await footprint(on), before);
+  }
 
-    test('that is missing altogether is 400', () =>
-      refuses(requestBytes({ path, headers: goodHeaders() }), family, invalid()));
-
-    const wrongFields: readonly (readonly [what: string, body: string, param: string])[] = [
-      ['without a model', replaced('model', undefined), 'model'],
-      ['whose model is null', replaced('model', null), 'model'],
-      ['whose model is a number', replaced('model', 7), 'model'],
-      ['whose model is an array', replaced('model', [body.model]), 'model'],
-      ['whose model is an object', replaced('model', { id: body.model }), 'model'],
-      ['whose model is empty', replaced('model', ''), 'model'],
-      ['without messages', replaced('messages', undefined), 'messages'],
-      ['whose messages are null', replaced('messages', null), 'messages'],
-      ['whose messages are text', replaced('messages', 'Hello'), 'messages'],
-      ['whose messages are an object', replaced('messages', { role: 'user', content: 'Hello' }), 'messages'],
-      ['whose stream is text', replaced('stream', 'true'), 'stream'],
-      ['whose stream is a number', replaced('stream', 1), 'stream'],
-      ['whose max_tokens is text', replaced('max_tokens', '16'), 'max_tokens'],
-      ['whose max_tokens is negative', replaced('max_tokens', -1), 'max_tokens'],
-      ['whose max_tokens is a fraction', replaced('max_tokens', 1.5), 'max_tokens'],
-      ['whose max_tokens is an object', replaced('max_tokens', {}), 'max_tokens'],
-      ['whose max_tokens is too large for a number', replaced('max_tokens', 16).replace(':16', ':1e999'), 'max_tokens'],
-      ['with the model twice', joined(`"model":${JSON.stringify(body.model)}`), 'model'],
-      ['with two different models', joined('"model":"test-both"'), 'model'],
-      ['with a second model spelled with escapes', joined('"m\\u006fdel":"test-both"'), 'model'],
-      ['with a second model that is null', joined('"model":null'), 'model'],
-      ['with messages twice', joined('"messages":[]'), 'messages'],
-      ['with stream twice', joined('"stream":false', '"stream":true'), 'stream'],
-      [
-        'with max_tokens twice',
-        joined('"max_tokens":1', body.max_tokens === undefined ? '"max_tokens":2' : ''),
-        'max_tokens',
-      ],
-    ];
-    const wrongChatFields: typeof wrongFields = [
-      ['whose n is zero', replaced('n', 0), 'n'],
-      ['whose n is text', replaced('n', '2'), 'n'],
-      ['whose n is a fraction', replaced('n', 1.5), 'n'],
-      ['with n twice', joined('"n":1', '"n":100'), 'n'],
-      ['whose max_completion_tokens is text', replaced('max_completion_tokens', '9'), 'max_completion_tokens'],
-      ['whose stream_options are text', streamed('"all"'), 'stream_options'],
-      ['whose stream_options are an array', streamed('[]'), 'stream_options'],
-      ['with stream_options twice', streamed('{},"stream_options":{}'), 'stream_options'],
-      ['whose include_usage is text', streamed('{"include_usage":"yes"}'), 'stream_options.include_usage'],
-      [
-        'with include_usage twice',
-        streamed('{"include_usage":true,"include_us\\u0061ge":false}'),
-        'stream_options.include_usage',
-      ],
-    ];
-    for (const [what, bytes, param] of [...wrongFields, ...(family === 'chat' ? wrongChatFields : [])]) {
-      test(`${what} is 400 and names ${param}`, () => refuses(post(path, bytes), family, invalid(param)));
+  /** Sends the bytes and expects a success that is charged once. */
+  async function accepts(bytes: Buffer, on = gateway): Promise<RawResponse> {
+    const before = await footprint(on);
+    const connection = await openConnection(on.url);
+    try {
+      connection.write(bytes);
+      const response = await connection.response();
+      assert.equal(response.status, 200, response.body.toString());
+      const now = await footprint(on);
+      assert.equal(now.entries, before.entries! + 1n);
+      assert.equal(now.providerCalls, before.providerCalls + 1);
+      assert.equal(now.reservations, 0n);
+      return response;
+    } finally {
+      connection.destroy();
     }
+  }
 
-    for (const [what, nested] of [
-      ['closed', '['.repeat(2 ** 19) + ']'.repeat(2 ** 19)],
-      ['left open', '['.repeat(2 ** 20)],
-      ['left open in objects', '{"a":['.repeat(2 ** 17)],
-    ] as const) {
-      test(`of a megabyte of nested arrays, ${what}, is 400`, () =>
-        refuses(post(path, joined(`"metadata":${nested}`), { headers: roomyHeaders() }), family, invalid(), {
-          on: roomy,
-        }));
-    }
+  /** Keys that do not open anything, and one more that does. */
+  const keys = { revoked: '', expired: '', unverified: '', suspended: '', second: '' };
 
-    test('with more members than any request needs is 400', () => {
-      const members = Array.from({ length: 20_000 }, (_, i) => `"k${i}":0`).join(',');
-      return refuses(post(path, joined(members), { headers: roomyHeaders() }), family, invalid(), { on: roomy });
-    });
-  });
+  const bearer = (key = account.key) => ['authorization', `Bearer ${key}`] as const;
+  const goodHeaders = (): Headers => [bearer(), JSON_TYPE];
+  const roomyHeaders = (): Headers => [bearer(roomyAccount.key), JSON_TYPE];
 
-  describe(`${family}: a content type`, { timeout: 60_000 }, () => {
-    for (const type of [
-      'text/plain',
-      'application/x-www-form-urlencoded',
-      'multipart/form-data; boundary=x',
-      'application/problem+json',
-      'application/jsonx',
-      'json',
-      ';',
-      'application/json; charset=latin1',
-      'application/json; charset=utf-16',
-      'application/json; charset="gb18030"',
-    ]) {
-      test(`${JSON.stringify(type)} is 415`, () =>
-        refuses(post(path, valid, { headers: [bearer(), ['content-type', type]] }), family, wrongType));
-    }
+  /** A request with the account's key and a JSON body. */
+  function post(path: string, body: Buffer | string, more: Partial<RawRequest> = {}): Buffer {
+    return requestBytes({ path, headers: goodHeaders(), body, ...more });
+  }
 
-    test('that is missing is 415', () => refuses(post(path, valid, { headers: [bearer()] }), family, wrongType));
+  for (const address of addresses) {
+    const { family, path, body } = address;
+    const valid = JSON.stringify(body);
+    const replaced = (key: string, value: unknown): string => JSON.stringify({ ...body, [key]: value });
+    /** The valid body with one more member in front, and perhaps one behind. */
+    const joined = (first: string, last = ''): string =>
+      `{${first},${valid.slice(1, -1)}${last === '' ? '' : `,${last}`}}`;
+    const streamed = (options: string): string => joined('"stream":true', `"stream_options":${options}`);
 
-    test('that is empty is 415', () =>
-      refuses(post(path, valid, { headers: [bearer(), ['content-type', '']] }), family, wrongType));
+    describe(`${family}: a body`, { timeout: 60_000 }, () => {
+      const notJson: readonly (readonly [what: string, body: Buffer | string])[] = [
+        ['without quotes around a key', valid.replace('"messages"', 'messages')],
+        ['with a comma too many', valid.replace(/\}$/, ',}')],
+        ['cut off in the middle', valid.slice(0, valid.length / 2)],
+        ['cut off before its last byte', valid.slice(0, -1)],
+        ['cut off in a string', valid.slice(0, valid.indexOf('Hello') + 2)],
+        ['with text after its end', `${valid}x`],
+        ['of two objects', valid + valid],
+        ['with a number that JSON does not know', joined('"seed":NaN')],
+        ['with a leading zero', joined('"seed":01')],
+        ['with a comment', joined('"seed":1/* one */')],
+        ['with single quotes', valid.replaceAll('"', "'")],
+        ['with a line break in a string', valid.replace('Hello', 'Hel\nlo')],
+        ['with an unknown escape', valid.replace('Hello', 'Hel\\xlo')],
+        ['that is empty', ''],
+        ['of white space', ' \r\n\t'],
+        ['of zero bytes', Buffer.alloc(64)],
+        ['that is an array', `[${valid}]`],
+        ['that is a string', JSON.stringify(valid)],
+        ['that is a number', '42'],
+        ['that is true', 'true'],
+        ['that is null', 'null'],
+        ['with a byte order mark', `\ufeff${valid}`],
+        ['in UTF-16', Buffer.from(valid, 'utf16le')],
+        ['with a Latin-1 letter', Buffer.from(valid.replace('Hello', 'Hell\u00f6'), 'latin1')],
+        ['with an overlong UTF-8 form', Buffer.from(valid.replace('Hello', '\u00c0\u00af'), 'latin1')],
+        ['with a surrogate in UTF-8', Buffer.from(valid.replace('Hello', '\u00ed\u00a0\u0080'), 'latin1')],
+      ];
+      for (const [what, bytes] of notJson) {
+        test(`${what} is 400`, () => refuses(post(path, bytes), family, invalid()));
+      }
 
-    for (const type of [
-      'Application/JSON',
-      'application/json;charset=utf-8',
-      'application/json; charset=UTF-8',
-      'application/json ; Charset="utf-8"',
-      'application/json; charset=utf8',
-      'application/json; profile="x"; charset=utf-8',
-      'application/json;',
-    ]) {
-      test(`${JSON.stringify(type)} is JSON`, async () => {
-        await accepts(post(path, valid, { headers: [bearer(), ['content-type', type]] }));
+      test('that is missing altogether is 400', () =>
+        refuses(requestBytes({ path, headers: goodHeaders() }), family, invalid()));
+
+      const wrongFields: readonly (readonly [what: string, body: string, param: string])[] = [
+        ['without a model', replaced('model', undefined), 'model'],
+        ['whose model is null', replaced('model', null), 'model'],
+        ['whose model is a number', replaced('model', 7), 'model'],
+        ['whose model is an array', replaced('model', [body.model]), 'model'],
+        ['whose model is an object', replaced('model', { id: body.model }), 'model'],
+        ['whose model is empty', replaced('model', ''), 'model'],
+        ['without messages', replaced('messages', undefined), 'messages'],
+        ['whose messages are null', replaced('messages', null), 'messages'],
+        ['whose messages are text', replaced('messages', 'Hello'), 'messages'],
+        ['whose messages are an object', replaced('messages', { role: 'user', content: 'Hello' }), 'messages'],
+        ['whose stream is text', replaced('stream', 'true'), 'stream'],
+        ['whose stream is a number', replaced('stream', 1), 'stream'],
+        ['whose max_tokens is text', replaced('max_tokens', '16'), 'max_tokens'],
+        ['whose max_tokens is negative', replaced('max_tokens', -1), 'max_tokens'],
+        ['whose max_tokens is a fraction', replaced('max_tokens', 1.5), 'max_tokens'],
+        ['whose max_tokens is an object', replaced('max_tokens', {}), 'max_tokens'],
+        [
+          'whose max_tokens is too large for a number',
+          replaced('max_tokens', 16).replace(':16', ':1e999'),
+          'max_tokens',
+        ],
+        ['with the model twice', joined(`"model":${JSON.stringify(body.model)}`), 'model'],
+        ['with two different models', joined('"model":"test-both"'), 'model'],
+        ['with a second model spelled with escapes', joined('"m\\u006fdel":"test-both"'), 'model'],
+        ['with a second model that is null', joined('"model":null'), 'model'],
+        ['with messages twice', joined('"messages":[]'), 'messages'],
+        ['with stream twice', joined('"stream":false', '"stream":true'), 'stream'],
+        [
+          'with max_tokens twice',
+          joined('"max_tokens":1', body.max_tokens === undefined ? '"max_tokens":2' : ''),
+          'max_tokens',
+        ],
+      ];
+      const wrongChatFields: typeof wrongFields = [
+        ['whose n is zero', replaced('n', 0), 'n'],
+        ['whose n is text', replaced('n', '2'), 'n'],
+        ['whose n is a fraction', replaced('n', 1.5), 'n'],
+        ['with n twice', joined('"n":1', '"n":100'), 'n'],
+        ['whose max_completion_tokens is text', replaced('max_completion_tokens', '9'), 'max_completion_tokens'],
+        ['whose stream_options are text', streamed('"all"'), 'stream_options'],
+        ['whose stream_options are an array', streamed('[]'), 'stream_options'],
+        ['with stream_options twice', streamed('{},"stream_options":{}'), 'stream_options'],
+        ['whose include_usage is text', streamed('{"include_usage":"yes"}'), 'stream_options.include_usage'],
+        [
+          'with include_usage twice',
+          streamed('{"include_usage":true,"include_us\\u0061ge":false}'),
+          'stream_options.include_usage',
+        ],
+      ];
+      for (const [what, bytes, param] of [...wrongFields, ...(family === 'chat' ? wrongChatFields : [])]) {
+        test(`${what} is 400 and names ${param}`, () => refuses(post(path, bytes), family, invalid(param)));
+      }
+
+      for (const [what, nested] of [
+        ['closed', '['.repeat(2 ** 19) + ']'.repeat(2 ** 19)],
+        ['left open', '['.repeat(2 ** 20)],
+        ['left open in objects', '{"a":['.repeat(2 ** 17)],
+      ] as const) {
+        test(`of a megabyte of nested arrays, ${what}, is 400`, () =>
+          refuses(post(path, joined(`"metadata":${nested}`), { headers: roomyHeaders() }), family, invalid(), {
+            on: roomy,
+          }));
+      }
+
+      test('with more members than any request needs is 400', () => {
+        const members = Array.from({ length: 20_000 }, (_, i) => `"k${i}":0`).join(',');
+        return refuses(post(path, joined(members), { headers: roomyHeaders() }), family, invalid(), { on: roomy });
       });
-    }
-  });
-
-  describe(`${family}: a credential`, { timeout: 60_000 }, () => {
-    const unknownKey = createApiKey((bytes) => bytes.fill(7));
-    const apiKey = (key = account.key) => ['x-api-key', key] as const;
-    const refused: readonly (readonly [what: string, headers: () => Headers])[] = [
-      ['that is missing', () => []],
-      [
-        'of the Basic scheme',
-        () => [['authorization', `Basic ${Buffer.from(`user:${account.key}`).toString('base64')}`]],
-      ],
-      ['of an unknown scheme', () => [['authorization', `Token ${account.key}`]]],
-      ['without a scheme', () => [['authorization', account.key]]],
-      ['without a key', () => [['authorization', 'Bearer']]],
-      ['whose key is white space', () => [['authorization', 'Bearer   ']]],
-      ['that is empty', () => [['authorization', '']]],
-      ['with text after the key', () => [['authorization', `Bearer ${account.key} more`]]],
-      ['with the key twice in one line', () => [['authorization', `Bearer ${account.key}, Bearer ${account.key}`]]],
-      ['that is another service’s key', () => [bearer('sk-proj-0123456789')]],
-      ['that is cut off', () => [bearer(account.key.slice(0, -1))]],
-      ['with one letter wrong', () => [bearer(account.key.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x')))]],
-      ['of ten thousand letters', () => [bearer('k'.repeat(10_000))]],
-      ['in quotes', () => [bearer(`"${account.key}"`)]],
-      ['that does not exist', () => [bearer(unknownKey)]],
-      ['that was revoked', () => [bearer(keys.revoked)]],
-      ['that has expired', () => [bearer(keys.expired)]],
-      ['of an account that is not verified', () => [bearer(keys.unverified)]],
-      ['of an account that is suspended', () => [bearer(keys.suspended)]],
-      ['in two lines that differ', () => [bearer(), bearer(keys.second)]],
-      ['in two lines, the first one good and the second one malformed', () => [bearer(), ['authorization', 'Bearer']]],
-      ['in both headers that differ', () => [bearer(), apiKey(keys.second)]],
-      ['in two x-api-key lines that differ', () => [apiKey(), apiKey(keys.second)]],
-      ['in an empty x-api-key', () => [apiKey('')]],
-      ['in the address', () => []],
-    ];
-    for (const [what, headers] of refused) {
-      const target = what === 'in the address' ? () => `${path}?key=${account.key}&api_key=${account.key}` : () => path;
-      test(`${what} is 401`, () =>
-        refuses(post(target(), valid, { headers: [...headers(), JSON_TYPE] }), family, badKey));
-    }
-
-    const served: readonly (readonly [what: string, headers: () => Headers])[] = [
-      ['of the scheme in small letters', () => [['authorization', `bearer ${account.key}`]]],
-      ['of the scheme in capitals', () => [['AUTHORIZATION', `BEARER ${account.key}`]]],
-      ['with spaces around the key', () => [['authorization', `  Bearer   ${account.key}  `]]],
-      ['with a tab before the key', () => [['authorization', `Bearer\t${account.key}`]]],
-      ['in two equal lines', () => [bearer(), bearer()]],
-      ['in both headers, equal', () => [bearer(), apiKey()]],
-      ['in both headers, equal, x-api-key first', () => [apiKey(), bearer()]],
-    ];
-    for (const [what, headers] of served) {
-      test(`${what} is served`, async () => {
-        await accepts(post(path, valid, { headers: [...headers(), JSON_TYPE] }));
-      });
-    }
-
-    test(`in x-api-key alone is ${family === 'chat' ? '401' : 'served'}`, async () => {
-      const request = post(path, valid, { headers: [apiKey(), JSON_TYPE] });
-      if (family === 'chat') await refuses(request, family, badKey);
-      else await accepts(request);
-    });
-  });
-
-  describe(`${family}: a model`, { timeout: 60_000 }, () => {
-    const protocolUnsupported: Refusal = { ...noModel, code: 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED' };
-    const models: readonly (readonly [what: string, model: string, expected: Refusal])[] = [
-      ['that does not exist', 'no-such-model', noModel],
-      ['with a name of 10,000 letters', 'm'.repeat(10_000), noModel],
-      ['with a name beyond ASCII', '模型', noModel],
-      ['with controls in its name', `${body.model}\u001b[31m`, invalid('model')],
-      ['with a mark of direction in its name', `${body.model}\u202e`, invalid('model')],
-      ['named like a property of every object', '__proto__', noModel],
-      ['in capitals', String(body.model).toUpperCase(), noModel],
-      ['with a space behind it', `${body.model} `, noModel],
-      ['named as its provider names it', 'upstream-chat', noModel],
-      ['that is not listed', 'test-hidden', noModel],
-      ['of the other protocol', address.otherFamilysModel, protocolUnsupported],
-      [
-        'without a route',
-        address.modelWithoutRoute,
-        { ...noModel, status: 503, code: 'MODEL_ROUTING_NOT_CONFIGURED', retry: null },
-      ],
-      // The messages protocol has one operation only, so a model that lacks it lacks the protocol.
-      [
-        'without the operation',
-        'test-embeddings',
-        family === 'chat' ? { ...noModel, status: 400 } : protocolUnsupported,
-      ],
-    ];
-    for (const [what, model, expected] of models) {
-      test(`${what} is ${expected.status} ${expected.code}`, () =>
-        refuses(post(path, replaced('model', model)), family, expected));
-    }
-  });
-
-  describe(`${family}: the size of a body`, { timeout: 60_000 }, () => {
-    const sized = (bytes: number): string => {
-      const frame = joined('"user":""').length;
-      return joined(`"user":"${'a'.repeat(bytes - frame)}"`);
-    };
-
-    test('up to the limit is served', async () => {
-      await accepts(post(path, sized(BODY_BYTES_MAX)));
-      await accepts(post(path, sized(BODY_BYTES_MAX), { chunkBytes: 1_000 }));
     });
 
-    test('one byte over the limit is 413', () => refuses(post(path, sized(BODY_BYTES_MAX + 1)), family, tooLarge));
+    describe(`${family}: a content type`, { timeout: 60_000 }, () => {
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data; boundary=x',
+        'application/problem+json',
+        'application/jsonx',
+        'json',
+        ';',
+        'application/json; charset=latin1',
+        'application/json; charset=utf-16',
+        'application/json; charset="gb18030"',
+      ]) {
+        test(`${JSON.stringify(type)} is 415`, () =>
+          refuses(post(path, valid, { headers: [bearer(), ['content-type', type]] }), family, wrongType));
+      }
 
-    test('one byte over the limit is 413 in chunks too', () =>
-      refuses(post(path, sized(BODY_BYTES_MAX + 1), { chunkBytes: 1_000 }), family, tooLarge));
+      test('that is missing is 415', () => refuses(post(path, valid, { headers: [bearer()] }), family, wrongType));
 
-    test('that is announced over the limit is 413 before any of it is sent', () =>
-      refuses(requestBytes({ path, headers: [...goodHeaders(), ['content-length', String(2 ** 40)]] }), family, {
-        ...tooLarge,
-        headers: { connection: 'close' },
-      }));
+      test('that is empty is 415', () =>
+        refuses(post(path, valid, { headers: [bearer(), ['content-type', '']] }), family, wrongType));
 
-    test('without an end is 413 as soon as it passes the limit', async () => {
-      const before = await footprint(gateway);
-      const connection = await openConnection(gateway.url);
-      connection.write(requestBytes({ path, headers: [...goodHeaders(), ['transfer-encoding', 'chunked']] }));
-      const chunk = `2000\r\n${' '.repeat(0x2000)}\r\n`;
-      for (let sent = 0; sent <= BODY_BYTES_MAX; sent += 0x2000) connection.write(chunk);
-      assertRefusal(await connection.response(), family, { ...tooLarge, headers: { connection: 'close' } });
-      await connection.closed();
-      assert.deepEqual(await footprint(gateway), before);
-    });
-
-    // A refusal that the client never gets to read looks like a broken connection, and is sent again.
-    test('of 8 MiB is 413 for a client that sends all of it before it reads', async () => {
-      for (const stream of [false, true]) {
-        const bytes = Buffer.from(sized(8 * 2 ** 20));
-        const response = await fetch(gateway.url + path, {
-          method: 'POST',
-          headers: Object.fromEntries(goodHeaders()),
-          body: stream ? new Blob([bytes]).stream() : bytes,
-          ...(stream ? { duplex: 'half' } : {}),
+      for (const type of [
+        'Application/JSON',
+        'application/json;charset=utf-8',
+        'application/json; charset=UTF-8',
+        'application/json ; Charset="utf-8"',
+        'application/json; charset=utf8',
+        'application/json; profile="x"; charset=utf-8',
+        'application/json;',
+      ]) {
+        test(`${JSON.stringify(type)} is JSON`, async () => {
+          await accepts(post(path, valid, { headers: [bearer(), ['content-type', type]] }));
         });
-        assert.equal(response.status, 413);
-        assert.equal(response.headers.get('x-error-code'), 'request_too_large');
-        await response.text();
       }
     });
-  });
 
-  describe(`${family}: an encoded body`, { timeout: 60_000 }, () => {
-    const encoded = (encoding: string, bytes: Buffer | string, more: Partial<RawRequest> = {}): Buffer =>
-      requestBytes({ path, headers: [...goodHeaders(), ['content-encoding', encoding]], body: bytes, ...more });
+    describe(`${family}: a credential`, { timeout: 60_000 }, () => {
+      const unknownKey = createApiKey((bytes) => bytes.fill(7));
+      const apiKey = (key = account.key) => ['x-api-key', key] as const;
+      const refused: readonly (readonly [what: string, headers: () => Headers])[] = [
+        ['that is missing', () => []],
+        [
+          'of the Basic scheme',
+          () => [['authorization', `Basic ${Buffer.from(`user:${account.key}`).toString('base64')}`]],
+        ],
+        ['of an unknown scheme', () => [['authorization', `Token ${account.key}`]]],
+        ['without a scheme', () => [['authorization', account.key]]],
+        ['without a key', () => [['authorization', 'Bearer']]],
+        ['whose key is white space', () => [['authorization', 'Bearer   ']]],
+        ['that is empty', () => [['authorization', '']]],
+        ['with text after the key', () => [['authorization', `Bearer ${account.key} more`]]],
+        ['with the key twice in one line', () => [['authorization', `Bearer ${account.key}, Bearer ${account.key}`]]],
+        ['that is another service’s key', () => [bearer('sk-proj-0123456789')]],
+        ['that is cut off', () => [bearer(account.key.slice(0, -1))]],
+        ['with one letter wrong', () => [bearer(account.key.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x')))]],
+        ['of ten thousand letters', () => [bearer('k'.repeat(10_000))]],
+        ['in quotes', () => [bearer(`"${account.key}"`)]],
+        ['that does not exist', () => [bearer(unknownKey)]],
+        ['that was revoked', () => [bearer(keys.revoked)]],
+        ['that has expired', () => [bearer(keys.expired)]],
+        ['of an account that is not verified', () => [bearer(keys.unverified)]],
+        ['of an account that is suspended', () => [bearer(keys.suspended)]],
+        ['in two lines that differ', () => [bearer(), bearer(keys.second)]],
+        [
+          'in two lines, the first one good and the second one malformed',
+          () => [bearer(), ['authorization', 'Bearer']],
+        ],
+        ['in both headers that differ', () => [bearer(), apiKey(keys.second)]],
+        ['in two x-api-key lines that differ', () => [apiKey(), apiKey(keys.second)]],
+        ['in an empty x-api-key', () => [apiKey('')]],
+        ['in the address', () => []],
+      ];
+      for (const [what, headers] of refused) {
+        const target =
+          what === 'in the address' ? () => `${path}?key=${account.key}&api_key=${account.key}` : () => path;
+        test(`${what} is 401`, () =>
+          refuses(post(target(), valid, { headers: [...headers(), JSON_TYPE] }), family, badKey));
+      }
 
-    for (const [encoding, bytes] of [
-      ['gzip', gzipSync(valid)],
-      ['GZIP', gzipSync(valid)],
-      ['x-gzip', gzipSync(valid)],
-      ['deflate', deflateSync(valid)],
-      ['br', brotliCompressSync(valid)],
-      ['zstd', zstdCompressSync(valid)],
-      ['identity', Buffer.from(valid)],
+      const served: readonly (readonly [what: string, headers: () => Headers])[] = [
+        ['of the scheme in small letters', () => [['authorization', `bearer ${account.key}`]]],
+        ['of the scheme in capitals', () => [['AUTHORIZATION', `BEARER ${account.key}`]]],
+        ['with spaces around the key', () => [['authorization', `  Bearer   ${account.key}  `]]],
+        ['with a tab before the key', () => [['authorization', `Bearer\t${account.key}`]]],
+        ['in two equal lines', () => [bearer(), bearer()]],
+        ['in both headers, equal', () => [bearer(), apiKey()]],
+        ['in both headers, equal, x-api-key first', () => [apiKey(), bearer()]],
+      ];
+      for (const [what, headers] of served) {
+        test(`${what} is served`, async () => {
+          await accepts(post(path, valid, { headers: [...headers(), JSON_TYPE] }));
+        });
+      }
+
+      test(`in x-api-key alone is ${family === 'chat' ? '401' : 'served'}`, async () => {
+        const request = post(path, valid, { headers: [apiKey(), JSON_TYPE] });
+        if (family === 'chat') await refuses(request, family, badKey);
+        else await accepts(request);
+      });
+    });
+
+    describe(`${family}: a model`, { timeout: 60_000 }, () => {
+      const protocolUnsupported: Refusal = { ...noModel, code: 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED' };
+      const models: readonly (readonly [what: string, model: string, expected: Refusal])[] = [
+        ['that does not exist', 'no-such-model', noModel],
+        ['with a name of 10,000 letters', 'm'.repeat(10_000), noModel],
+        ['with a name beyond ASCII', '模型', noModel],
+        ['with controls in its name', `${body.model}\u001b[31m`, invalid('model')],
+        ['with a mark of direction in its name', `${body.model}\u202e`, invalid('model')],
+        ['named like a property of every object', '__proto__', noModel],
+        ['in capitals', String(body.model).toUpperCase(), noModel],
+        ['with a space behind it', `${body.model} `, noModel],
+        ['named as its provider names it', 'upstream-chat', noModel],
+        ['that is not listed', 'test-hidden', noModel],
+        ['of the other protocol', address.otherFamilysModel, protocolUnsupported],
+        [
+          'without a route',
+          address.modelWithoutRoute,
+          { ...noModel, status: 503, code: 'MODEL_ROUTING_NOT_CONFIGURED', retry: null },
+        ],
+        // The messages protocol has one operation only, so a model that lacks it lacks the protocol.
+        [
+          'without the operation',
+          'test-embeddings',
+          family === 'chat' ? { ...noModel, status: 400 } : protocolUnsupported,
+        ],
+      ];
+      for (const [what, model, expected] of models) {
+        test(`${what} is ${expected.status} ${expected.code}`, () =>
+          refuses(post(path, replaced('model', model)), family, expected));
+      }
+    });
+
+    describe(`${family}: the size of a body`, { timeout: 60_000 }, () => {
+      const sized = (bytes: number): string => {
+        const frame = joined('"user":""').length;
+        return joined(`"user":"${'a'.repeat(bytes - frame)}"`);
+      };
+
+      test('up to the limit is served', async () => {
+        await accepts(post(path, sized(BODY_BYTES_MAX)));
+        await accepts(post(path, sized(BODY_BYTES_MAX), { chunkBytes: 1_000 }));
+      });
+
+      test('one byte over the limit is 413', () => refuses(post(path, sized(BODY_BYTES_MAX + 1)), family, tooLarge));
+
+      test('one byte over the limit is 413 in chunks too', () =>
+        refuses(post(path, sized(BODY_BYTES_MAX + 1), { chunkBytes: 1_000 }), family, tooLarge));
+
+      test('that is announced over the limit is 413 before any of it is sent', () =>
+        refuses(requestBytes({ path, headers: [...goodHeaders(), ['content-length', String(2 ** 40)]] }), family, {
+          ...tooLarge,
+          headers: { connection: 'close' },
+        }));
+
+      test('without an end is 413 as soon as it passes the limit', async () => {
+        const before = await footprint(gateway);
+        const connection = await openConnection(gateway.url);
+        connection.write(requestBytes({ path, headers: [...goodHeaders(), ['transfer-encoding', 'chunked']] }));
+        const chunk = `2000\r\n${' '.repeat(0x2000)}\r\n`;
+        for (let sent = 0; sent <= BODY_BYTES_MAX; sent += 0x2000) connection.write(chunk);
+        assertRefusal(await connection.response(), family, { ...tooLarge, headers: { connection: 'close' } });
+        await connection.closed();
+        assert.deepEqual(await footprint(gateway), before);
+      });
+
+      // A refusal that the client never gets to read looks like a broken connection, and is sent again.
+      test('of 8 MiB is 413 for a client that sends all of it before it reads', async () => {
+        for (const stream of [false, true]) {
+          const bytes = Buffer.from(sized(8 * 2 ** 20));
+          const response = await fetch(gateway.url + path, {
+            method: 'POST',
+            headers: Object.fromEntries(goodHeaders()),
+            body: stream ? new Blob([bytes]).stream() : bytes,
+            ...(stream ? { duplex: 'half' } : {}),
+          });
+          assert.equal(response.status, 413);
+          assert.equal(response.headers.get('x-error-code'), 'request_too_large');
+          await response.text();
+        }
+      });
+    });
+
+    describe(`${family}: an encoded body`, { timeout: 60_000 }, () => {
+      const encoded = (encoding: string, bytes: Buffer | string, more: Partial<RawRequest> = {}): Buffer =>
+        requestBytes({ path, headers: [...goodHeaders(), ['content-encoding', encoding]], body: bytes, ...more });
+
+      for (const [encoding, bytes] of [
+        ['gzip', gzipSync(valid)],
+        ['GZIP', gzipSync(valid)],
+        ['x-gzip', gzipSync(valid)],
+        ['deflate', deflateSync(valid)],
+        ['br', brotliCompressSync(valid)],
+        ['zstd', zstdCompressSync(valid)],
+        ['identity', Buffer.from(valid)],
+      ] as const) {
+        test(`in ${encoding} reaches the provider decoded`, async () => {
+          const plain = await accepts(post(path, valid));
+          const expected = gateway.provider.requests.at(-1)!;
+          for (const chunkBytes of [undefined, 7]) {
+            const response = await accepts(encoded(encoding, bytes, chunkBytes === undefined ? {} : { chunkBytes }));
+            assert.deepEqual(response.body, plain.body);
+            const received = gateway.provider.requests.at(-1)!;
+            assert.equal(received.headers['content-encoding'], undefined);
+            assert.deepEqual(received.body, expected.body);
+          }
+        });
+      }
+
+      const wrongSum = gzipSync(valid);
+      wrongSum[wrongSum.length - 8]! ^= 1;
+      const broken: readonly (readonly [what: string, encoding: string, body: Buffer | string])[] = [
+        ['gzip that is plain JSON', 'gzip', valid],
+        ['gzip that is cut off', 'gzip', gzipSync(valid).subarray(0, -12)],
+        ['gzip with a wrong checksum', 'gzip', wrongSum],
+        ['gzip of nothing', 'gzip', ''],
+        ['gzip of malformed JSON', 'gzip', gzipSync(valid.slice(1))],
+        ['deflate without its frame', 'deflate', gzipSync(valid).subarray(10, -8)],
+        ['br that is plain JSON', 'br', valid],
+        ['br that is cut off', 'br', brotliCompressSync(valid).subarray(0, -4)],
+        ['zstd that is plain JSON', 'zstd', valid],
+        ['zstd that is cut off', 'zstd', zstdCompressSync(valid).subarray(0, -4)],
+      ];
+      for (const [what, encoding, bytes] of broken) {
+        test(`${what} is 400`, () => refuses(encoded(encoding, bytes), family, invalid()));
+      }
+
+      for (const [encoding, bytes] of bombs) {
+        test(`of 4 MiB in a few bytes of ${encoding} is 413`, () =>
+          refuses(encoded(encoding, bytes), family, tooLarge));
+      }
+
+      for (const encoding of ['lzma', 'compress', 'gzip, gzip', 'gzip, br', '']) {
+        test(`in ${JSON.stringify(encoding)} is 415`, () =>
+          refuses(encoded(encoding, gzipSync(valid)), family, wrongType));
+      }
+    });
+
+    describe(`${family}: an address`, { timeout: 60_000 }, () => {
+      test('takes POST only: every other method is 405 with Allow, without a credential', async () => {
+        for (const method of METHODS) {
+          if (method === 'POST' || method === 'CONNECT') continue;
+          const expected: Refusal = {
+            status: 405,
+            code: 'method_not_allowed',
+            retry: 'false',
+            param: null,
+            headers: { allow: 'POST' },
+          };
+          await refuses(requestBytes({ method, path }), family, expected, { method });
+        }
+      });
+
+      test('does not become a tunnel', async () => {
+        const connection = await openConnection(gateway.url);
+        connection.write(requestBytes({ method: 'CONNECT', path }));
+        await connection.closed();
+      });
+
+      test('forgives a trailing slash, a doubled leading slash and any query', async () => {
+        for (const target of [
+          `${path}/`,
+          `/${path}`,
+          `/${path}/`,
+          `${path}?beta=true&model=other`,
+          `${path}/?%zz&&=`,
+        ]) {
+          await accepts(post(target, valid));
+        }
+      });
+
+      test('refuses a WebSocket at once with 426', () =>
+        refuses(
+          requestBytes({
+            method: 'GET',
+            path,
+            headers: [
+              bearer(),
+              ['connection', 'Upgrade'],
+              ['upgrade', 'websocket'],
+              ['sec-websocket-version', '13'],
+              ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+            ],
+          }),
+          family,
+          { status: 426, code: 'invalid_request_error', retry: 'false', headers: { connection: 'close' } },
+          { method: 'GET' },
+        ));
+
+      test('ignores an offer to speak another HTTP', async () => {
+        const offer = [
+          ['connection', 'Upgrade, HTTP2-Settings'],
+          ['upgrade', 'h2c'],
+          ['http2-settings', 'AAMAAABkAAQAAP__'],
+        ] as const;
+        await accepts(post(path, valid, { headers: [...goodHeaders(), ...offer] }));
+      });
+
+      test('responses requests sent ahead on one connection in their order', async () => {
+        const connection = await openConnection(gateway.url);
+        connection.write(
+          Buffer.concat([
+            post(path, valid, { headers: [JSON_TYPE] }),
+            post(path, valid),
+            post(path, valid.slice(1)),
+            post(path, valid),
+          ]),
+        );
+        assertRefusal(await connection.response(), family, badKey);
+        assert.equal((await connection.response()).status, 200);
+        assertRefusal(await connection.response(), family, invalid());
+        assert.equal((await connection.response()).status, 200);
+        connection.destroy();
+      });
+
+      test('gives the earlier error if two would fit: method, credential, type, size, body, model', async () => {
+        const notJson = ['content-type', 'text/plain'] as const;
+        const huge = ['content-length', String(2 ** 40)] as const;
+        await refuses(requestBytes({ method: 'PUT', path, headers: [['content-type', ';']], body: valid }), family, {
+          status: 405,
+          code: 'method_not_allowed',
+          retry: 'false',
+        });
+        await refuses(requestBytes({ path, headers: [bearer('wrong'), notJson, huge] }), family, badKey);
+        await refuses(requestBytes({ path, headers: [bearer('wrong'), ['content-type', ';']] }), family, badKey);
+        await refuses(requestBytes({ path, headers: [bearer(), notJson, huge] }), family, wrongType);
+        await refuses(post(path, `x${'y'.repeat(BODY_BYTES_MAX)}`), family, tooLarge);
+        await refuses(post(path, joined('"model":"no-such-model"')), family, invalid('model'));
+        await refuses(
+          post(path, replaced('model', 'no-such-model').replace('"messages":[', '"messages":{},"x":[')),
+          family,
+          invalid('messages'),
+        );
+      });
+    });
+
+    describe(`${family}: a body that is still under way`, { timeout: 60_000 }, () => {
+      const announced = (headers: Headers, sent = ''): Buffer =>
+        Buffer.concat([
+          requestBytes({ path, headers: [...headers, ['content-length', String(valid.length)]] }),
+          Buffer.from(sent),
+        ]);
+      const malformed: Refusal = { ...invalid(), headers: { connection: 'close' } };
+
+      test('when the client says that nothing more comes is 400', async () => {
+        const before = await footprint(gateway);
+        const connection = await openConnection(gateway.url);
+        connection.write(announced(goodHeaders(), valid.slice(0, 20)));
+        connection.halfClose();
+        assertRefusal(await connection.response(), family, malformed);
+        await connection.closed();
+        assert.deepEqual(await footprint(gateway), before);
+      });
+
+      test('in chunks, when the client says that nothing more comes, is 400', async () => {
+        const before = await footprint(gateway);
+        const connection = await openConnection(gateway.url);
+        connection.write(post(path, valid, { chunkBytes: 10 }).subarray(0, -5));
+        connection.halfClose();
+        assertRefusal(await connection.response(), family, malformed);
+        await connection.closed();
+        assert.deepEqual(await footprint(gateway), before);
+      });
+
+      test('when the client breaks the connection off costs nothing', async () => {
+        const before = await footprint(gateway);
+        for (const bytes of [announced(goodHeaders()), announced(goodHeaders(), valid.slice(0, 20))]) {
+          const connection = await openConnection(gateway.url);
+          connection.write(bytes);
+          connection.destroy();
+        }
+        await refuses(post(path, ''), family, invalid());
+        assert.deepEqual(await footprint(gateway), before);
+      });
+
+      test('is read to its end at whatever pace it comes', async () => {
+        const connection = await openConnection(gateway.url);
+        connection.write(announced(goodHeaders()));
+        for (const letter of valid) {
+          connection.write(letter);
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        assert.equal((await connection.response()).status, 200);
+        connection.destroy();
+      });
+
+      test('and stands still for too long is 408, and the connection has no future', () =>
+        refuses(
+          requestBytes({ path, headers: [...roomyHeaders(), ['content-length', '100']] }),
+          family,
+          { status: 408, code: 'invalid_request_error', retry: null, headers: { connection: 'close' } },
+          { on: roomy },
+        ));
+
+      test('with a chunk that has no size is 400', () =>
+        refuses(
+          Buffer.concat([
+            requestBytes({ path, headers: [...goodHeaders(), ['transfer-encoding', 'chunked']] }),
+            Buffer.from('nonsense\r\n'),
+          ]),
+          family,
+          malformed,
+        ));
+
+      for (const [what, headers] of [
+        ['a length that is no number', [['content-length', 'ten']]],
+        ['a negative length', [['content-length', '-1']]],
+        [
+          'two lengths',
+          [
+            ['content-length', '10'],
+            ['content-length', '11'],
+          ],
+        ],
+        [
+          'a length and chunks',
+          [
+            ['content-length', '10'],
+            ['transfer-encoding', 'chunked'],
+          ],
+        ],
+        ['an unknown transfer encoding', [['transfer-encoding', 'gzip']]],
+      ] as const) {
+        test(`with ${what} is 400`, () =>
+          refuses(requestBytes({ path, headers: [...goodHeaders(), ...headers] }), family, malformed));
+      }
+
+      const expecting = (headers: Headers): Headers => [...headers, ['expect', '100-continue']];
+      for (const [what, headers, expected] of [
+        ['without a key', () => [JSON_TYPE], badKey],
+        ['with another type', () => [bearer(), ['content-type', 'text/plain']], wrongType],
+        ['in an unknown encoding', () => [...goodHeaders(), ['content-encoding', 'lzma']], wrongType],
+        ['that is too large', () => [...goodHeaders(), ['content-length', '999999']], tooLarge],
+      ] as readonly (readonly [string, () => Headers, Refusal])[]) {
+        // Whether the body follows all the same cannot be known, so the connection has no future.
+        test(`${what} is refused before it is asked for`, () => {
+          const request = headers().some(([name]) => name === 'content-length')
+            ? requestBytes({ path, headers: expecting(headers()) })
+            : announced(expecting(headers()));
+          return refuses(request, family, { ...expected, headers: { connection: 'close' } });
+        });
+      }
+
+      test('is asked for if the client waits, and then served', async () => {
+        const connection = await openConnection(gateway.url);
+        connection.write(announced(expecting(goodHeaders())));
+        assert.equal((await connection.response()).status, 100);
+        connection.write(valid);
+        assert.equal((await connection.response()).status, 200);
+        connection.write(post(path, valid));
+        assert.equal((await connection.response()).status, 200);
+        connection.destroy();
+      });
+
+      test('is served if the client expects something unknown', async () => {
+        await accepts(post(path, valid, { headers: [...goodHeaders(), ['expect', '200-maybe']] }));
+      });
+    });
+
+    describe(`${family}: headers`, { timeout: 60_000 }, () => {
+      const tooMany: Refusal = {
+        status: 431,
+        code: 'invalid_request_error',
+        retry: 'false',
+        headers: { connection: 'close' },
+      };
+      const padding = (bytes: number): Headers =>
+        Array.from({ length: bytes / 1024 }, (_, i) => [`x-metadata-${i}`, 'm'.repeat(1000)] as const);
+
+      test('of 60 KiB are served', async () => {
+        await accepts(post(path, valid, { headers: [...goodHeaders(), ...padding(60 * 1024)] }));
+      });
+
+      test('of 70 KiB are 431, in the envelope of the address that the connection called before', async () => {
+        const connection = await openConnection(gateway.url);
+        connection.write(post(path, valid));
+        assert.equal((await connection.response()).status, 200);
+        const before = await footprint(gateway);
+        connection.write(post(path, valid, { headers: [...goodHeaders(), ...padding(70 * 1024)] }));
+        assertRefusal(await connection.response(), family, tooMany);
+        await connection.closed();
+        assert.deepEqual(await footprint(gateway), before);
+      });
+
+      for (const [what, line] of [
+        ['a space before the colon', 'x-test : 1'],
+        ['no colon', 'x-test'],
+        ['no name', ': 1'],
+        ['a control character', 'x-test: \u0001'],
+        ['a zero byte', 'x-test: a\u0000b'],
+      ] as const) {
+        test(`with ${what} are 400`, () => {
+          const bytes = post(path, valid).toString('latin1').replace('\r\n', `\r\n${line}\r\n`);
+          return refuses(Buffer.from(bytes, 'latin1'), family, { ...invalid(), headers: { connection: 'close' } });
+        });
+      }
+
+      test('without Host are 400', () => {
+        const bytes = post(path, valid).toString().replace('Host: gateway.test\r\n', '');
+        return refuses(Buffer.from(bytes), family, { ...invalid(), headers: { connection: 'close' } });
+      });
+
+      test('of HTTP/1.0 are served, and the connection ends', async () => {
+        const connection = await openConnection(gateway.url);
+        connection.write(post(path, valid).toString().replace('HTTP/1.1\r\nHost: gateway.test', 'HTTP/1.0'));
+        assert.equal((await connection.response()).status, 200);
+        assert.equal((await connection.closed()).length, 0);
+      });
+    });
+
+    describe(`${family}: any request`, { timeout: 120_000 }, () => {
+      const at = fc.double({ min: 0, max: 1, noNaN: true });
+      const anyBody = fc.oneof(
+        fc
+          .tuple(
+            fc.constantFrom('model', 'messages', 'stream', 'max_tokens', 'n', 'stream_options', 'user'),
+            fc.jsonValue(),
+          )
+          .map(([key, value]) => replaced(key, value)),
+        fc
+          .tuple(fc.constantFrom('model', 'messages', 'stream', 'stream_options'), fc.jsonValue())
+          .map(([key, value]) => joined(`${JSON.stringify(key)}:${JSON.stringify(value)}`)),
+        fc
+          .record({
+            stream: fc.boolean(),
+            n: fc.maxSafeInteger(),
+            max_tokens: fc.maxSafeInteger(),
+            model: fc.constantFrom('test-both', body.model),
+          })
+          .map((fields) => JSON.stringify({ ...body, ...fields })),
+        at.map((part) => valid.slice(0, part * valid.length)),
+        fc.tuple(at, fc.uint8Array({ minLength: 1, maxLength: 8 })).map(([part, bytes]) => {
+          const offset = Math.floor(part * valid.length);
+          return Buffer.concat([Buffer.from(valid.slice(0, offset)), bytes, Buffer.from(valid.slice(offset))]);
+        }),
+        fc.tuple(at, fc.integer({ min: 1, max: 255 })).map(([part, mask]) => {
+          const bytes = Buffer.from(valid);
+          bytes[Math.floor(part * (bytes.length - 1))]! ^= mask;
+          return bytes;
+        }),
+        fc.integer({ min: -2, max: 2 }).map((over) => valid + ' '.repeat(BODY_BYTES_MAX + over - valid.length)),
+        fc.jsonValue().map((value) => JSON.stringify(value)),
+        fc.uint8Array({ maxLength: 300 }),
+      );
+      const mostly = <Value>(usual: Value, others: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
+        fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: others });
+      const headerText = fc.string({
+        unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
+      });
+      const anyRequest = fc.record({
+        body: anyBody,
+        type: mostly('application/json', headerText),
+        encoding: mostly('identity', fc.constantFrom('gzip', 'br', 'zstd', 'deflate', 'x')),
+        credential: mostly(null, headerText),
+        chunkBytes: fc.option(fc.integer({ min: 1, max: 5_000 })),
+      });
+
+      test('is either served and charged, or refused and free, and never fails on our side', async () => {
+        await fc.assert(
+          fc.asyncProperty(anyRequest, async ({ body: bytes, type, encoding, credential, chunkBytes }) => {
+            const before = await footprint(gateway);
+            const connection = await openConnection(gateway.url);
+            try {
+              connection.write(
+                requestBytes({
+                  path,
+                  headers: [
+                    ['authorization', credential ?? `Bearer ${account.key}`],
+                    ['content-type', type],
+                    ['content-encoding', encoding],
+                  ],
+                  body: Buffer.from(bytes as Buffer),
+                  ...(chunkBytes === null ? {} : { chunkBytes }),
+                }),
+              );
+              const response = await connection.response();
+              const now = await footprint(gateway);
+              assert.equal(now.reservations, 0n);
+              assert.equal(now.reserved, before.reserved);
+              if (response.status === 200) {
+                assert.equal(now.entries, before.entries! + 1n);
+                assert.equal(now.providerCalls, before.providerCalls + 1);
+                return;
+              }
+              assert.ok([400, 401, 404, 413, 415].includes(response.status), `${response.status} ${response.body}`);
+              assertRefusal(response, family, {
+                status: response.status,
+                code: response.headers['x-error-code'] ?? '',
+                retry: 'false',
+              });
+              assert.deepEqual(now, before);
+            } finally {
+              connection.destroy();
+            }
+          }),
+          { numRuns: propertyRuns(250) },
+        );
+      });
+    });
+  }
+
+  describe('an address that does not exist', { timeout: 60_000 }, () => {
+    for (const [path, family] of [
+      ['/v1/nothing', 'chat'],
+      ['/v1', 'chat'],
+      ['/v1/chat', 'chat'],
+      ['/v1/chat/completions/more', 'chat'],
+      ['/V1/Chat/Completions', 'chat'],
+      ['/v1/chat%2fcompletions', 'chat'],
+      ['/v1/messages/more', 'messages'],
+      ['/altproto/v1/nothing', 'messages'],
+      ['//altproto/v1/nothing?a=b', 'messages'],
+      ['/admin/v1/nothing', 'admin'],
     ] as const) {
-      test(`in ${encoding} reaches the provider decoded`, async () => {
-        const plain = await accepts(post(path, valid));
-        const expected = gateway.provider.requests.at(-1)!;
-        for (const chunkBytes of [undefined, 7]) {
-          const response = await accepts(encoded(encoding, bytes, chunkBytes === undefined ? {} : { chunkBytes }));
-          assert.deepEqual(response.body, plain.body);
-          const received = gateway.provider.requests.at(-1)!;
-          assert.equal(received.headers['content-encoding'], undefined);
-          assert.deepEqual(received.body, expected.body);
+      test(`${path} is 404 in the ${family} envelope, whatever the method and the credential`, async () => {
+        for (const method of ['GET', 'POST', 'HEAD', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+          await refuses(requestBytes({ method, path, headers: [JSON_TYPE], body: '{}' }), family, nowhere, { method });
         }
       });
     }
 
-    const wrongSum = gzipSync(valid);
-    wrongSum[wrongSum.length - 8]! ^= 1;
-    const broken: readonly (readonly [what: string, encoding: string, body: Buffer | string])[] = [
-      ['gzip that is plain JSON', 'gzip', valid],
-      ['gzip that is cut off', 'gzip', gzipSync(valid).subarray(0, -12)],
-      ['gzip with a wrong checksum', 'gzip', wrongSum],
-      ['gzip of nothing', 'gzip', ''],
-      ['gzip of malformed JSON', 'gzip', gzipSync(valid.slice(1))],
-      ['deflate without its frame', 'deflate', gzipSync(valid).subarray(10, -8)],
-      ['br that is plain JSON', 'br', valid],
-      ['br that is cut off', 'br', brotliCompressSync(valid).subarray(0, -4)],
-      ['zstd that is plain JSON', 'zstd', valid],
-      ['zstd that is cut off', 'zstd', zstdCompressSync(valid).subarray(0, -4)],
-    ];
-    for (const [what, encoding, bytes] of broken) {
-      test(`${what} is 400`, () => refuses(encoded(encoding, bytes), family, invalid()));
-    }
+    test('and cannot even be decoded is 400', () =>
+      refuses(requestBytes({ method: 'GET', path: `/v1/%zz${'z'.repeat(10_000)}` }), 'chat', invalid(), {
+        method: 'GET',
+      }));
+  });
 
-    const bomb = Buffer.alloc(32 * 2 ** 20, ' ');
-    for (const [encoding, bytes] of [
-      ['gzip', gzipSync(bomb)],
-      ['deflate', deflateSync(bomb)],
-      ['br', brotliCompressSync(bomb)],
-      ['zstd', zstdCompressSync(bomb)],
-    ] as const) {
-      test(`of 32 MiB in a few bytes of ${encoding} is 413`, () => refuses(encoded(encoding, bytes), family, tooLarge));
-    }
+  describe('an address that is only read', { timeout: 60_000 }, () => {
+    for (const path of ['/v1/user/balance', '/user/balance']) {
+      test(`${path} takes GET and HEAD only`, async () => {
+        for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+          const expected = {
+            status: 405,
+            code: 'method_not_allowed',
+            retry: 'false',
+            headers: { allow: 'GET, HEAD' },
+          } as const;
+          await refuses(requestBytes({ method, path, headers: [bearer()] }), 'usage', expected, { method });
+        }
+      });
 
-    for (const encoding of ['lzma', 'compress', 'gzip, gzip', 'gzip, br', '']) {
-      test(`in ${JSON.stringify(encoding)} is 415`, () =>
-        refuses(encoded(encoding, gzipSync(valid)), family, wrongType));
+      test(`${path} is 401 without a key`, () =>
+        refuses(requestBytes({ method: 'GET', path }), 'usage', badKey, { method: 'GET' }));
     }
   });
 
-  describe(`${family}: an address`, { timeout: 60_000 }, () => {
-    test('takes POST only: every other method is 405 with Allow, without a credential', async () => {
-      for (const method of METHODS) {
-        if (method === 'POST' || method === 'CONNECT') continue;
-        const expected: Refusal = {
-          status: 405,
-          code: 'method_not_allowed',
-          retry: 'false',
-          param: null,
-          headers: { allow: 'POST' },
-        };
-        await refuses(requestBytes({ method, path }), family, expected, { method });
-      }
-    });
+  describe('bytes that are not HTTP', { timeout: 60_000 }, () => {
+    const notHttp: Refusal = { ...invalid(), headers: { connection: 'close' } };
+    for (const [what, bytes] of [
+      ['noise', Buffer.from(Array.from({ length: 400 }, (_, i) => (i * 197 + 31) % 256))],
+      ['a TLS greeting', Buffer.from('16030100f8010000f40303', 'hex')],
+      ['an SSH banner', Buffer.from('SSH-2.0-OpenSSH_9.9\r\n')],
+      ['the HTTP/2 preface', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
+      ['an unknown method', Buffer.from('BREW /coffee HTTP/1.1\r\nHost: a\r\n\r\n')],
+      ['an unknown version', Buffer.from('GET / HTTP/3.0\r\nHost: a\r\n\r\n')],
+      ['a request line without an address', Buffer.from('GET\r\n\r\n')],
+    ] as const) {
+      test(`${what} is responded to with 400 and the end of the connection`, () => refuses(bytes, 'chat', notHttp));
+    }
 
-    test('does not become a tunnel', async () => {
+    test('noise in the middle of a stream ends the connection and is no part of the response', async () => {
+      const streaming = await gateway.createAccount();
+      const respond = gateway.provider.respond;
+      const live = liveResponse();
+      gateway.provider.respond = live.respond;
       const connection = await openConnection(gateway.url);
-      connection.write(requestBytes({ method: 'CONNECT', path }));
-      await connection.closed();
+      const body = JSON.stringify({ ...addresses[0]!.body, stream: true });
+      connection.write(post('/v1/chat/completions', body, { headers: [bearer(streaming.key), JSON_TYPE] }));
+      await live.opened;
+      const [first] = chatStream(['Hello']);
+      await live.write(first!);
+      await connection.received(first!);
+      connection.write(Buffer.from([0xff, 0xfe, 0x0d, 0x0a, 0x0d, 0x0a]));
+      const rest = (await connection.closed()).toString();
+      gateway.provider.respond = respond;
+      assert.ok(rest.startsWith('HTTP/1.1 200 '), rest);
+      assert.equal(rest.split('HTTP/1.1').length, 2, rest);
+      await live.closed;
+      assert.equal((await streaming.endedCall()).status, 'aborted');
     });
 
-    test('forgives a trailing slash, a doubled leading slash and any query', async () => {
-      for (const target of [`${path}/`, `/${path}`, `/${path}/`, `${path}?beta=true&model=other`, `${path}/?%zz&&=`]) {
-        await accepts(post(target, valid));
-      }
-    });
-
-    test('refuses a WebSocket at once with 426', () =>
-      refuses(
-        requestBytes({
-          method: 'GET',
-          path,
-          headers: [
-            bearer(),
-            ['connection', 'Upgrade'],
-            ['upgrade', 'websocket'],
-            ['sec-websocket-version', '13'],
-            ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='],
-          ],
-        }),
-        family,
-        { status: 426, code: 'invalid_request_error', retry: 'false', headers: { connection: 'close' } },
-        { method: 'GET' },
-      ));
-
-    test('ignores an offer to speak another HTTP', async () => {
-      const offer = [
-        ['connection', 'Upgrade, HTTP2-Settings'],
-        ['upgrade', 'h2c'],
-        ['http2-settings', 'AAMAAABkAAQAAP__'],
-      ] as const;
-      await accepts(post(path, valid, { headers: [...goodHeaders(), ...offer] }));
-    });
-
-    test('responses requests sent ahead on one connection in their order', async () => {
-      const connection = await openConnection(gateway.url);
-      connection.write(
-        Buffer.concat([
-          post(path, valid, { headers: [JSON_TYPE] }),
-          post(path, valid),
-          post(path, valid.slice(1)),
-          post(path, valid),
-        ]),
-      );
-      assertRefusal(await connection.response(), family, badKey);
-      assert.equal((await connection.response()).status, 200);
-      assertRefusal(await connection.response(), family, invalid());
-      assert.equal((await connection.response()).status, 200);
-      connection.destroy();
-    });
-
-    test('gives the earlier error if two would fit: method, credential, type, size, body, model', async () => {
-      const notJson = ['content-type', 'text/plain'] as const;
-      const huge = ['content-length', String(2 ** 40)] as const;
-      await refuses(requestBytes({ method: 'PUT', path, headers: [['content-type', ';']], body: valid }), family, {
-        status: 405,
-        code: 'method_not_allowed',
+    test('headers of 70 KiB on a new connection are 431', () =>
+      refuses(requestBytes({ method: 'GET', path: '/', headers: [['x-metadata', 'm'.repeat(70 * 1024)]] }), 'chat', {
+        status: 431,
+        code: 'invalid_request_error',
         retry: 'false',
-      });
-      await refuses(requestBytes({ path, headers: [bearer('wrong'), notJson, huge] }), family, badKey);
-      await refuses(requestBytes({ path, headers: [bearer('wrong'), ['content-type', ';']] }), family, badKey);
-      await refuses(requestBytes({ path, headers: [bearer(), notJson, huge] }), family, wrongType);
-      await refuses(post(path, `x${'y'.repeat(BODY_BYTES_MAX)}`), family, tooLarge);
-      await refuses(post(path, joined('"model":"no-such-model"')), family, invalid('model'));
-      await refuses(
-        post(path, replaced('model', 'no-such-model').replace('"messages":[', '"messages":{},"x":[')),
-        family,
-        invalid('messages'),
-      );
+        headers: { connection: 'close' },
+      }));
+
+    test('a connection on which nothing is sent harms no other', async () => {
+      const silent = await openConnection(gateway.url);
+      await refuses(post('/v1/chat/completions', ''), 'chat', invalid());
+      silent.destroy();
     });
-  });
-
-  describe(`${family}: a body that is still under way`, { timeout: 60_000 }, () => {
-    const announced = (headers: Headers, sent = ''): Buffer =>
-      Buffer.concat([
-        requestBytes({ path, headers: [...headers, ['content-length', String(valid.length)]] }),
-        Buffer.from(sent),
-      ]);
-    const malformed: Refusal = { ...invalid(), headers: { connection: 'close' } };
-
-    test('when the client says that nothing more comes is 400', async () => {
-      const before = await footprint(gateway);
-      const connection = await openConnection(gateway.url);
-      connection.write(announced(goodHeaders(), valid.slice(0, 20)));
-      connection.halfClose();
-      assertRefusal(await connection.response(), family, malformed);
-      await connection.closed();
-      assert.deepEqual(await footprint(gateway), before);
-    });
-
-    test('in chunks, when the client says that nothing more comes, is 400', async () => {
-      const before = await footprint(gateway);
-      const connection = await openConnection(gateway.url);
-      connection.write(post(path, valid, { chunkBytes: 10 }).subarray(0, -5));
-      connection.halfClose();
-      assertRefusal(await connection.response(), family, malformed);
-      await connection.closed();
-      assert.deepEqual(await footprint(gateway), before);
-    });
-
-    test('when the client breaks the connection off costs nothing', async () => {
-      const before = await footprint(gateway);
-      for (const bytes of [announced(goodHeaders()), announced(goodHeaders(), valid.slice(0, 20))]) {
-        const connection = await openConnection(gateway.url);
-        connection.write(bytes);
-        connection.destroy();
-      }
-      await refuses(post(path, ''), family, invalid());
-      assert.deepEqual(await footprint(gateway), before);
-    });
-
-    test('is read to its end at whatever pace it comes', async () => {
-      const connection = await openConnection(gateway.url);
-      connection.write(announced(goodHeaders()));
-      for (const letter of valid) {
-        connection.write(letter);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      assert.equal((await connection.response()).status, 200);
-      connection.destroy();
-    });
-
-    test('and stands still for too long is 408, and the connection has no future', () =>
-      refuses(
-        requestBytes({ path, headers: [...roomyHeaders(), ['content-length', '100']] }),
-        family,
-        { status: 408, code: 'invalid_request_error', retry: null, headers: { connection: 'close' } },
-        { on: roomy },
-      ));
-
-    test('with a chunk that has no size is 400', () =>
-      refuses(
-        Buffer.concat([
-          requestBytes({ path, headers: [...goodHeaders(), ['transfer-encoding', 'chunked']] }),
-          Buffer.from('nonsense\r\n'),
-        ]),
-        family,
-        malformed,
-      ));
-
-    for (const [what, headers] of [
-      ['a length that is no number', [['content-length', 'ten']]],
-      ['a negative length', [['content-length', '-1']]],
-      [
-        'two lengths',
-        [
-          ['content-length', '10'],
-          ['content-length', '11'],
-        ],
-      ],
-      [
-        'a length and chunks',
-        [
-          ['content-length', '10'],
-          ['transfer-encoding', 'chunked'],
-        ],
-      ],
-      ['an unknown transfer encoding', [['transfer-encoding', 'gzip']]],
-    ] as const) {
-      test(`with ${what} is 400`, () =>
-        refuses(requestBytes({ path, headers: [...goodHeaders(), ...headers] }), family, malformed));
-    }
-
-    const expecting = (headers: Headers): Headers => [...headers, ['expect', '100-continue']];
-    for (const [what, headers, expected] of [
-      ['without a key', () => [JSON_TYPE], badKey],
-      ['with another type', () => [bearer(), ['content-type', 'text/plain']], wrongType],
-      ['in an unknown encoding', () => [...goodHeaders(), ['content-encoding', 'lzma']], wrongType],
-      ['that is too large', () => [...goodHeaders(), ['content-length', '999999']], tooLarge],
-    ] as readonly (readonly [string, () => Headers, Refusal])[]) {
-      // Whether the body follows all the same cannot be known, so the connection has no future.
-      test(`${what} is refused before it is asked for`, () => {
-        const request = headers().some(([name]) => name === 'content-length')
-          ? requestBytes({ path, headers: expecting(headers()) })
-          : announced(expecting(headers()));
-        return refuses(request, family, { ...expected, headers: { connection: 'close' } });
-      });
-    }
-
-    test('is asked for if the client waits, and then served', async () => {
-      const connection = await openConnection(gateway.url);
-      connection.write(announced(expecting(goodHeaders())));
-      assert.equal((await connection.response()).status, 100);
-      connection.write(valid);
-      assert.equal((await connection.response()).status, 200);
-      connection.write(post(path, valid));
-      assert.equal((await connection.response()).status, 200);
-      connection.destroy();
-    });
-
-    test('is served if the client expects something unknown', async () => {
-      await accepts(post(path, valid, { headers: [...goodHeaders(), ['expect', '200-maybe']] }));
-    });
-  });
-
-  describe(`${family}: headers`, { timeout: 60_000 }, () => {
-    const tooMany: Refusal = {
-      status: 431,
-      code: 'invalid_request_error',
-      retry: 'false',
-      headers: { connection: 'close' },
-    };
-    const padding = (bytes: number): Headers =>
-      Array.from({ length: bytes / 1024 }, (_, i) => [`x-metadata-${i}`, 'm'.repeat(1000)] as const);
-
-    test('of 60 KiB are served', async () => {
-      await accepts(post(path, valid, { headers: [...goodHeaders(), ...padding(60 * 1024)] }));
-    });
-
-    test('of 70 KiB are 431, in the envelope of the address that the connection called before', async () => {
-      const connection = await openConnection(gateway.url);
-      connection.write(post(path, valid));
-      assert.equal((await connection.response()).status, 200);
-      const before = await footprint(gateway);
-      connection.write(post(path, valid, { headers: [...goodHeaders(), ...padding(70 * 1024)] }));
-      assertRefusal(await connection.response(), family, tooMany);
-      await connection.closed();
-      assert.deepEqual(await footprint(gateway), before);
-    });
-
-    for (const [what, line] of [
-      ['a space before the colon', 'x-test : 1'],
-      ['no colon', 'x-test'],
-      ['no name', ': 1'],
-      ['a control character', 'x-test: \u0001'],
-      ['a zero byte', 'x-test: a\u0000b'],
-    ] as const) {
-      test(`with ${what} are 400`, () => {
-        const bytes = post(path, valid).toString('latin1').replace('\r\n', `\r\n${line}\r\n`);
-        return refuses(Buffer.from(bytes, 'latin1'), family, { ...invalid(), headers: { connection: 'close' } });
-      });
-    }
-
-    test('without Host are 400', () => {
-      const bytes = post(path, valid).toString().replace('Host: gateway.test\r\n', '');
-      return refuses(Buffer.from(bytes), family, { ...invalid(), headers: { connection: 'close' } });
-    });
-
-    test('of HTTP/1.0 are served, and the connection ends', async () => {
-      const connection = await openConnection(gateway.url);
-      connection.write(post(path, valid).toString().replace('HTTP/1.1\r\nHost: gateway.test', 'HTTP/1.0'));
-      assert.equal((await connection.response()).status, 200);
-      assert.equal((await connection.closed()).length, 0);
-    });
-  });
-
-  describe(`${family}: any request`, { timeout: 120_000 }, () => {
-    const at = fc.double({ min: 0, max: 1, noNaN: true });
-    const anyBody = fc.oneof(
-      fc
-        .tuple(
-          fc.constantFrom('model', 'messages', 'stream', 'max_tokens', 'n', 'stream_options', 'user'),
-          fc.jsonValue(),
-        )
-        .map(([key, value]) => replaced(key, value)),
-      fc
-        .tuple(fc.constantFrom('model', 'messages', 'stream', 'stream_options'), fc.jsonValue())
-        .map(([key, value]) => joined(`${JSON.stringify(key)}:${JSON.stringify(value)}`)),
-      fc
-        .record({
-          stream: fc.boolean(),
-          n: fc.maxSafeInteger(),
-          max_tokens: fc.maxSafeInteger(),
-          model: fc.constantFrom('test-both', body.model),
-        })
-        .map((fields) => JSON.stringify({ ...body, ...fields })),
-      at.map((part) => valid.slice(0, part * valid.length)),
-      fc.tuple(at, fc.uint8Array({ minLength: 1, maxLength: 8 })).map(([part, bytes]) => {
-        const offset = Math.floor(part * valid.length);
-        return Buffer.concat([Buffer.from(valid.slice(0, offset)), bytes, Buffer.from(valid.slice(offset))]);
-      }),
-      fc.tuple(at, fc.integer({ min: 1, max: 255 })).map(([part, mask]) => {
-        const bytes = Buffer.from(valid);
-        bytes[Math.floor(part * (bytes.length - 1))]! ^= mask;
-        return bytes;
-      }),
-      fc.integer({ min: -2, max: 2 }).map((over) => valid + ' '.repeat(BODY_BYTES_MAX + over - valid.length)),
-      fc.jsonValue().map((value) => JSON.stringify(value)),
-      fc.uint8Array({ maxLength: 300 }),
-    );
-    const mostly = <Value>(usual: Value, others: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
-      fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: others });
-    const headerText = fc.string({
-      unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
-    });
-    const anyRequest = fc.record({
-      body: anyBody,
-      type: mostly('application/json', headerText),
-      encoding: mostly('identity', fc.constantFrom('gzip', 'br', 'zstd', 'deflate', 'x')),
-      credential: mostly(null, headerText),
-      chunkBytes: fc.option(fc.integer({ min: 1, max: 5_000 })),
-    });
-
-    test('is either served and charged, or refused and free, and never fails on our side', async () => {
-      await fc.assert(
-        fc.asyncProperty(anyRequest, async ({ body: bytes, type, encoding, credential, chunkBytes }) => {
-          const before = await footprint(gateway);
-          const connection = await openConnection(gateway.url);
-          try {
-            connection.write(
-              requestBytes({
-                path,
-                headers: [
-                  ['authorization', credential ?? `Bearer ${account.key}`],
-                  ['content-type', type],
-                  ['content-encoding', encoding],
-                ],
-                body: Buffer.from(bytes as Buffer),
-                ...(chunkBytes === null ? {} : { chunkBytes }),
-              }),
-            );
-            const response = await connection.response();
-            const now = await footprint(gateway);
-            assert.equal(now.reservations, 0n);
-            assert.equal(now.reserved, before.reserved);
-            if (response.status === 200) {
-              assert.equal(now.entries, before.entries! + 1n);
-              assert.equal(now.providerCalls, before.providerCalls + 1);
-              return;
-            }
-            assert.ok([400, 401, 404, 413, 415].includes(response.status), `${response.status} ${response.body}`);
-            assertRefusal(response, family, {
-              status: response.status,
-              code: response.headers['x-error-code'] ?? '',
-              retry: 'false',
-            });
-            assert.deepEqual(now, before);
-          } finally {
-            connection.destroy();
-          }
-        }),
-        { numRuns: propertyRuns(250) },
-      );
-    });
-  });
-}
-
-describe('an address that does not exist', { timeout: 60_000 }, () => {
-  for (const [path, family] of [
-    ['/v1/nothing', 'chat'],
-    ['/v1', 'chat'],
-    ['/v1/chat', 'chat'],
-    ['/v1/chat/completions/more', 'chat'],
-    ['/V1/Chat/Completions', 'chat'],
-    ['/v1/chat%2fcompletions', 'chat'],
-    ['/v1/messages/more', 'messages'],
-    ['/altproto/v1/nothing', 'messages'],
-    ['//altproto/v1/nothing?a=b', 'messages'],
-    ['/admin/v1/nothing', 'admin'],
-  ] as const) {
-    test(`${path} is 404 in the ${family} envelope, whatever the method and the credential`, async () => {
-      for (const method of ['GET', 'POST', 'HEAD', 'DELETE', 'OPTIONS', 'PROPFIND']) {
-        await refuses(requestBytes({ method, path, headers: [JSON_TYPE], body: '{}' }), family, nowhere, { method });
-      }
-    });
-  }
-
-  test('and cannot even be decoded is 400', () =>
-    refuses(requestBytes({ method: 'GET', path: `/v1/%zz${'z'.repeat(10_000)}` }), 'chat', invalid(), {
-      method: 'GET',
-    }));
-});
-
-describe('an address that is only read', { timeout: 60_000 }, () => {
-  for (const path of ['/v1/user/balance', '/user/balance']) {
-    test(`${path} takes GET and HEAD only`, async () => {
-      for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
-        const expected = {
-          status: 405,
-          code: 'method_not_allowed',
-          retry: 'false',
-          headers: { allow: 'GET, HEAD' },
-        } as const;
-        await refuses(requestBytes({ method, path, headers: [bearer()] }), 'usage', expected, { method });
-      }
-    });
-
-    test(`${path} is 401 without a key`, () =>
-      refuses(requestBytes({ method: 'GET', path }), 'usage', badKey, { method: 'GET' }));
-  }
-});
-
-describe('bytes that are not HTTP', { timeout: 60_000 }, () => {
-  const notHttp: Refusal = { ...invalid(), headers: { connection: 'close' } };
-  for (const [what, bytes] of [
-    ['noise', Buffer.from(Array.from({ length: 400 }, (_, i) => (i * 197 + 31) % 256))],
-    ['a TLS greeting', Buffer.from('16030100f8010000f40303', 'hex')],
-    ['an SSH banner', Buffer.from('SSH-2.0-OpenSSH_9.9\r\n')],
-    ['the HTTP/2 preface', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
-    ['an unknown method', Buffer.from('BREW /coffee HTTP/1.1\r\nHost: a\r\n\r\n')],
-    ['an unknown version', Buffer.from('GET / HTTP/3.0\r\nHost: a\r\n\r\n')],
-    ['a request line without an address', Buffer.from('GET\r\n\r\n')],
-  ] as const) {
-    test(`${what} is responded to with 400 and the end of the connection`, () => refuses(bytes, 'chat', notHttp));
-  }
-
-  test('noise in the middle of a stream ends the connection and is no part of the response', async () => {
-    const streaming = await gateway.createAccount();
-    const respond = gateway.provider.respond;
-    const live = liveResponse();
-    gateway.provider.respond = live.respond;
-    const connection = await openConnection(gateway.url);
-    const body = JSON.stringify({ ...addresses[0]!.body, stream: true });
-    connection.write(post('/v1/chat/completions', body, { headers: [bearer(streaming.key), JSON_TYPE] }));
-    await live.opened;
-    const [first] = chatStream(['Hello']);
-    await live.write(first!);
-    await connection.received(first!);
-    connection.write(Buffer.from([0xff, 0xfe, 0x0d, 0x0a, 0x0d, 0x0a]));
-    const rest = (await connection.closed()).toString();
-    gateway.provider.respond = respond;
-    assert.ok(rest.startsWith('HTTP/1.1 200 '), rest);
-    assert.equal(rest.split('HTTP/1.1').length, 2, rest);
-    await live.closed;
-    assert.equal((await streaming.endedCall()).status, 'aborted');
-  });
-
-  test('headers of 70 KiB on a new connection are 431', () =>
-    refuses(requestBytes({ method: 'GET', path: '/', headers: [['x-metadata', 'm'.repeat(70 * 1024)]] }), 'chat', {
-      status: 431,
-      code: 'invalid_request_error',
-      retry: 'false',
-      headers: { connection: 'close' },
-    }));
-
-  test('a connection on which nothing is sent harms no other', async () => {
-    const silent = await openConnection(gateway.url);
-    await refuses(post('/v1/chat/completions', ''), 'chat', invalid());
-    silent.destroy();
   });
 });
