@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, describe, it } from 'node:test';
-import { byScope } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { defaultJsonScanLimits } from '../lib/json/json-scan.ts';
 import { type OperationName, operations } from '../protocols/operations/all.ts';
@@ -16,14 +15,16 @@ import { createRequestWorkers } from './request-workers.ts';
 
 const MIB = 2 ** 20;
 /** Of the largest body in production. The attacks of `npm run test:attacks` have the whole of it. */
-const SHARE = byScope({ full: 1 / 2, quick: 1 / 32 });
+const SHARE = 1 / 32;
 const BODY_BYTES_MAX = 64 * MIB * SHARE;
-/** Bodies for the event loop, for the two kinds of threads, and of many pieces. */
-const SIZES_BYTES = byScope({ full: [10, 100_000, 300_000, 5 * MIB], quick: [10, 100_000, 300_000] });
+/** Bodies for the event loop, and for the two kinds of threads. */
+const SIZES_BYTES = [10, 100_000, 300_000];
+/** The same share of the heap, and what a thread has loaded. */
+const HEAP_MIB_MAX = 1_024 * SHARE + 64;
 const alone = { accountId: 'a', isOnlyAccount: true };
 
 // A machine that runs other tests may need more time than a task has in production.
-const workers = createRequestWorkers({ taskMsMax: 600_000 });
+const workers = createRequestWorkers({ taskMsMax: 600_000, heapMiBMax: HEAP_MIB_MAX });
 after(() => workers.close());
 const tokenizer = new Tokenizer();
 
@@ -90,7 +91,7 @@ describe('bodies of calls', () => {
   });
 
   it('keep only as much of a prompt as its refusal needs', async () => {
-    const body = Buffer.from(JSON.stringify({ prompt: 'p'.repeat(10 * MIB) }));
+    const body = Buffer.from(JSON.stringify({ prompt: 'p'.repeat(MIB) }));
     const { facts } = await workers.read(imageGeneration, body, alone);
     assert.ok(JSON.stringify(facts).length < 100_000);
     const input = imageGeneration.toInput(facts, body);
@@ -141,7 +142,7 @@ describe('counted tokens', () => {
   it('are the same as in this thread, for small and large bodies', async () => {
     for (const [kind, body] of [
       ['messages', messagesBody(10)],
-      ['messages', messagesBody(4 * MIB)],
+      ['messages', messagesBody(MIB)],
       ['responses', Buffer.from('{}')],
       ['responses', Buffer.from(JSON.stringify({ input: 'hello <|endoftext|>', tools: [{ name: 'f' }] }))],
     ] as const) {
@@ -157,9 +158,9 @@ describe('counted tokens', () => {
     const before = Buffer.from(shared);
     assert.deepEqual(await countIn(body, 'responses'), await countIn(body, 'responses'));
     assert.deepEqual(shared, before);
-    const large = messagesBody(MIB);
+    const large = messagesBody(300_000);
     await countIn(large);
-    assert.deepEqual(large, messagesBody(MIB));
+    assert.deepEqual(large, messagesBody(300_000));
   });
 
   it('are refused to an account whose bodies fill the queue', async () => {

@@ -28,7 +28,11 @@ writeFileSync(
       case 'wait': Atomics.wait(new Int32Array(lock), 0, 0); return value;
       case 'throw': throw new TypeError(value);
       case 'exit': process.exit(3);
-      case 'spin': for (;;);
+      // Now and then it waits: that a processor is busy all the time is not what ends it.
+      case 'spin': {
+        const pause = new Int32Array(new SharedArrayBuffer(4));
+        for (let turn = 1; ; turn++) if (turn % 100_000 === 0) Atomics.wait(pause, 0, 0, 5);
+      }
       case 'hang': Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
       // In small pieces, with pauses: one large allocation beyond the limit ends the whole process, and so may many at once.
       case 'fill': {
@@ -59,7 +63,7 @@ function poolWith(options: Partial<WorkerPoolOptions> = {}): WorkerPool {
     threadsMax: 1,
     placesMax: 1_000,
     taskMsMax: 600_000,
-    heapMiBMax: 64,
+    heapMiBMax: 16,
     idleMs: 600_000,
   };
   const pool = createWorkerPool({ file, ...defaults, ...options });
