@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { placeEmbedded } from '../support/database.ts';
+import { crc32 } from 'node:zlib';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 import { BOUNDARY, EDITS, file, formType, imagesBody, partBytes, png, text } from './images.ts';
@@ -19,7 +19,7 @@ import { BOUNDARY, EDITS, file, formType, imagesBody, partBytes, png, text } fro
 const MEBIBYTE = 2 ** 20;
 const GATE_BYTES = 805 * MEBIBYTE;
 const MEMORY_GROWTH_MAX = 64 * MEBIBYTE;
-const WARM_UP_BYTES = 120 * MEBIBYTE;
+const WARM_UP_BYTES = 60 * MEBIBYTE;
 const ADMIN_TOKEN = 'gate-admin-token';
 const MODEL = 'gpt-image-2';
 
@@ -67,12 +67,12 @@ interface Sent {
   readonly status: number;
   readonly code: string | null;
   readonly sentBytes: number;
-  readonly sha256: string;
+  readonly checksum: number;
 }
 
 interface Received {
   readonly bytes: number;
-  readonly sha256: string;
+  readonly checksum: number;
 }
 
 describe('8 The body gate of edits', { skip }, () => {
@@ -82,14 +82,19 @@ describe('8 The body gate of edits', { skip }, () => {
   const config = join(directory.path, 'gate.yaml');
   const received: Received[] = [];
   let provider: Server;
+  let stored: TestDatabase;
   let gateway: RunningProgram;
   let url: string;
   let accountId: string;
   let key: string;
 
   async function serve(): Promise<void> {
-    placeEmbedded(dataDir);
-    const environment = { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN, FAREGATE_DATA_DIR: dataDir, PORT: '0' };
+    const environment = {
+      FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+      FAREGATE_DATA_DIR: dataDir,
+      DATABASE_URL: stored.url,
+      PORT: '0',
+    };
     gateway = startProgram(['serve', '--config', config], { environment, directory: directory.path });
     url = /listening on (\S+)/.exec(await gateway.printed(/listening on \S+\n/))![1]!;
   }
@@ -107,14 +112,14 @@ describe('8 The body gate of edits', { skip }, () => {
 
   before(async () => {
     provider = createServer((incoming, response) => {
-      const hash = createHash('sha256');
+      let checksum = 0;
       let bytes = 0;
       incoming.on('data', (chunk: Buffer) => {
-        hash.update(chunk);
+        checksum = crc32(chunk, checksum);
         bytes += chunk.length;
       });
       incoming.on('end', () => {
-        received.push({ bytes, sha256: hash.digest('hex') });
+        received.push({ bytes, checksum });
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(imagesBody()));
       });
     });
@@ -127,6 +132,8 @@ providers: { acme: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", api
 models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, routes: [{ provider: acme, model: ${MODEL} }] } }
 `,
     );
+    // The embedded database would take memory of its own, and most of the time of a start.
+    stored = await createTestDatabase('postgresql');
     await serve();
     ({ id: accountId } = await admin('POST', '/accounts', { name: 'gate', verified: true }));
     await admin('POST', `/accounts/${accountId}/top-ups`, { amountYuan: '100' });
@@ -136,15 +143,15 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
   after(async () => {
     gateway.child.kill('SIGKILL');
     await gateway.finished;
+    await stored.remove();
     provider.close();
     provider.closeAllConnections();
     directory.remove();
   });
 
-  /** Begins an upload; without a length it is sent in chunks. */
-  function begin(contentLength: number | null): { outgoing: ClientRequest; responded: Promise<IncomingMessage> } {
-    const length = contentLength === null ? {} : { 'content-length': contentLength };
-    const headers = { authorization: `Bearer ${key}`, 'content-type': formType(), ...length };
+  /** Begins an upload. */
+  function begin(contentLength: number): { outgoing: ClientRequest; responded: Promise<IncomingMessage> } {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': formType(), 'content-length': contentLength };
     const outgoing = request(url + EDITS, { method: 'POST', agent: false, headers });
     const responded = once(outgoing, 'response').then(([incoming]) => incoming as IncomingMessage);
     responded.catch(() => undefined);
@@ -156,11 +163,11 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
   /** Sends a form as fast as the gateway takes it, until that has responded. `onSent` runs after each piece. */
   async function upload(
     pieces: readonly Piece[],
-    contentLength: number | null,
-    onSent: (sentBytes: number) => void = () => undefined,
+    contentLength: number,
+    onSent: () => void = () => undefined,
   ): Promise<Sent> {
     const { outgoing, responded } = begin(contentLength);
-    const hash = createHash('sha256');
+    let checksum = 0;
     let sentBytes = 0;
     let hasResponse = false;
     responded.then(
@@ -169,17 +176,17 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     );
     for (const bytes of bytesOf(pieces)) {
       if (hasResponse) break;
-      hash.update(bytes);
+      checksum = crc32(bytes, checksum);
       sentBytes += bytes.length;
       if (!outgoing.write(bytes)) await Promise.race([once(outgoing, 'drain'), responded]);
-      onSent(sentBytes);
+      onSent();
     }
     if (!hasResponse) outgoing.end();
     const incoming = await responded;
     const body = (await incoming.toArray()) as Buffer[];
     outgoing.destroy();
     const { error } = JSON.parse(Buffer.concat(body).toString());
-    return { status: incoming.statusCode!, code: error?.code ?? null, sentBytes, sha256: hash.digest('hex') };
+    return { status: incoming.statusCode!, code: error?.code ?? null, sentBytes, checksum };
   }
 
   /** The resident memory of the gateway, in bytes. */
@@ -195,7 +202,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
 
   it('8 a form of exactly 805 MiB is taken: 16 images and a mask at their limits, and takes less than 64 MiB of memory', async (context) => {
     // What the first upload of any length takes for good (code, and the room for young objects) does not count.
-    const first = await upload(formOf(WARM_UP_BYTES, 2), WARM_UP_BYTES);
+    const first = await upload(formOf(WARM_UP_BYTES, 1), WARM_UP_BYTES);
     assert.equal(first.status, 200);
     received.length = 0;
     const idle = memory();
@@ -212,12 +219,13 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     const figures = [idle, peak].map((bytes) => Math.round(bytes / MEBIBYTE)).join(', ');
     context.diagnostic(`MiB of memory when idle, and at most during the upload: ${figures}`);
     assert.deepEqual([sent.status, sent.sentBytes], [200, GATE_BYTES]);
-    assert.deepEqual(received.at(-1), { bytes: GATE_BYTES, sha256: sent.sha256 });
+    assert.deepEqual(received.at(-1), { bytes: GATE_BYTES, checksum: sent.checksum });
     assert.ok(growth < MEMORY_GROWTH_MAX, `memory grew by ${growth} bytes`);
     assert.deepEqual(readdirSync(spool), []);
     await assertMoney('99');
   });
 
+  // In chunks it is 413 as soon as it is too large: `8-image-limits.test.ts` has that of a lower limit.
   it('8 a form of 805 MiB and one byte is 413 before any of it is sent, if its length is announced', async () => {
     const { outgoing, responded } = begin(GATE_BYTES + 1);
     const incoming = await responded;
@@ -226,18 +234,6 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     assert.deepEqual([incoming.statusCode, incoming.headers.connection], [413, 'close']);
     assert.equal(JSON.parse(Buffer.concat(body).toString()).error.code, 'request_too_large');
     assert.equal(received.length, 1);
-  });
-
-  it('8 a form of 805 MiB and one byte in chunks is 413, and what comes after that byte is not read', async () => {
-    const endless: Piece[] = [...formOf(GATE_BYTES).slice(0, -1), GATE_BYTES];
-    const sent = await upload(endless, null);
-    assert.deepEqual([sent.status, sent.code], [413, 'request_too_large']);
-    assert.ok(sent.sentBytes > GATE_BYTES);
-    // What the network between buffers has been sent, and no more.
-    assert.ok(sent.sentBytes < GATE_BYTES + 32 * MEBIBYTE, `${sent.sentBytes} bytes were sent`);
-    assert.equal(received.length, 1);
-    assert.deepEqual(readdirSync(spool), []);
-    await assertMoney('99');
   });
 
   it('8 no file is left of an upload whose client leaves, nor of one whose gateway is killed', async () => {

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { parseYuan } from '../../src/lib/yuan.ts';
-import { placeEmbedded } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type Family, families, requestOf } from '../support/families.ts';
 import {
   type HostileConnection,
@@ -13,7 +13,6 @@ import {
   startHostileProvider,
 } from '../support/hostile-provider.ts';
 import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
-import { inFullRunsOnly } from '../support/scope.ts';
 import { modelOf, providerPair } from './scene.ts';
 
 /** Responses of a hundred megabytes: what they take of the gateway's memory, which shows only in a process of its own. */
@@ -31,6 +30,7 @@ const [chat, messages] = families as readonly [Family, Family];
 describe('responses of a hundred megabytes', { skip }, () => {
   const directory = temporaryDirectory();
   let hostile: HostileProvider;
+  let stored: TestDatabase;
   let program: RunningProgram;
   let url: string;
   let accountId: string;
@@ -59,12 +59,14 @@ providers: ${providerPair('hostile', hostile.url)}
 models: ${modelOf('hostile')}
 `,
     );
+    // The embedded database would take memory of its own.
+    stored = await createTestDatabase('postgresql');
     const environment = {
       FAREGATE_ADMIN_TOKEN: 'memory-admin-token',
       FAREGATE_DATA_DIR: join(directory.path, 'data'),
+      DATABASE_URL: stored.url,
       PORT: '0',
     };
-    placeEmbedded(environment.FAREGATE_DATA_DIR);
     program = startProgram(['serve', '--config', config], { environment, directory: directory.path });
     url = /listening on (\S+)/.exec(await program.printed(/listening on \S+\n/))![1]!;
     ({ id: accountId } = await admin('POST', '/accounts', { name: 'memory', verified: true }));
@@ -97,6 +99,7 @@ models: ${modelOf('hostile')}
   after(async () => {
     program?.child.kill('SIGKILL');
     await program?.finished;
+    await stored?.remove();
     await hostile.close();
     directory.remove();
   });
@@ -195,67 +198,53 @@ models: ${modelOf('hostile')}
   const head = (status: number, type: string, ...headers: readonly string[]): string =>
     responseBytes({ status, headers: [`content-type: ${type}`, 'connection: close', ...headers] }).toString();
 
-  // The two protocols share all that matters here.
-  for (const family of [chat, messages]) {
-    const options = { skip: family === messages && inFullRunsOnly };
-    test(`${family.name}: an error body is cut off, and not read to its end`, options, async (context) => {
-      const before = `${head(503, 'application/json')}{"error":{"message":"`;
-      const ended = await relay(context, { family, isStream: false, before });
-      assert.equal(ended.status, 503);
-      assert.ok(ended.bytes < 8_192 && ended.sentBytes < NETWORK_BYTES, `${ended.sentBytes} bytes were sent`);
-      assert.ok(ended.grown < 48, `${ended.grown} MiB`);
-      assert.equal(ended.spentNano, 0n);
-    });
+  // Both protocols share all that matters here.
+  test('an error body is cut off, and not read to its end', async (context) => {
+    const before = `${head(503, 'application/json')}{"error":{"message":"`;
+    const ended = await relay(context, { family: chat, isStream: false, before });
+    assert.equal(ended.status, 503);
+    assert.ok(ended.bytes < 8_192 && ended.sentBytes < NETWORK_BYTES, `${ended.sentBytes} bytes were sent`);
+    assert.ok(ended.grown < 48, `${ended.grown} MiB`);
+    assert.equal(ended.spentNano, 0n);
+  });
 
-    test(
-      `${family.name}: a whole response to a stream call is cut off, and not read to its end`,
-      options,
-      async (context) => {
-        const before = `${head(200, 'application/json')}{"x":"`;
-        const ended = await relay(context, { family, isStream: true, before });
-        assert.equal(ended.status, 502);
-        assert.ok(ended.sentBytes < NETWORK_BYTES, `${ended.sentBytes} bytes were sent`);
-        assert.ok(ended.grown < 48, `${ended.grown} MiB`);
-        assert.equal(ended.spentNano, 0n);
-      },
-    );
+  test('a whole response to a stream call is cut off, and not read to its end', async (context) => {
+    const before = `${head(200, 'application/json')}{"x":"`;
+    const ended = await relay(context, { family: messages, isStream: true, before });
+    assert.equal(ended.status, 502);
+    assert.ok(ended.sentBytes < NETWORK_BYTES, `${ended.sentBytes} bytes were sent`);
+    assert.ok(ended.grown < 48, `${ended.grown} MiB`);
+    assert.equal(ended.spentNano, 0n);
+  });
 
-    test(`${family.name}: a header that does not end is cut off`, options, async (context) => {
-      const ended = await relay(context, { family, isStream: false, before: 'HTTP/1.1 200 OK\r\nx-long: ' });
-      assert.equal(ended.status, 502);
-      assert.ok(ended.sentBytes < NETWORK_BYTES, `${ended.sentBytes} bytes were sent`);
-      assert.ok(ended.grown < 48, `${ended.grown} MiB`);
-      assert.equal(ended.spentNano, 0n);
-    });
-  }
+  test('a header that does not end is cut off', async (context) => {
+    const ended = await relay(context, { family: chat, isStream: false, before: 'HTTP/1.1 200 OK\r\nx-long: ' });
+    assert.equal(ended.status, 502);
+    assert.ok(ended.sentBytes < NETWORK_BYTES, `${ended.sentBytes} bytes were sent`);
+    assert.ok(ended.grown < 48, `${ended.grown} MiB`);
+    assert.equal(ended.spentNano, 0n);
+  });
 
-  for (const family of [chat, messages]) {
-    const options = { skip: family === messages && inFullRunsOnly };
-    test(`${family.name}: a line of a stream is passed on in parts`, options, async (context) => {
-      const behind = `\n\n${family.stream(['Hello']).join('')}`;
-      const before = `${head(200, 'text/event-stream')}: `;
-      const giantBytes = 256 * MEBIBYTE;
-      const ended = await relay(context, { family, isStream: true, before, behind, giantBytes });
-      assert.deepEqual([ended.status, ended.isComplete, ended.record.status], [200, true, 'succeeded']);
-      assert.ok(ended.bytes > GIANT_BYTES && ended.tail.endsWith(family.terminal));
-      assert.ok(ended.grown < 192, `${ended.grown} MiB`);
-      assert.equal(ended.spentNano, family.cost);
-    });
+  test('a line of a stream is passed on in parts', async (context) => {
+    const behind = `\n\n${chat.stream(['Hello']).join('')}`;
+    const before = `${head(200, 'text/event-stream')}: `;
+    const giantBytes = 256 * MEBIBYTE;
+    const ended = await relay(context, { family: chat, isStream: true, before, behind, giantBytes });
+    assert.deepEqual([ended.status, ended.isComplete, ended.record.status], [200, true, 'succeeded']);
+    assert.ok(ended.bytes > GIANT_BYTES && ended.tail.endsWith(chat.terminal));
+    assert.ok(ended.grown < 192, `${ended.grown} MiB`);
+    assert.equal(ended.spentNano, chat.cost);
+  });
 
-    test(`${family.name}: a line that never ends is no event: an error event ends the stream`, {
-      skip: inFullRunsOnly,
-    }, async (context) => {
-      const before = `${head(200, 'text/event-stream')}${family.stream(['Hello'])[0]}data: `;
-      const giantBytes = 256 * MEBIBYTE;
-      const ended = await relay(context, { family, isStream: true, before, giantBytes });
-      // A chat stream is cut behind the error.
-      const isComplete = family.name !== 'chat';
-      assert.deepEqual([ended.status, ended.isComplete, ended.record.status], [200, isComplete, 'aborted']);
-      assert.ok(ended.bytes > GIANT_BYTES);
-      assert.match(ended.tail, /x\n\n(event: error\n)?data: \{.*upstream_error.*\}\n\n$/);
-      assert.ok(ended.grown < 192, `${ended.grown} MiB`);
-    });
-  }
+  test('a line that never ends is no event: an error event ends the stream', async (context) => {
+    const before = `${head(200, 'text/event-stream')}${messages.stream(['Hello'])[0]}data: `;
+    const giantBytes = 256 * MEBIBYTE;
+    const ended = await relay(context, { family: messages, isStream: true, before, giantBytes });
+    assert.deepEqual([ended.status, ended.isComplete, ended.record.status], [200, true, 'aborted']);
+    assert.ok(ended.bytes > GIANT_BYTES);
+    assert.match(ended.tail, /x\n\nevent: error\ndata: \{.*upstream_error.*\}\n\n$/);
+    assert.ok(ended.grown < 192, `${ended.grown} MiB`);
+  });
 
   // From here on what is kept in memory counts too; the giants are so large that the limits still exclude keeping all of it.
   test('a whole response is passed on, and only its beginning is kept in memory', async (context) => {
@@ -270,9 +259,7 @@ models: ${modelOf('hostile')}
   });
 
   // What an event may take, and what is made of one that is too large, is tested of the tap as well.
-  test('responses: a terminal event that is too large to be read is passed on in parts, and estimated', {
-    skip: inFullRunsOnly,
-  }, async (context) => {
+  test('responses: a terminal event that is too large to be read is passed on in parts, and estimated', async (context) => {
     const before = `${head(200, 'text/event-stream')}event: response.completed\ndata: {"type":"response.completed","response":{"x":"`;
     const behind = '"}}\n\n';
     const body = { model: 'hostile', input: 'Hello', stream: true, max_output_tokens: 50 };

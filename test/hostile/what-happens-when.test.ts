@@ -445,14 +445,13 @@ describe('what happens when a node is killed: connection reset, reservation rele
   });
 
   // Another node resolves those of a killed one in `test/settlement/killed.test.ts`, too.
-  test('postgresql: another node resolves them, and its own calls in flight end as if nothing had happened', {
+  test('postgresql: another node resolves them, and without another one its own restart', {
     skip: inFullRunsOnly,
   }, async (context) => {
     const { provider, gates, directory, databaseUrl } = await setStage(context, 'postgresql');
     const [node, other] = await Promise.all(
       ['one', 'other'].map((name) => serve({ providerUrl: provider.url, dataDir: join(directory, name), databaseUrl })),
     );
-    context.after(() => other!.kill());
     const living = await beginAll(other!.url, provider, await createCallers(other!.admin), 'living');
     const killed = await killInFlight(node!, provider);
 
@@ -468,22 +467,16 @@ describe('what happens when a node is killed: connection reset, reservation rele
       await assertCharged(other!.admin, other!.url, each.caller);
     }
     await assertLimitsGivenBack(other!, killed.calls, gates);
-  });
 
-  test('postgresql: without another node, its own restart resolves them', { skip: inFullRunsOnly }, async (context) => {
-    const { provider, gates, directory, databaseUrl } = await setStage(context, 'postgresql');
-    const dataDir = join(directory, 'only');
-    const node = await serve({ providerUrl: provider.url, dataDir, databaseUrl });
-    const killed = await killInFlight(node, provider);
-
-    const next = await serve({ providerUrl: provider.url, dataDir, databaseUrl });
+    const last = await killInFlight(other!, provider);
+    const next = await serve({ providerUrl: provider.url, dataDir: join(directory, 'other'), databaseUrl });
     context.after(() => next.kill());
-    for (const each of killed.calls) {
+    for (const each of last.calls) {
       await recorded(next.admin, each.caller, 'unresolved');
-      await assertUnresolved(next.admin, each, killed);
+      await assertUnresolved(next.admin, each, last);
       await assertFree(next.admin, next.url, each.caller);
     }
-    await assertLimitsGivenBack(next, killed.calls, gates);
+    await assertLimitsGivenBack(next, last.calls, gates);
   });
 
   /** A provider, and where nodes have their data. */

@@ -9,7 +9,7 @@ import type { AdminClient } from '../support/admin-client.ts';
 import { type ClientResponse, call, type StartedCall, startCall } from '../support/client.ts';
 import { type Family, families, requestOf } from '../support/families.ts';
 import type { ReceivedRequest, ScriptedProvider } from '../support/provider.ts';
-import { pauseBetweenLooks } from '../support/until.ts';
+import { rarerAndRarer } from '../support/until.ts';
 
 /** Calls of every kind that reserves something, and a provider that responds when a test says so. */
 
@@ -160,10 +160,9 @@ export async function recordsOf(admin: Admin, { id }: Caller): Promise<any[]> {
 
 /** Resolves once a caller's newest call has this status, and returns its record. Polls. */
 export async function recorded(admin: Admin, caller: Caller, status: string) {
-  for (;;) {
+  for (const pause = rarerAndRarer(); ; await pause()) {
     const [record] = await recordsOf(admin, caller);
     if (record?.status === status) return record;
-    await pauseBetweenLooks();
   }
 }
 

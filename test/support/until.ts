@@ -1,4 +1,7 @@
 const PAUSE_MS = 5;
+const PAUSE_MS_MAX = 250;
+/** Of the time that something has taken so far. */
+const PAUSE_SHARE = 0.05;
 
 /** Also if a test has replaced the timers. */
 const startTimer = setTimeout;
@@ -15,8 +18,9 @@ const LONG_MS = 30_000;
 export async function until(isSo: () => boolean | Promise<boolean>, notSo?: string): Promise<void> {
   const late =
     notSo === undefined ? null : startTimer(() => console.error(`After ${LONG_MS / 1_000} s, ${notSo}.`), LONG_MS);
+  const pause = rarerAndRarer();
   try {
-    while (!(await isSo())) await pauseBetweenLooks();
+    while (!(await isSo())) await pause();
   } finally {
     if (late !== null) stopTimer(late);
   }
@@ -24,5 +28,15 @@ export async function until(isSo: () => boolean | Promise<boolean>, notSo?: stri
 
 /** A busy loop would take its time from what it waits for, and from other tests. */
 export function pauseBetweenLooks(): Promise<void> {
-  return new Promise((resolve) => startTimer(resolve, PAUSE_MS));
+  return pauseFor(PAUSE_MS);
+}
+
+/** Pauses that get longer with the time that has passed: what takes seconds need not be asked for thousands of times. */
+export function rarerAndRarer(): () => Promise<void> {
+  const beganMs = performance.now();
+  return () => pauseFor(Math.min(Math.max(PAUSE_MS, PAUSE_SHARE * (performance.now() - beganMs)), PAUSE_MS_MAX));
+}
+
+function pauseFor(ms: number): Promise<void> {
+  return new Promise((resolve) => startTimer(resolve, ms));
 }
