@@ -179,7 +179,7 @@ describe('2.2 Images result', () => {
   });
 
   it('2.2 images of tens of megabytes arrive byte for byte and are counted', async () => {
-    const b64 = 'iVBORw0KGgo+'.repeat(byScope({ full: 2_000_000, quick: 200_000 }));
+    const b64 = 'iVBORw0KGgo+'.repeat(byScope({ full: 1_450_000, quick: 200_000 }));
     await assertTaken(
       `{"created":1790000000,"data":[{"b64_json":"${b64}"},{"b64_json":"${b64}"}],"usage":null}`,
       PRICED_BY_IMAGE,

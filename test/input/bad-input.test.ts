@@ -975,7 +975,7 @@ describe('bad input', () => {
               connection.destroy();
             }
           }),
-          { numRuns: propertyRuns(250) },
+          { numRuns: propertyRuns(150) },
         );
       });
     });

@@ -145,7 +145,7 @@ describe('byte for byte', () => {
           const asked = stream.value === 'true' ? ',"stream_options":{"include_usage":true}' : '';
           assert.equal(await forwarded(CHAT, body(model.value, '')), body('"upstream-chat"', asked));
         }),
-        { numRuns: propertyRuns(150) },
+        { numRuns: propertyRuns(80) },
       );
     });
   });
@@ -196,7 +196,7 @@ describe('byte for byte', () => {
           assert.equal(response.headers['content-length'], String(Buffer.byteLength(text)));
           runs++;
         }),
-        { numRuns: propertyRuns(150) },
+        { numRuns: propertyRuns(80) },
       );
       await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
     });
@@ -237,7 +237,7 @@ describe('byte for byte', () => {
           assert.equal(response.headers['content-type'], 'text/event-stream; charset=utf-8');
           runs++;
         }),
-        { numRuns: propertyRuns(150) },
+        { numRuns: propertyRuns(80) },
       );
       await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
     });
@@ -274,7 +274,7 @@ describe('byte for byte', () => {
           assert.equal(response.text, stream);
           runs++;
         }),
-        { numRuns: propertyRuns(150) },
+        { numRuns: propertyRuns(80) },
       );
       await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
     });

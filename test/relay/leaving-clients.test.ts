@@ -5,6 +5,7 @@ import { wireEngines } from '../support/database.ts';
 import { assertEstimated, begunStream, families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, clientLeaves, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatStream, liveResponse } from '../support/provider.ts';
+import { exchange } from '../support/transport.ts';
 
 /** What happens when a client leaves or does not read: at the provider, and to the account. */
 
@@ -191,8 +192,7 @@ async function writeUntilBlocked(
       },
       () => undefined,
     );
-    for (let exchanges = 0; exchanges < 100 && !hasLeft; exchanges++)
-      await (await fetch(`${gateway.url}/healthz`)).text();
+    for (let exchanges = 0; exchanges < 40 && !hasLeft; exchanges++) await exchange(gateway.url);
     if (hasLeft) continue;
     assert.ok(sentBytes < STREAM_BYTES / 2, `${sentBytes} bytes were taken although the client does not read`);
     return { sentBytes, pending };

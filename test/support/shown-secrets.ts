@@ -13,16 +13,33 @@ export function secretsIn(value: unknown, isSecret = false): string[] {
   return Object.entries(value).flatMap(([name, member]) => secretsIn(member, NAMES.has(name)));
 }
 
-/**
- * Those of the texts that stand anywhere in the change log. The log is read once: a test with hundreds of accounts has as many
- * secrets, and searching every row for each of them took seconds.
- */
+/** Those of the texts that stand anywhere in the change log, which is read once. */
 export async function foundInChanges(database: Database, secrets: readonly string[]): Promise<string[]> {
   if (secrets.length === 0) return [];
   const changes = await database.query<{ row: string; after: string }>({
     name: 'test.read-changes',
     text: "select c::text as row, coalesce(c.after::text, '') as after from changes c",
   });
-  const text = changes.map(({ row, after }) => `${row}\n${after}`).join('\n');
-  return secrets.filter((secret) => text.includes(secret));
+  return foundIn(changes.map(({ row, after }) => `${row}\n${after}`).join('\n'), secrets);
+}
+
+const START_LENGTH = 6;
+
+/**
+ * Those of the secrets that stand in a text. A test with hundreds of accounts has as many, and searching the text for each of them
+ * took seconds: those that begin alike, as keys do, are searched for together.
+ */
+export function foundIn(text: string, secrets: readonly string[]): string[] {
+  const found = new Set<string>();
+  for (const [start, alike] of Map.groupBy(secrets, (secret) => secret.slice(0, START_LENGTH))) {
+    const wanted = new Set(alike);
+    const lengths = new Set(alike.map(({ length }) => length));
+    for (let at = text.indexOf(start); at !== -1; at = text.indexOf(start, at + 1)) {
+      for (const length of lengths) {
+        const there = text.slice(at, at + length);
+        if (wanted.has(there)) found.add(there);
+      }
+    }
+  }
+  return secrets.filter((secret) => found.has(secret));
 }

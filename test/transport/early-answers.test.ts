@@ -49,7 +49,6 @@ describe('a request that has its response', { timeout: 300_000 }, () => {
   for (const [what, method, path, status] of [
     ['a GET that is served', 'GET', '/healthz', 200],
     ['a call without a key', 'POST', '/v1/chat/completions', 401],
-    ['a GET of the catalog', 'GET', '/v1/public/models', 200],
     ['an address that is not there', 'POST', '/v1/nothing', 404],
     ['a method that is not taken', 'PUT', '/v1/chat/completions', 405],
   ] as const) {
