@@ -199,7 +199,10 @@ export const faultGroups: readonly FaultGroup[] = [
         seen: 'the connection is reset',
         account: 'nothing; the reservation is released within 30 seconds and the call is `unresolved`',
         tests: [
-          [WHEN, 'postgresql: another node resolves them, and its own calls in flight end as if nothing had happened'],
+          [
+            WHEN,
+            'postgresql: another node resolves them, whose own calls end as if nothing had happened, and without another one the next start does',
+          ],
           [WHEN, 'embedded: the next start resolves all kinds of calls before it serves'],
         ],
       },

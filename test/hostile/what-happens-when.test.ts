@@ -445,7 +445,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
   });
 
   // Another node resolves those of a killed one in `test/settlement/killed.test.ts`, too.
-  test('postgresql: another node resolves them, and without another one its own restart', {
+  test('postgresql: another node resolves them, whose own calls end as if nothing had happened, and without another one the next start does', {
     skip: inFullRunsOnly,
   }, async (context) => {
     const { provider, gates, directory, databaseUrl } = await setStage(context, 'postgresql');
