@@ -32,7 +32,10 @@ const ALONE = [
 /** What tests on both engines import, and what those on the embedded one do. */
 const ON_EMBEDDED = /\b(?:engines|gatewayEngines|openEmbedded|placeEmbedded)\b|'embedded'/;
 
-/** Together in one process. Enough that a start hardly counts, and few enough that processes end at about the same time. */
+/**
+ * Together in one process, and twice as many of unit tests, which are short. Enough that a start hardly counts, and few enough that
+ * processes end at about the same time.
+ */
 const FILES_MAX = 40;
 
 /**
@@ -50,7 +53,7 @@ export function planProcesses(files: readonly TestFile[], filesMax = FILES_MAX):
   const areas = Map.groupBy(together, areaOf);
   const processes = AREAS.flatMap((name) => {
     const area = areas.get(name) ?? [];
-    const count = Math.ceil(area.length / filesMax);
+    const count = Math.ceil(area.length / (name === 'unit tests' ? filesMax * 2 : filesMax));
     // Neighbours in the alphabet are often of one kind and of one weight: dealt out like cards, they weigh the same.
     return Array.from({ length: count }, (_, at) =>
       area.filter((_file, index) => index % count === at).map(({ path }) => path),

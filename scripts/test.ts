@@ -108,8 +108,17 @@ const FULL_ONLY = [
   // Whole programs, looked at from outside: `src/cli/log`, `scripts/import-rules.ts`, `test/scripts/test-processes`.
   'test/cli/{loaded-code,log-reader}.test.ts',
   'test/scripts/test-runs.test.ts',
-  // Large events in parts, and what is kept of them: `src/protocols/metering/tap-large-events`, `test/transport/slow-readers`.
+  // Bodies and uploads as large as their limits, many at a time, and the threads that read them: `test/input`, `src/lib/worker-pool`.
+  'src/calls/request-workers.test.ts',
+  'test/hostile/{bodies,uploads}.test.ts',
+  // Large responses, clients that stop reading them, and what is kept of them: `src/protocols/metering/tap-large-events`, `test/relay`.
+  'test/conformance/4.2-large-answers.test.ts',
   'test/hostile/memory.test.ts',
+  'test/transport/slow-readers.test.ts',
+  // Exports of many accounts in batches, from several partitions and beside calls: `test/transfer/round-trip`.
+  'test/transfer/{batches,spread,under-load}.test.ts',
+  // Space of the embedded database that is used again: `test/db/embedded-files` writes to one.
+  'test/db/embedded-housekeeping.test.ts',
   // Every command of a page as a reader runs it: the commands have tests in `test/cli`, which carry them out in their process.
   'test/docs/moving.test.ts',
   'test/docs/operations.test.ts',
@@ -122,8 +131,11 @@ const FULL_ONLY = [
   'test/clients/vendor-types.test.ts',
   // Files of exports, damaged in each way: `test/transfer`.
   'test/cli/transfer.test.ts',
-  // A browser, a generator of requests, an installation: what they use is tested without them.
+  // A browser, generators of requests, a second biller, an installation, checkouts of revisions: what they use is tested without them.
+  'bench/{gateway-target,revisions}.test.ts',
   'test/console/pages/**',
+  'test/fuzz/fuzz.test.ts',
+  'test/month/month.test.ts',
   'test/openapi/schemathesis.test.ts',
   'test/scripts/package.test.ts',
   // Programs of the system that read the examples for operators; nothing of the gateway is tested here alone.

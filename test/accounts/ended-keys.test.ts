@@ -17,7 +17,7 @@ import {
   type TestNode,
   verdictsOn,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { insertLimitedKey, removeLoose } from '../support/keys.ts';
 
 /** Keys that have ended are forgotten, unless a call names them. */
@@ -32,7 +32,7 @@ select $1, $2::text || lpad(n::text, 6, '0'), 'made', decode(md5($1 || $2 || n),
   $4::timestamptz - $5::interval
 from generate_series(1, $3::int) n`;
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`keys that have ended on ${engine}`, { timeout: 120_000 }, () => {
     let stored: TestDatabase;
     let database: Database;

@@ -5,7 +5,7 @@ import type { CallFilter } from '../../src/accounting/calls/call-list-store.ts';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { firstIdAt } from '../../src/lib/ids.ts';
 import { type SliceTiming, UNHURRIED } from '../../src/lib/slices.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { byScope } from '../support/scope.ts';
 
 /**
@@ -110,7 +110,7 @@ async function readAll<Item>(
   return { items, pages };
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`${engine}: lists in slices`, { timeout: 300_000 }, () => {
     let stored: TestDatabase;
     before(async () => {

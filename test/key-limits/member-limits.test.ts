@@ -35,7 +35,7 @@ import {
   timeOf,
   verdictsOn,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { waitingForLocks } from '../support/locks.ts';
 import { isQuickRun, propertyRuns } from '../support/scope.ts';
 import { type KeyVerdict, ReferenceKey } from './reference.ts';
@@ -139,7 +139,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`the limits of members on ${engine}`, { timeout: 240_000 }, () => {
     let stored: TestDatabase;
     let second: Database;

@@ -21,7 +21,7 @@ export const engines: readonly Engine[] = citusPorts() === null ? ['embedded', '
 
 /**
  * Tests of the money and the records of a whole gateway, over stores that have tests of their own on both engines, and of what
- * moves many rows in the background: both in a full run. A quick run has PostgreSQL, which works beside the test and not in its process.
+ * reads or moves many rows: both in a full run. A quick run has PostgreSQL, which works beside the test and not in its process.
  */
 export const gatewayEngines: readonly Engine[] = isQuickRun ? ['postgresql'] : engines;
 

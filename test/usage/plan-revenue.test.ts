@@ -7,7 +7,7 @@ import { earnedNano } from '../../src/accounting/usage/plan-revenue.ts';
 import { readUsage, USAGE_START } from '../../src/accounting/usage/usage.ts';
 import { createUsageStore, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 
 /** What plans earned, as the database sums it up, beside what each period earns by itself. */
 
@@ -43,7 +43,7 @@ function ofDay({ first, days, priceNano, canceledAfterHours }: Period, day: numb
   return earnedNano(priceNano, days, n + 1) - earnedNano(priceNano, days, n);
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`what plans earned on ${engine}`, { timeout: 300_000 }, () => {
     let stored: TestDatabase;
     let usage: UsageStore;

@@ -21,7 +21,7 @@ import {
   type TestNode,
   timeAt,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { exported, imported } from '../transfer/books.ts';
 
 /** Sums of usage equal the records and the ledger, whatever ends while they are made. */
@@ -104,7 +104,7 @@ function endOf(n: number): CallOutcome {
   };
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`sums of usage on ${engine}`, { timeout: 300_000 }, () => {
     let stored: TestDatabase;
     let database: Database;
