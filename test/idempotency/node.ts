@@ -18,6 +18,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { NOW_MS, outcomeOf, recordOf, TIME } from '../support/accounting-builders.ts';
 import { createTestSettlementStore } from '../support/call-stores.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
+import { waitingForLocks } from '../support/locks.ts';
 import { patientQuestions } from '../support/questions.ts';
 
 export const ACCOUNT = 'acct_kept';
@@ -161,6 +162,6 @@ export function createNode(
 /** Ends the call of a claim whose response is stored. */
 export async function endCall(database: Database, kept: StoredClaim, chargeNano: bigint | null): Promise<void> {
   const record = recordOf(outcomeOf(kept.accountId, kept.billedCallId, chargeNano), { kept });
-  const [result] = await createTestSettlementStore(database).end([record], TIME);
+  const [result] = await createTestSettlementStore(waitingForLocks(database)).end([record], TIME);
   assert.notEqual(result, 'claim_lost');
 }

@@ -10,6 +10,7 @@ import type { MadeState } from '../../src/accounting/settlement/settlement-recor
 import type { Database } from '../../src/db/database.ts';
 import { createTestNode, openAccount, outcomeOf, recordOf, TIME } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { waitingForLocks } from '../support/locks.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { patientQuestions } from '../support/questions.ts';
 import { propertyRuns } from '../support/scope.ts';
@@ -30,7 +31,7 @@ const recordWith = ({ accountId, ...made }: AffinityRecord) =>
 
 /** Ends calls that made something, in one transaction. */
 async function record(database: Database, records: readonly AffinityRecord[]): Promise<void> {
-  await createTestNode(database).stores.settlement.end(records.map(recordWith), TIME);
+  await createTestNode(waitingForLocks(database)).stores.settlement.end(records.map(recordWith), TIME);
 }
 
 const made = (model: string, providerId: string, atMs = NOW_MS) => ({ model, providerId, atMs });
