@@ -36,7 +36,7 @@ const ON_EMBEDDED = /\b(?:engines|gatewayEngines|openEmbedded|placeEmbedded)\b|'
  * Together in one process, and twice as many of unit tests, which are short. Enough that a start hardly counts, and few enough that
  * processes end at about the same time.
  */
-const FILES_MAX = 40;
+const FILES_MAX = 32;
 
 /**
  * What a file must not do to those beside it: hooks before tests, outside of every `describe`, would run before the tests of
@@ -72,8 +72,8 @@ const SPREAD =
 
 export const isSpread = (path: string): boolean => SPREAD.test(path);
 
-/** The longest first: what ends last should be short. */
-const AREAS = ['of partitions', 'on the embedded database', 'in a browser', 'others', 'unit tests'] as const;
+/** Those that wait most come first, and what ends last should be short. */
+const AREAS = ['in a browser', 'others', 'of partitions', 'on the embedded database', 'unit tests'] as const;
 type Area = (typeof AREAS)[number];
 
 /**

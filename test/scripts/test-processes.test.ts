@@ -37,8 +37,8 @@ describe('the processes of test files', () => {
     };
     const planned = planProcesses([...files('test/catalog', 1), embedded, ...files('test/people', 1)]);
     assert.deepEqual(planned, [
-      ['test/people/b.test.ts'],
       ['test/catalog/file-0.test.ts', 'test/people/file-0.test.ts'],
+      ['test/people/b.test.ts'],
     ]);
   });
 
@@ -51,7 +51,7 @@ describe('the processes of test files', () => {
   it('are of their own for suites whose databases have several partitions, and say so before a file is loaded', () => {
     const planned = planProcesses([...files('test/people', 1), ...files('test/usage', 1), ...files('test/plans', 1)]);
     const spread = ['test/usage/file-0.test.ts', 'test/plans/file-0.test.ts'];
-    assert.deepEqual(planned, [spread, ['test/people/file-0.test.ts']]);
+    assert.deepEqual(planned, [['test/people/file-0.test.ts'], spread]);
     const urlOf = (path: string): string => `file:///here/${path}`;
     const says = (paths: readonly string[]): boolean =>
       processModule(paths.map(urlOf), '/done').startsWith("process.env.FAREGATE_TEST_SPREAD = '1';");
