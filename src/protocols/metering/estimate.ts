@@ -78,12 +78,17 @@ function isFurtherData(bytes: Buffer, at: number): boolean {
   return bytes.length - at >= DATA.length && DATA.compare(bytes, at, at + DATA.length) === 0;
 }
 
-/** The offset of the quote that ends the string, or of the end of the bytes. */
+/**
+ * The offset of what ends the string: its quote, the end of the bytes, or the end of a line, which no string of JSON holds. Events come
+ * side by side, and what is broken in one of them may not take the next one for its text.
+ */
 function stringEnd(bytes: Buffer, start: number): number {
   let at = start;
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  while (at < bytes.length && !endsString(bytes[at]!)) at += bytes[at] === BACKSLASH ? 2 : 1;
   return Math.min(at, bytes.length);
 }
+
+const endsString = (byte: number): boolean => byte === QUOTE || byte === LF || byte === CR;
 
 /**
  * The bytes of UTF-8 that a text within a string stands for: some vendors escape everything that is not ASCII, which would double the
@@ -277,11 +282,11 @@ class PartedKey {
     }
   }
 
-  /** The offset of the quote that ends the text, or of the end of the bytes; half an escape there is kept for the next part. */
+  /** As `stringEnd`; half an escape at the end of the bytes is kept for the next part. */
   #textEnd(bytes: Buffer, from: number): number {
     let at = from;
     let escapeStart = -1;
-    while (at < bytes.length && bytes[at] !== QUOTE) {
+    while (at < bytes.length && !endsString(bytes[at]!)) {
       if (bytes[at] === BACKSLASH) escapeStart = at++;
       at++;
     }

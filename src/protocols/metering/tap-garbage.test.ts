@@ -157,6 +157,11 @@ describe('stream tap on anything', () => {
     );
   });
 
+  it('counts a text that lacks its quote to the end of its line, whether or not the next event comes with it', () => {
+    assertSame(readings.chat, Buffer.from('"text" : "d\r\n\r\ndata: \n\n'), [0.6087]);
+    assertSame(readings.messages, Buffer.from('data: {"text":"d\\\ndata: more\n\ndata: {}\n\n'), [0.3, 0.6]);
+  });
+
   it('leaves an event out between a CR and an LF, which then are the end of one line', () => {
     const { relayed } = relayBrokenOff(readings.responses, Buffer.from('event: error\r\rdata: \n\n\n'));
     assert.equal(outOf(relayed).toString(), 'event: error\r\r\n');
