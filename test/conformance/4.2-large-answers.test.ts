@@ -5,7 +5,6 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { assertFree } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json, liveResponse } from '../support/provider.ts';
-import { inFullRunsOnly } from '../support/scope.ts';
 import { assertError, embeddingsAddress, requestTo, send } from './calls.ts';
 
 /**
@@ -105,9 +104,7 @@ describe('4.2 large responses of embeddings', () => {
 
   for (const statesLength of [false, true]) {
     const how = statesLength ? 'with' : 'without';
-    it(`4.2 a response of 48 MiB ${how} a content length arrives byte for byte, and costs what its last bytes say`, {
-      skip: statesLength && inFullRunsOnly,
-    }, async () => {
+    it(`4.2 a response of 48 MiB ${how} a content length arrives byte for byte, and costs what its last bytes say`, async () => {
       const body = embeddingsOf(48 * MIB);
       const { live, opening } = await start(statesLength ? { 'content-length': String(body.length) } : {});
       const written = write(live, body).then(() => live.end());
@@ -123,7 +120,7 @@ describe('4.2 large responses of embeddings', () => {
     });
   }
 
-  it('4.2 a response beyond 32 MiB leaves while the provider still sends it', { skip: inFullRunsOnly }, async () => {
+  it('4.2 a response beyond 32 MiB leaves while the provider still sends it', async () => {
     const body = embeddingsOf(36 * MIB);
     const { live, opening } = await start();
     await write(live, body.subarray(0, 34 * MIB));
@@ -188,9 +185,7 @@ describe('4.2 large responses of embeddings', () => {
     });
   }
 
-  it('4.2 a large response that is no JSON from some point on is broken off, and nothing is charged', {
-    skip: inFullRunsOnly,
-  }, async () => {
+  it('4.2 a large response that is no JSON from some point on is broken off, and nothing is charged', async () => {
     const body = embeddingsOf(36 * MIB);
     body[34 * MIB] = 0x7d;
     const { live, opening } = await start();

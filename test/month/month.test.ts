@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { usualEngine } from '../support/database.ts';
-import { byScope } from '../support/scope.ts';
 import { type Month, runMonth } from './month.ts';
 
 /**
@@ -11,8 +10,7 @@ import { type Month, runMonth } from './month.ts';
 describe('a month of traffic', { timeout: 300_000 }, () => {
   let month: Month;
   before(async () => {
-    const size = byScope({ full: { calls: 500, aborts: 20 }, quick: { calls: 150, aborts: 8 } });
-    month = await runMonth({ engine: usualEngine, seed: 20_261_122, callsAtOnce: 8, ...size });
+    month = await runMonth({ engine: usualEngine, seed: 20_261_122, callsAtOnce: 8, calls: 500, aborts: 20 });
   });
 
   it('is charged what the vendor bills, for each model', () => {
