@@ -39,6 +39,7 @@ import { createTestDatabase, gatewayEngines, type TestDatabase } from '../suppor
 import { waitingForLocks } from '../support/locks.ts';
 import { isQuickRun, propertyRuns } from '../support/scope.ts';
 import { type KeyVerdict, ReferenceKey } from './reference.ts';
+import { readStoredUses } from './stored-uses.ts';
 
 const DAYS = ['2026-02-27', '2026-02-28', '2026-03-01', '2026-12-31', '2027-01-01'];
 const NOW = new Date('2026-11-20T04:00:00Z');
@@ -238,26 +239,10 @@ for (const engine of gatewayEngines) {
     }
 
     /** What is stored of each owner of limits of an account. */
-    async function readUses(accountId: string) {
-      const rows = await database.query<Record<string, bigint> & { key_id: string }>(
-        { name: 'test.owner-uses', text: 'select * from key_limits where account_id = $1' },
-        [accountId],
-      );
-      return new Map(
-        rows.map((row) => [
-          row.key_id,
-          {
-            spentNano: row.spent_nano,
-            weekSpentNano: row.week_spent_nano,
-            monthSpentNano: row.month_spent_nano,
-            totalSpentNano: row.total_spent_nano,
-            reservedNano: row.reserved_nano,
-            calls: Number(row.calls),
-            inFlight: Number(row.in_flight),
-          },
-        ]),
-      );
-    }
+    const readUses = (accountId: string) =>
+      readStoredUses(database, { name: 'test.owner-uses', text: 'select * from key_limits where account_id = $1' }, [
+        accountId,
+      ]);
 
     it('admit what those of key and person admit in a model, whoever is removed and whatever key is replaced', async () => {
       const seen = new Map<string, number>();

@@ -34,6 +34,7 @@ import { createTestDatabase, engines, type TestDatabase } from '../support/datab
 import { waitingForLocks } from '../support/locks.ts';
 import { isQuickRun, propertyRuns } from '../support/scope.ts';
 import { type KeyVerdict, ReferenceKey } from './reference.ts';
+import { readStoredUses } from './stored-uses.ts';
 
 const DAYS = ['2026-02-27', '2026-02-28', '2026-03-01', '2026-12-31', '2027-01-01'];
 const NOW = new Date('2026-11-20T04:00:00Z');
@@ -102,17 +103,6 @@ async function assertSound(database: Database): Promise<void> {
 /** All calls in flight: no node has said that it lives. */
 const openCalls = ({ reservations }: Stores) => reservations.listOfDeadNodes('nobody', 0, 1_000);
 
-interface UseRow {
-  readonly key_id: string;
-  readonly spent_nano: bigint;
-  readonly week_spent_nano: bigint;
-  readonly month_spent_nano: bigint;
-  readonly total_spent_nano: bigint;
-  readonly reserved_nano: bigint;
-  readonly calls: bigint;
-  readonly in_flight: bigint;
-}
-
 /** What is stored of a key; `null` where it never had a limit. */
 async function readUse(database: Database, keyId: string) {
   return (await readUses(database, [keyId]))[0]!;
@@ -120,23 +110,12 @@ async function readUse(database: Database, keyId: string) {
 
 /** What is stored of each of some keys. */
 async function readUses(database: Database, keyIds: readonly string[]) {
-  const rows = await database.query<UseRow>(
+  const uses = await readStoredUses(
+    database,
     { name: 'test.key-uses', text: 'select * from key_limits where key_id = any ($1::text[])' },
     [`{${keyIds.join(',')}}`],
   );
-  return keyIds.map((keyId) => {
-    const row = rows.find(({ key_id }) => key_id === keyId);
-    if (row === undefined) return null;
-    return {
-      spentNano: row.spent_nano,
-      weekSpentNano: row.week_spent_nano,
-      monthSpentNano: row.month_spent_nano,
-      totalSpentNano: row.total_spent_nano,
-      reservedNano: row.reserved_nano,
-      calls: Number(row.calls),
-      inFlight: Number(row.in_flight),
-    };
-  });
+  return keyIds.map((keyId) => uses.get(keyId) ?? null);
 }
 
 const limit = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null | undefined> =>
