@@ -5,6 +5,7 @@
 
 const DAY_MS = 86_400_000;
 
+/** The day behind a day, as `YYYY-MM-DD`. */
 export function nextDayOf(day: string): string {
   return dateAt(Date.parse(day) + DAY_MS);
 }
