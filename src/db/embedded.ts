@@ -12,6 +12,7 @@ import { createEmbeddedHandle, type EmbeddedSession } from './embedded-handle.ts
 import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
 import type { FilesModule } from './embedded-messages.ts';
 import { toStatementError } from './errors.ts';
+import { currentWorkTime } from './lane-holder.ts';
 import { AUDITS_WAITING_MAX, LANE_NAMES, laneTurns, Turns } from './lanes.ts';
 import { warnOfNetworkFileSystem } from './network-file-system.ts';
 import { makePrivateDirectory } from './private-directory.ts';
@@ -120,7 +121,10 @@ function createSequence(): Sequence {
   return {
     run(work, signal) {
       const askedAtMs = performance.now();
+      const time = currentWorkTime();
+      time?.wait();
       const begin = async () => {
+        time?.goOn();
         try {
           signal?.throwIfAborted();
           begun++;

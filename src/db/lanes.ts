@@ -1,7 +1,8 @@
 import { FairQueue } from '../lib/fair/fair-queue.ts';
+import type { WorkTime } from '../lib/fair/work-time.ts';
 import type { ConnectionFigures, Lane, LaneName } from './database.ts';
 import { LaneFullError } from './errors.ts';
-import { currentHolder } from './lane-holder.ts';
+import { currentHolder, currentWorkTime } from './lane-holder.ts';
 
 /**
  * Lanes: connections of their own for statements that no call waits for, so that they and calls do not keep each other
@@ -109,19 +110,32 @@ export class Turns {
     };
   }
 
-  /** @throws LaneFullError */
-  async run<Result>(work: () => Promise<Result>, holder: string | null = null): Promise<Result> {
-    if (this.#mayBegin(holder)) this.#begin(holder);
-    else {
+  /**
+   * @param time of the work that this is a part of, to which waiting here does not count.
+   * @throws LaneFullError
+   */
+  async run<Result>(
+    work: () => Promise<Result>,
+    holder: string | null = null,
+    time: WorkTime | null = null,
+  ): Promise<Result> {
+    if (this.#mayBegin(holder)) {
+      this.#begin(holder);
+      time?.ask();
+    } else {
       this.#requireRoom(holder);
+      time?.ask();
+      time?.wait();
       const askedAtMs = performance.now();
       await new Promise<void>((resolve) => this.#wait(holder, resolve));
       this.#waitedMs += performance.now() - askedAtMs;
+      time?.goOn();
     }
     this.#begun++;
     try {
       return await work();
     } finally {
+      time?.end();
       this.#end(holder);
       this.#serve();
     }
@@ -206,8 +220,9 @@ export const laneTurns = (name: LaneName, atOnceMax: number): Turns =>
 /** Runs what its target runs, by turns. Lanes of several schemas may share them. */
 export function createLane(turns: Turns, target: Lane): LimitedLane {
   return {
-    query: (statement, parameters) => turns.run(() => target.query(statement, parameters), currentHolder()),
-    transaction: (work) => turns.run(() => target.transaction(work), currentHolder()),
+    query: (statement, parameters) =>
+      turns.run(() => target.query(statement, parameters), currentHolder(), currentWorkTime()),
+    transaction: (work) => turns.run(() => target.transaction(work), currentHolder(), currentWorkTime()),
     get figures() {
       return turns.figures;
     },

@@ -3,8 +3,10 @@ import { after, before, describe, it } from 'node:test';
 import { createReadiness } from '../../src/app/readiness.ts';
 import type { Database, LaneName, Queryable } from '../../src/db/database.ts';
 import { LaneFullError, sqlState } from '../../src/db/errors.ts';
+import { asHolder } from '../../src/db/lane-holder.ts';
 import { LANES } from '../../src/db/lanes.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
+import { WorkTime } from '../../src/lib/fair/work-time.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { createItems, one, readItems } from '../support/items.ts';
@@ -13,6 +15,19 @@ import { startProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
 
 const lockItems = { name: 'test.lock-items', text: 'lock table items in access exclusive mode' };
+
+/** What the time of a statement of a holder is if `holding` has begun and ends 10 s after it was asked for; no other time passes. */
+async function workedBehind(database: Database, holding: (gate: Promise<void>) => Promise<unknown>): Promise<number> {
+  let nowMs = 0;
+  const time = new WorkTime(() => nowMs);
+  const gate = Promise.withResolvers<void>();
+  const held = holding(gate.promise);
+  const asked = asHolder('a', () => database.lane('housekeeping').query(one), time);
+  nowMs += 10_000;
+  gate.resolve();
+  await Promise.all([held, asked]);
+  return time.workedMs;
+}
 
 /** Holds a table for as long as some work takes, and lets those go on then who waited for it. */
 async function whileLocked(database: Database, work: () => Promise<unknown>): Promise<void> {
@@ -64,6 +79,15 @@ for (const engine of engines) {
       gate.resolve();
       assert.deepEqual(await holding, [{ one: 1 }]);
       for (const rows of await Promise.all(waiting)) assert.deepEqual(rows, [{ one: 1 }]);
+    });
+
+    it('do not count the time in which a statement waits behind another one to the work that it is a part of', async () => {
+      const { database } = stored;
+      const behindLane = workedBehind(database, (gate) => database.lane('housekeeping').transaction(() => gate));
+      assert.equal(await behindLane, 0);
+      // Beside it on a server, and behind it in the one session of the embedded engine.
+      const besideOthers = workedBehind(database, (gate) => database.transaction(() => gate));
+      assert.equal(await besideOthers, engine === 'embedded' ? 0 : 10_000);
     });
   });
 }

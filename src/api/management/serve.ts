@@ -9,6 +9,7 @@ import type { RequestKind } from '../../http/http-report.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
 import { ShareBusyError, type TimeShares } from '../../lib/fair/time-shares.ts';
+import type { WorkTime } from '../../lib/fair/work-time.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { Actor } from '../../people/actor.ts';
 import { LineStream, type ManagementEndpoint } from './endpoint.ts';
@@ -79,8 +80,11 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   const bodies = new RequestBodies(bodyBudgets, watch.atOnceMax?.bodies);
 
   /** Does the work at the turn of its holder. @throws GatewayError 429, slowly, if too much of it waits already. */
-  async function inShare<Result>(holder: string | null, work: () => Promise<Result>): Promise<Result> {
-    if (holder === null || shares === null) return work();
+  async function inShare<Result>(
+    holder: string | null,
+    work: (time: WorkTime | null) => Promise<Result>,
+  ): Promise<Result> {
+    if (holder === null || shares === null) return work(null);
     try {
       return await shares.run(holder, work);
     } catch (error) {
@@ -144,13 +148,14 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
       received = await bodies.receive(request, reply, bodyHolderOf(context, holder));
     }
     const isVisitor = context.actor.kind === 'visitor';
-    const response = await inShare(holder, async () => {
+    const response = await inShare(holder, async (time) => {
       const input = endpoint.check({ id, query, body: received?.parse(), idempotencyKey, wantsCsv });
-      return asHolder(isVisitor ? network : holder, async () => {
+      const run = async () => {
         const made = await carryOut(endpoint, input, context, request);
         if (!(made instanceof LineStream)) return made;
         return { contentType: made.contentType, chunks: await streamed.begin(made.chunks, holder) };
-      });
+      };
+      return asHolder(isVisitor ? network : holder, run, time);
     }).finally(() => received?.release());
     reply.code(endpoint.status);
     if (typeof response === 'object' && response !== null) {

@@ -38,7 +38,7 @@ export class StreamedLines {
     return {
       [Symbol.asyncIterator]: () => ({
         next() {
-          if (!isFirst) return shares.goOn(holder, () => asHolder(holder, next));
+          if (!isFirst) return shares.goOn(holder, (time) => asHolder(holder, next, time));
           isFirst = false;
           return Promise.resolve(first);
         },

@@ -93,6 +93,19 @@ describe('shares of time', () => {
     await second;
   });
 
+  it('a holder does not rest for what its work has waited behind that of others', async () => {
+    const { shares, pass } = scene({ waitingMax: 0 });
+    await shares.run('a', async (time) => {
+      time.ask();
+      time.wait();
+      pass(10_000);
+      time.goOn();
+      pass(100);
+      time.end();
+    });
+    assert.equal(await shares.run('a', async () => 'at once'), 'at once');
+  });
+
   it('work that fails counts as other work does, and says why', async () => {
     const { shares } = scene({ atOnceMax: 1 });
     const failure = new Error('it failed');

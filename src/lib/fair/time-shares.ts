@@ -1,3 +1,5 @@
+import { WorkTime } from './work-time.ts';
+
 /** Work that may wait for its share of the time. */
 interface TimeShareLimits {
   /** Pieces of work of one holder at a time. */
@@ -35,8 +37,9 @@ interface Holder {
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Gives each holder a share of the time, so that one with any amount of work leaves the rest to others. Time is counted from the
- * beginning of a piece of work to its end, whatever it waits for meanwhile: several at a time count several times.
+ * Gives each holder a share of the time, so that one with any amount of work leaves the rest to others. Each piece of work is told how its
+ * time is measured: what it waits for behind the work of others is not counted, or a holder would rest for what they have done. Several at
+ * a time count several times.
  */
 export class TimeShares {
   readonly #limits: TimeShareLimits;
@@ -59,26 +62,30 @@ export class TimeShares {
    *
    * @throws ShareBusyError
    */
-  async run<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
+  async run<Result>(id: string, work: (time: WorkTime) => Promise<Result>): Promise<Result> {
     return this.#atTurn(this.#holderOf(id), work, this.#limits.waitingMax);
   }
 
   /** Does a further piece of work that has begun, which is not refused: whoever calls it bounds how many there are. */
-  goOn<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
+  goOn<Result>(id: string, work: (time: WorkTime) => Promise<Result>): Promise<Result> {
     return this.#atTurn(this.#holderOf(id), work, Number.POSITIVE_INFINITY);
   }
 
-  async #atTurn<Result>(holder: Holder, work: () => Promise<Result>, waitingMax: number): Promise<Result> {
+  async #atTurn<Result>(
+    holder: Holder,
+    work: (time: WorkTime) => Promise<Result>,
+    waitingMax: number,
+  ): Promise<Result> {
     if (holder.waiting.length === 0 && this.#mayBegin(holder)) holder.running++;
     else if (holder.waiting.length >= waitingMax) throw new ShareBusyError(this.#pauseMs(holder));
     else await this.#turn(holder);
-    const beganMs = this.#nowMs();
+    const time = new WorkTime(this.#nowMs);
     try {
-      return await work();
+      return await work(time);
     } finally {
       holder.running--;
       this.#settle(holder);
-      holder.debtMs += this.#nowMs() - beganMs;
+      holder.debtMs += time.workedMs;
       // Whoever else has something to do comes first.
       if (holder.waiting.length > 0) setImmediate(() => this.#serve(holder));
     }
