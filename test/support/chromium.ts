@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+/** The first has the same engine without windows and their menus: a page takes half of the time and of the processor in it. */
+const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 /** Where the system's Chromium is: as `FAREGATE_TEST_CHROMIUM` says, or on the path; `null` if none is installed. */
 export function findChromium(): string | null {
