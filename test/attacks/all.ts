@@ -53,9 +53,6 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [equalReferences],
     [valuesInCalls],
     [valuesInEstimates],
-    [endlessBodies],
-    [allConnections],
-    [adminGuesses],
   ],
   people: [
     [headerBlanks],
@@ -75,6 +72,9 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     overdrafts.slice(7),
     [continuedResponses, planTokens],
     [hugeUsage, namedModels, forms, foldedMembers, pictureSize, references],
+    [endlessBodies],
+    [allConnections],
+    [adminGuesses],
   ],
   fewConnections: [[silentSockets]],
 };

@@ -14,7 +14,7 @@ export interface CallerTerms {
 
 /**
  * The gateway that an attack is run at. `stop` has those that would stop it for others, `money` those that try to pay less than they
- * should, `people` those that sign in or sign up, and, so that both take as long, some of the first kind; `fewConnections` takes few
+ * should, `people` those that sign in or sign up, and both, so that all take as long, some of the first kind; `fewConnections` takes few
  * connections of clients.
  */
 export type Stage = 'stop' | 'money' | 'people' | 'fewConnections';
