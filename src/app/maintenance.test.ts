@@ -23,7 +23,7 @@ describe('the housekeeping', () => {
         { name: 'whole', run: async () => void ran.push('whole') },
       ],
       logger: logs.logger,
-      timing: { roundMs: HOUR_MS, retryMs: 1 },
+      timing: { restMs: 0, roundMs: HOUR_MS, retryMs: 1 },
     });
     await maintenance.start();
     // It is tried again and again, long before the next hour.
@@ -47,7 +47,7 @@ describe('the housekeeping', () => {
     const maintenance = createMaintenance({
       tasks: [{ name: 'locked', run: async () => ++runs > 1 }],
       logger: logs.logger,
-      timing: { retryMs: 1 },
+      timing: { restMs: 0, retryMs: 1 },
     });
     await maintenance.start();
     await until(() => logs.lines.length === 2);
@@ -78,6 +78,25 @@ describe('the housekeeping', () => {
     await maintenance.stop();
   });
 
+  it('leaves the database to the first calls after a start, and comes at once if it is asked to', async () => {
+    const ran: string[] = [];
+    const task = (name: string, isBeforeCalls: boolean) => ({
+      name,
+      isBeforeCalls,
+      run: async () => void ran.push(name),
+    });
+    const maintenance = createMaintenance({
+      tasks: [task('later', false), task('first', true)],
+      logger: recordLogs().logger,
+      timing: { restMs: HOUR_MS },
+    });
+    await maintenance.start();
+    assert.deepEqual(ran, ['first']);
+    await maintenance.round();
+    assert.deepEqual(ran, ['first', 'later', 'first']);
+    await maintenance.stop();
+  });
+
   it('lets a task that is under way end early when it stops', async () => {
     const begun = Promise.withResolvers<void>();
     const maintenance = createMaintenance({
@@ -92,6 +111,7 @@ describe('the housekeeping', () => {
         },
       ],
       logger: recordLogs().logger,
+      timing: { restMs: 0 },
     });
     await maintenance.start();
     await begun.promise;

@@ -20,7 +20,7 @@ export interface HousekeepingTask {
  * node from starting.
  */
 export interface Maintenance {
-  /** Runs every task once; resolves when those are done that stand before the first call. Never throws. */
+  /** Runs the tasks that stand before the first call, and resolves when they are done; the others follow when the start is over. Never throws. */
   start(): Promise<void>;
   /** Runs every task once. Never throws. */
   round(): Promise<void>;
@@ -36,15 +36,21 @@ interface MaintenanceOptions {
 }
 
 interface MaintenanceTiming {
+  /** How long the first calls after a start have the database for themselves. */
+  readonly restMs?: number;
   readonly roundMs?: number;
   readonly retryMs?: number;
 }
 
+const REST_MS = 5_000;
 const ROUND_MS = 3_600_000;
 const RETRY_MS = 30_000;
 
 /** How long after a run the next one follows: twice as long after each failure in a row, up to the usual time. */
-export function nextRunInMs(failures: number, { roundMs, retryMs }: Required<MaintenanceTiming>): number {
+export function nextRunInMs(
+  failures: number,
+  { roundMs, retryMs }: Required<Omit<MaintenanceTiming, 'restMs'>>,
+): number {
   return failures === 0 ? roundMs : Math.min(roundMs, retryMs * 2 ** (failures - 1));
 }
 
@@ -55,11 +61,13 @@ interface Scheduled {
 }
 
 export function createMaintenance({ tasks, logger, timing = {} }: MaintenanceOptions): Maintenance {
+  const { restMs = REST_MS } = timing;
   const times = { roundMs: timing.roundMs ?? ROUND_MS, retryMs: timing.retryMs ?? RETRY_MS };
   const all = tasks.map((task): Scheduled => ({ task, failures: 0, timer: undefined }));
   const stopping = new AbortController();
   /** One of each partition runs at a time, so one that says nothing keeps no other from its turn. The first one has its lane with the directory. */
   const last = new Map<number, Promise<void>>();
+  let rest: NodeJS.Timeout | undefined;
 
   function run(each: Scheduled): Promise<void> {
     const { partition = 0 } = each.task;
@@ -99,13 +107,16 @@ export function createMaintenance({ tasks, logger, timing = {} }: MaintenanceOpt
   return {
     async start() {
       await runAll(all.filter(({ task }) => task.isBeforeCalls));
-      void runAll(all.filter(({ task }) => !task.isBeforeCalls));
+      rest = setTimeout(() => void runAll(all.filter(({ task }) => !task.isBeforeCalls)), restMs);
+      rest.unref();
     },
     async round() {
+      clearTimeout(rest);
       await runAll(all);
     },
     async stop() {
       stopping.abort();
+      clearTimeout(rest);
       for (const { timer } of all) clearTimeout(timer);
       await Promise.all(last.values());
     },
