@@ -26,7 +26,7 @@ export interface Options {
 
 /** What the gate measures: CPU a call and the time of a call at a fixed rate; CPU a chunk and memory a stream. */
 const GATE_GROUPS = ['chat-64,rate-200', 'streams-500'];
-const GATE_DURATION: Duration = { rounds: 3, seconds: 1, warmUp: { seconds: null, atMostSeconds: 3 } };
+const GATE_DURATION: Duration = { rounds: 3, seconds: 1, warmUp: { seconds: null, atMostSeconds: 2 } };
 const DURATION: Duration = { rounds: 3, seconds: 3, warmUp: { seconds: null, atMostSeconds: 20 } };
 
 /** Options that cannot be given together, with the reason and what to do. */
