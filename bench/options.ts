@@ -6,7 +6,7 @@ import type { SpreadDatabase } from './targets.ts';
 
 /** What `npm run bench` is asked for. */
 export interface Options {
-  /** Those of a group are measured on the same targets, one after the other; their calls are the same. */
+  /** Those of a group are measured on the same targets, one after the other; their calls go to one address. */
   readonly groups: readonly (readonly Scenario[])[];
   readonly duration: Duration;
   /** The root of another checkout, which takes turns with this one; `null` if this one is measured alone. */
@@ -25,7 +25,7 @@ export interface Options {
 }
 
 /** What the gate measures: CPU a call and the time of a call at a fixed rate; CPU a chunk and memory a stream. */
-const GATE_GROUPS = ['chat-64,rate-200', 'streams-500'];
+const GATE_GROUPS = ['chat-64,rate-200,streams-500'];
 const GATE_DURATION: Duration = { rounds: 3, seconds: 1, warmUp: { seconds: null, atMostSeconds: 2 } };
 const DURATION: Duration = { rounds: 3, seconds: 3, warmUp: { seconds: null, atMostSeconds: 20 } };
 

@@ -3,7 +3,7 @@ import type { MeterReading } from './meter.ts';
 import { type LineResult, nameOf, type ScenarioResult } from './report.ts';
 import type { Figures, Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
-import type { Target } from './targets.ts';
+import { callOf, type Target } from './targets.ts';
 import { type WarmUp, type WarmUpWork, warmUp } from './warm-up.ts';
 
 /** How long targets are measured. */
@@ -23,8 +23,8 @@ interface Line extends LineResult {
 }
 
 /**
- * Warms targets up, and measures them in rounds that take turns, all of the first scenario before the next one. Their calls are
- * the same, so that what is warm for one is so for the others. `tell` is told of each round as it ends.
+ * Warms targets up, and measures them in rounds that take turns, all of the first scenario before the next one. Their calls go to
+ * one address, so that what is warm for one is so for the others. `tell` is told of each round as it ends.
  */
 export async function runRounds(
   stage: Stage,
@@ -40,11 +40,10 @@ export async function runRounds(
       const carryOut = (what: LoadOrder): Promise<LoadResult> => order(stage, line, what);
       const warm = (what: WarmUpWork) =>
         warmUp(scenario, what, line.target, duration.warmUp, carryOut, tell, () => performance.now());
-      const isFirst = results.length === 0;
-      if (isFirst) await warm('calls');
+      if (results.length === 0) await warm('calls');
       if (scenario.unit !== 'streams') continue;
       // What the first chunks take or free is not memory of streams either.
-      if (isFirst) await warm('chunks');
+      if (results.every(({ scenario: { unit } }) => unit !== 'streams')) await warm('chunks');
       // A collection that is asked for drops compiled code too, so chunks are warmed up again, and calls have none.
       line.idle = await line.target.read({ collect: true });
       await warm('chunks');
@@ -82,7 +81,9 @@ async function measureLines(
   }
 }
 
-function orderOf({ unit, size }: Scenario, { call }: Target, seconds: number): LoadOrder {
+function orderOf(scenario: Scenario, target: Target, seconds: number): LoadOrder {
+  const { unit, size } = scenario;
+  const call = callOf(target, scenario);
   if (unit === 'connections') return { kind: 'closed', call, connections: size, seconds };
   return { kind: 'open', call, callsPerSecond: size, seconds };
 }
@@ -121,7 +122,7 @@ async function measureStreams(
   isLast: boolean,
 ): Promise<Figures> {
   const { target } = line;
-  await order(stage, line, { kind: 'begin streams', call: target.call, streams: scenario.size });
+  await order(stage, line, { kind: 'begin streams', call: callOf(target, scenario), streams: scenario.size });
   const before = await target.read({});
   const result = await order(stage, line, { kind: 'watch streams', seconds });
   const after = await target.read({ collect: isLast });

@@ -14,7 +14,7 @@ export interface Contenders {
 }
 
 /**
- * Measures scenarios whose calls are the same, on targets that are started for these alone: what they leave in them is nobody
+ * Measures scenarios whose calls go to one address, on targets that are started for these alone: what they leave in them is nobody
  * else's.
  */
 export async function runScenarios(

@@ -18,6 +18,13 @@ export interface Target {
   stop(): Promise<void>;
 }
 
+/** What a target is asked in a scenario of its group, which all have one address. */
+export const callOf = ({ call }: Target, { request, response }: Scenario): CallShape => ({
+  ...call,
+  request,
+  response,
+});
+
 /** A checkout of the gateway that is measured. */
 export interface Version {
   readonly name: string;

@@ -2,7 +2,7 @@ import type { LoadOrder, LoadResult } from './load/order.ts';
 import { nameOf } from './report.ts';
 import type { Scenario } from './scenarios.ts';
 import { type Warmed, workUntilSteady } from './steady.ts';
-import type { Target } from './targets.ts';
+import { callOf, type Target } from './targets.ts';
 
 /** How long a target works before it is measured. */
 export interface WarmUp {
@@ -42,7 +42,7 @@ export async function warmUp(
   tell: (line: string) => void,
   nowMs: () => number,
 ): Promise<void> {
-  const { call } = target;
+  const call = callOf(target, scenario);
   const isStream = scenario.unit === 'streams';
   const warming = isStream ? ({ ...call, request: 'chat', response: 'chat' } as const) : call;
   const connections = Math.max(scenario.unit === 'connections' ? scenario.size : 0, WARM_UP_CONNECTIONS);
