@@ -3,7 +3,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, wri
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { planProcesses, processModule, type TestProcess } from './test-processes.ts';
+import { beginsEarly, planProcesses, processModule, type TestProcess } from './test-processes.ts';
 
 /** Which tests a run is of; `test/support/scope.ts` says what that means to a test. */
 export type Scope = 'quick' | 'full';
@@ -96,12 +96,10 @@ export async function runGrouped(run: Run): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'faregate-tests-of-'));
   try {
     const processes = planProcesses(files.map((path) => ({ path, text: readFileSync(path, 'utf8') })));
-    const shared = processes
-      .filter((members) => members.length > 1)
-      .map((members, at) => writeProcess(folder, at, members));
-    const single = processes.filter((members) => members.length === 1).flat();
-    const code = await runTests({ ...run, files: [...shared.map(({ module }) => module), ...single] });
-    const cut = shared.filter(({ doneFile }) => !existsSync(doneFile)).flatMap(({ members }) => members);
+    const ordered = processes.filter(beginsEarly).map((members, at) => writeProcess(folder, at, members));
+    const others = processes.filter((members) => !beginsEarly(members)).flat();
+    const code = await runTests({ ...run, files: [...ordered.map(({ module }) => module), ...others] });
+    const cut = ordered.filter(({ doneFile }) => !existsSync(doneFile)).flatMap(({ members }) => members);
     if (cut.length === 0) return code;
     console.error(`\nA process ended before all of its tests. Its files, each alone: ${cut.join(' ')}\n`);
     await runTests({ ...run, options: options.filter(isOfTheTests), files: cut });

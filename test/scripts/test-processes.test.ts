@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isAlone, planProcesses, processModule, type TestFile } from '../../scripts/test-processes.ts';
+import { beginsEarly, isAlone, planProcesses, processModule, type TestFile } from '../../scripts/test-processes.ts';
 
 const PURE = "import { it } from 'node:test';\nit('adds', () => undefined);\n";
 
@@ -73,8 +73,20 @@ describe('the processes of test files', () => {
       ['test/gateway/measures.test.ts', `${PURE}process.memoryUsage();\n`],
     ] as const) {
       assert.equal(isAlone({ path, text }), true, path);
-      assert.deepEqual(planProcesses([{ path, text }, ...files('src/lib', 1)]), [['src/lib/file-0.test.ts'], [path]]);
+      const planned = planProcesses([{ path, text }, ...files('src/lib', 1)]);
+      assert.deepEqual(planned.toSorted(), [['src/lib/file-0.test.ts'], [path]].toSorted());
     }
+  });
+
+  it('begin early if they wait for whole programs, but behind those in a browser, which take longest', () => {
+    const killed = { path: 'test/settlement/killed.test.ts', text: PURE };
+    const spawns = { path: 'test/people/a.test.ts', text: `import { spawn } from 'node:child_process';\n${PURE}` };
+    const planned = planProcesses([spawns, ...files('test/people', 2), killed, ...files('test/console/pages', 2)]);
+    const [pages, people] = ['test/console/pages', 'test/people'].map((folder) =>
+      files(folder, 2).map(({ path }) => path),
+    );
+    assert.deepEqual(planned, [pages, [killed.path], people, [spawns.path]]);
+    assert.deepEqual(planned.map(beginsEarly), [true, true, true, false]);
   });
 
   it('may be shared by files whose hooks are those of their own suites, or run at the end', () => {
