@@ -182,7 +182,7 @@ piece when it has ended; without, ${notCounted.length} files:
     places: cores,
     isBeside: true,
   });
-  const run = { scope: 'full', options, files: notCounted, places: cores * 2 - 1 } as const;
+  const run = { scope: 'full', options, files: notCounted, places: cores * 2 } as const;
   // With options that leave tests out, such as a pattern of names, the page cannot be compared.
   if (options.length > 0) return Math.max(await runGrouped(run), await withCoverage);
   const { code, page } = await runConformance(run);
