@@ -50,10 +50,9 @@ const NEEDS_ITS_OWN =
 export function planProcesses(files: readonly TestFile[], filesMax = FILES_MAX): TestProcess[] {
   const together = files.filter((file) => !isAlone(file));
   const alone = files.filter(isAlone).map(({ path }) => [path]);
-  const long = alone.filter(beginsEarly);
   const areas = Map.groupBy(together, areaOf);
   const processes = AREAS.flatMap((name): TestProcess[] => {
-    if (name === 'whole programs') return long;
+    if (name === 'whole programs') return alone.filter(beginsEarly);
     const area = areas.get(name) ?? [];
     const count = Math.ceil(area.length / (name === 'unit tests' ? filesMax * 2 : filesMax));
     // Neighbours in the alphabet are often of one kind and of one weight: dealt out like cards, they weigh the same.
@@ -61,15 +60,16 @@ export function planProcesses(files: readonly TestFile[], filesMax = FILES_MAX):
       area.filter((_file, index) => index % count === at).map(({ path }) => path),
     );
   });
-  return [...processes, ...alone.filter((members) => !long.includes(members))];
+  return [...processes, ...alone.filter((members) => !beginsEarly(members))];
 }
 
 /** Whether the runner is to begin a process in the order of the plan: one that has all files of an area, or waits for programs for long. */
-export const beginsEarly = (members: TestProcess): boolean =>
-  members.length > 1 || ALONE.some((folder) => members[0]!.startsWith(folder));
+export const beginsEarly = (members: TestProcess): boolean => members.length > 1 || isOfPrograms(members[0]!);
+
+const isOfPrograms = (path: string): boolean => ALONE.some((folder) => path.startsWith(folder));
 
 export function isAlone({ path, text }: TestFile): boolean {
-  return beginsEarly([path]) || NEEDS_ITS_OWN.test(text);
+  return isOfPrograms(path) || NEEDS_ITS_OWN.test(text);
 }
 
 /** What is about money, races and ends of processes: in full runs its gateways have several partitions on PostgreSQL. */
