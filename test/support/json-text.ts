@@ -42,6 +42,12 @@ export const stringText: fc.Arbitrary<SpeltString> = fc.array(piece, { maxLength
   value: pieces.map((part) => part.value).join(''),
 }));
 
+/**
+ * Names of members, where `JSON.parse` is the reference. None holds a backslash: once V8 13.6 has read an object with such a name, it takes
+ * other names that are spelt with escapes for it.
+ */
+export const nameText: fc.Arbitrary<SpeltString> = stringText.filter(({ value }) => !value.includes('\\'));
+
 export const numberText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom('0', '-0', '0.10', '1e5', '1E+400', '-2.50e-3', '9223372036854775807', '12345678901234567890123'),
   fc.bigInt().map(String),
@@ -60,7 +66,7 @@ export const valueText: fc.Arbitrary<string> = fc.letrec<{ value: string; member
     container('{', tie('member'), '}'),
   ),
   member: fc
-    .tuple(stringText, space, space, tie('value'))
+    .tuple(nameText, space, space, tie('value'))
     .map(([key, before, after, value]) => `${key.text}${before}:${after}${value}`),
 })).value;
 

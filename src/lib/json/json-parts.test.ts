@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { keySpelling, memberOf, objectText, space, stringText, valueText } from '../../../test/support/json-text.ts';
+import { keySpelling, memberOf, nameText, objectText, space, valueText } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { isRecord } from './json.ts';
 import { type JsonParts, parseJsonParts } from './json-parts.ts';
@@ -52,7 +52,7 @@ const otherKey = fc.oneof(
   fc
     .constantFrom('__proto__', 'toString', 'kindly', '', 'Kind')
     .map((value) => ({ text: JSON.stringify(value), value })),
-  stringText,
+  nameText,
 );
 const key = fc.oneof({ arbitrary: wantedKey, weight: 4 }, otherKey);
 
