@@ -3,29 +3,48 @@ import { after, before, describe, it } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
 import { call } from '../support/client.ts';
 import { requestOf } from '../support/families.ts';
-import { assertSpent, costNano, startGateway, type TestGateway, testConfigText } from '../support/gateway.ts';
+import {
+  ADMIN_TOKEN,
+  assertSpent,
+  costNano,
+  startGateway,
+  type TestGateway,
+  testConfigText,
+} from '../support/gateway.ts';
 import { chatCompletion, json } from '../support/provider.ts';
+import { until } from '../support/until.ts';
 
 /** Stored responses take their memory of that of bodies. */
 describe('the memory for stored responses', { timeout: 60_000 }, () => {
   /** Room for a response of some 190 KiB that is stored, at four times its size, or of some 10 KiB. */
-  const settings = { ample: 'bodyLimit: 16KiB, bodyMemory: 1MiB', scarce: 'bodyLimit: 16KiB, bodyMemory: 64KiB' };
+  const ample = 1024;
+  const scarce = 64;
+  const serverWith = (memoryKiB: number): string => `bodyLimit: 16KiB, bodyMemory: ${memoryKiB}KiB`;
   const response = JSON.stringify(chatCompletion(undefined, 'x'.repeat(100 * 1024)));
   const costOfOne = costNano({ input: 11, output: 7 });
   let node: TestGateway;
   before(async () => {
-    node = await startGateway({ server: settings.ample });
+    node = await startGateway({ server: serverWith(ample) });
     node.provider.respond = json(200, response);
   });
   after(() => node.stop());
 
-  const reload = (server: string) =>
-    node.gateway.reload(parseConfig(testConfigText(node.provider.url, { server }), 'test.yaml', {}));
+  /** What there is of memory and disk is looked up before the new limit holds. */
+  async function reload(memoryKiB: number): Promise<void> {
+    const text = testConfigText(node.provider.url, { server: serverWith(memoryKiB) });
+    node.gateway.reload(parseConfig(text, 'test.yaml', {}));
+    const shown = new RegExp(`^faregate_body_memory_max_bytes ${memoryKiB * 1024}$`, 'm');
+    await until(async () => shown.test(await metrics()), `the limit is not ${memoryKiB} KiB`);
+  }
+  async function metrics(): Promise<string> {
+    const response = await fetch(`${node.url}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+    return response.text();
+  }
   const send = (key: string, idempotencyKey: string) =>
     call(`${node.url}/v1/chat/completions`, key, requestOf(false), { headers: { 'idempotency-key': idempotencyKey } });
 
   it('if it is used up, a response comes through and is charged once; its repeats are refused and charge nothing', async () => {
-    reload(settings.scarce);
+    await reload(scarce);
     const account = await node.createAccount();
     const first = await send(account.key, 'unstored');
     assert.equal(first.status, 200);
@@ -34,7 +53,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     assert.equal(repeat.status, 409);
     assert.match(repeat.text, /carried out and charged, but the responses .* take all of their room/);
     await assertSpent(account, costOfOne);
-    reload(settings.ample);
+    await reload(ample);
     // There is memory again, and the call still ran once.
     assert.equal((await send(account.key, 'unstored')).status, 409);
     await assertSpent(account, costOfOne);
@@ -44,12 +63,12 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     const account = await node.createAccount();
     const first = await send(account.key, 'stored');
     assert.equal(first.text, response);
-    reload(settings.scarce);
+    await reload(scarce);
     const refused = await send(account.key, 'stored');
     assert.equal(refused.status, 503);
     assert.equal(refused.headers['x-error-code'], 'overloaded');
     assert.equal(refused.headers['retry-after'], '2');
-    reload(settings.ample);
+    await reload(ample);
     const repeat = await send(account.key, 'stored');
     assert.equal(repeat.status, 200);
     assert.equal(repeat.headers['x-faregate-repeated'], 'true');
