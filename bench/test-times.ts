@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { describeMachine, machineLine } from './machine.ts';
+import { describeMachine } from './machine.ts';
 import { parseStat } from './process-tree.ts';
 import { commitOf, describeRevision, REPOSITORY, removeCheckout } from './revisions.ts';
 
@@ -17,6 +17,8 @@ import { commitOf, describeRevision, REPOSITORY, removeCheckout } from './revisi
  *
  * CPU is that of the run and of everything that it starts, PostgreSQL too. Linux only. Exit code 1 if a test failed in one of them.
  */
+
+/** What one run of the tests took, and how it ended. */
 interface Times {
   readonly seconds: number;
   readonly cpuSeconds: number;
@@ -36,7 +38,8 @@ if (revision === undefined) {
   process.exit(2);
 }
 
-console.log(machineLine(describeMachine()));
+const { machine, load } = describeMachine();
+console.log(`${machine}, load ${load.toFixed(1)} when it began`);
 const directory = mkdtempSync(join(tmpdir(), 'faregate-test-times-'));
 // PostgreSQL runs as another user where tests run as root.
 chmodSync(directory, 0o755);

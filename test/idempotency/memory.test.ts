@@ -17,14 +17,14 @@ import { until } from '../support/until.ts';
 /** Stored responses take their memory of that of bodies. */
 describe('the memory for stored responses', { timeout: 60_000 }, () => {
   /** Room for a response of some 190 KiB that is stored, at four times its size, or of some 10 KiB. */
-  const ample = 1024;
-  const scarce = 64;
+  const ampleKiB = 1024;
+  const scarceKiB = 64;
   const serverWith = (memoryKiB: number): string => `bodyLimit: 16KiB, bodyMemory: ${memoryKiB}KiB`;
   const response = JSON.stringify(chatCompletion(undefined, 'x'.repeat(100 * 1024)));
   const costOfOne = costNano({ input: 11, output: 7 });
   let node: TestGateway;
   before(async () => {
-    node = await startGateway({ server: serverWith(ample) });
+    node = await startGateway({ server: serverWith(ampleKiB) });
     node.provider.respond = json(200, response);
   });
   after(() => node.stop());
@@ -44,7 +44,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     call(`${node.url}/v1/chat/completions`, key, requestOf(false), { headers: { 'idempotency-key': idempotencyKey } });
 
   it('if it is used up, a response comes through and is charged once; its repeats are refused and charge nothing', async () => {
-    await reload(scarce);
+    await reload(scarceKiB);
     const account = await node.createAccount();
     const first = await send(account.key, 'unstored');
     assert.equal(first.status, 200);
@@ -53,7 +53,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     assert.equal(repeat.status, 409);
     assert.match(repeat.text, /carried out and charged, but the responses .* take all of their room/);
     await assertSpent(account, costOfOne);
-    await reload(ample);
+    await reload(ampleKiB);
     // There is memory again, and the call still ran once.
     assert.equal((await send(account.key, 'unstored')).status, 409);
     await assertSpent(account, costOfOne);
@@ -63,12 +63,12 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     const account = await node.createAccount();
     const first = await send(account.key, 'stored');
     assert.equal(first.text, response);
-    await reload(scarce);
+    await reload(scarceKiB);
     const refused = await send(account.key, 'stored');
     assert.equal(refused.status, 503);
     assert.equal(refused.headers['x-error-code'], 'overloaded');
     assert.equal(refused.headers['retry-after'], '2');
-    await reload(ample);
+    await reload(ampleKiB);
     const repeat = await send(account.key, 'stored');
     assert.equal(repeat.status, 200);
     assert.equal(repeat.headers['x-faregate-repeated'], 'true');
