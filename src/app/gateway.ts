@@ -10,7 +10,6 @@ import { createAdmissionQueue } from '../calls/admission-queue.ts';
 import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
 import { ABORT_LIMITS } from '../calls/relay/client-abort.ts';
 import { createRequestWorkers } from '../calls/request-workers.ts';
-import { UnpricedUses } from '../calls/unpriced-uses.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import { checkDemoMark, setDemoMark } from '../db/demo-mark.ts';
@@ -34,6 +33,7 @@ import { allRoutes } from '../providers/catalog/catalog.ts';
 import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { createReports } from '../requests/request-report.ts';
+import { UnpricedUses } from '../requests/unpriced-uses.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import type { MetricsReport } from '../telemetry/summed-metrics.ts';
 import { createTraces } from '../telemetry/traces.ts';
@@ -203,9 +203,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   let isClosing = false;
   let reload = { isInForce: true, lastAtMs: clock.nowMs() };
+  const unpricedUses = new UnpricedUses({ clock, logger });
   const observers = createRequestObservers({
     accounting,
     metrics,
+    unpricedUses,
     traces,
     settings,
     others: options.observers,
@@ -237,7 +239,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const published = publishedOperations(table);
   let publicCatalog = createPublicCatalog(config, published, clock);
   const admissionQueue = createAdmissionQueue();
-  const unpricedUses = new UnpricedUses({ clock, logger });
   const addresses = createClientAddresses(config.server.trustedProxies);
   const brake = new RefusalBrake(monotonicMs, part);
   serveEndpoints({
@@ -248,7 +249,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     admissionQueue,
     settings,
     health,
-    unpricedUses,
     requestWorkers,
     bodyBudgets,
     spoolDirectory,

@@ -8,7 +8,6 @@ import { createCallRunner } from '../calls/call.ts';
 import { createIdempotentCallRunner } from '../calls/idempotency/idempotent-call.ts';
 import { createPrepare } from '../calls/prepared-call.ts';
 import type { AbortLimits } from '../calls/relay/client-abort.ts';
-import type { UnpricedUses } from '../calls/unpriced-uses.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -27,7 +26,6 @@ interface ServedEndpointParts
   readonly admissionQueue: AdmissionQueue;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;
-  readonly unpricedUses: UnpricedUses;
   readonly clock: Clock;
   readonly randomSource: RandomSource;
   readonly abortLimits: AbortLimits;
@@ -36,12 +34,12 @@ interface ServedEndpointParts
 
 /** Wires calls, and serves them and the free queries at the public addresses. */
 export function serveEndpoints(parts: ServedEndpointParts): void {
-  const { table, accounting, settings, health, unpricedUses, requestWorkers, bodyBudgets, clock, logger } = parts;
+  const { table, accounting, settings, health, requestWorkers, bodyBudgets, clock, logger } = parts;
   const { databaseClock, drains, continuationKeys, storedResponses, reservations, settlement } = accounting;
   const queue = parts.admissionQueue;
   const runCall = createCallRunner({
     prepare: createPrepare({ continuationKeys, health, drained: drains, clock, randomSource: parts.randomSource }),
-    admit: createAdmit({ reservations, queue, databaseClock, settlement, unpricedUses, clock, logger }),
+    admit: createAdmit({ reservations, queue, databaseClock, settlement, clock, logger }),
     settlement,
     health,
     drained: drains,

@@ -7,7 +7,6 @@ import { chat } from '../protocols/operations/chat.ts';
 import { AdmittedCall } from './admitted-call.ts';
 import type { CallEnd } from './call-end.ts';
 import type { PreparedCall } from './prepared-call.ts';
-import { UnpricedUses } from './unpriced-uses.ts';
 
 const SUCCESS: CallEnd = {
   status: 'succeeded',
@@ -55,7 +54,6 @@ function admittedCall(fails: boolean) {
         },
       },
       onEnded: () => undefined,
-      unpricedUses: new UnpricedUses({ clock: { nowMs: () => 1 }, logger: silentLogger }),
       clock: { nowMs: () => 1 },
       logger: silentLogger,
     },

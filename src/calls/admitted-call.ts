@@ -1,4 +1,4 @@
-import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
+import type { FailedRoute } from '../accounting/calls/call-outcome.ts';
 import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
 import { ClaimLostError } from '../accounting/repeats/stored-responses.ts';
 import type { Admitted, Remaining } from '../accounting/reservations/reservation.ts';
@@ -13,14 +13,12 @@ import type { PreparedCall } from './prepared-call.ts';
 import { budgetHeaders, callHeaders, rateHeaders } from './relay/call-headers.ts';
 import type { ShownHeaders } from './relay/client.ts';
 import { reportResult } from './relay/failover.ts';
-import type { UnpricedUses } from './unpriced-uses.ts';
 
 /** The parts that settle a call. */
 export interface SettlementParts {
   readonly settlement: Pick<Settlement, 'end'>;
   /** A call of the account has ended: the next one in the admission queue may try again. */
   readonly onEnded: (accountId: string) => void;
-  readonly unpricedUses: UnpricedUses;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -106,7 +104,6 @@ export class AdmittedCall implements ShownHeaders {
     try {
       const record = settlementRecord(this, end, endedAtMs);
       const { outcome } = record;
-      if (outcome.notes !== undefined) this.#logNotes(outcome, outcome.notes);
       // Until here nothing is settled, and what fails leaves a call that can be released.
       this.#isEnded = true;
       const { availableNano } = await settlement.end(record);
@@ -181,20 +178,7 @@ export class AdmittedCall implements ShownHeaders {
     if (this.#rates === null || this.#hasFailed || !settings.config.server.callHeaders) return null;
     return rateHeaders(this.#rates, this.#admittedAtMs, this.prepared);
   }
-
-  #logNotes(
-    { callId, model, provider }: CallOutcome,
-    { excess, unpriced, reservedNano }: NonNullable<CallOutcome['notes']>,
-  ): void {
-    const { logger, unpricedUses } = this.#parts;
-    if (excess !== undefined) logger.warn({ callId, model, provider, excess }, EXCESS);
-    if (unpriced !== undefined) unpricedUses.note(callId, model, provider, unpriced);
-    if (reservedNano !== undefined) logger.warn({ callId, model }, ABOVE_RESERVATION);
-  }
 }
-
-const ABOVE_RESERVATION = 'what was delivered is estimated above the reservation: the model has no maxOutputTokens';
-const EXCESS = 'a provider reported more than its model can use; the call is charged without the excess';
 
 /** A failure as repeats of its call get it. */
 function storedFailure(failure: GatewayError, requestId: string): StoredResponse {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { UnpricedUse } from '../../calls/unpriced-uses.ts';
+import type { UnpricedUse } from '../../requests/unpriced-uses.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { at, count, listOf } from '../management/response-fields.ts';
 
