@@ -1,4 +1,4 @@
-import type { KeyCounter } from '../accounts/key-limit-tables.ts';
+import { KEY_COUNTERS, type KeyCounter } from '../accounts/key-limit-tables.ts';
 import { beginningOf } from '../counts/counted-use.ts';
 
 /**
@@ -7,33 +7,37 @@ import { beginningOf } from '../counts/counted-use.ts';
  * and calls that end meanwhile change neither side.
  */
 
-/** What is counted, and the invariant that a wrong counter breaks. Those of `spent` to `all` follow from ledger entries. */
-const INVARIANT_OF = {
-  spent: 'account-spending',
-  day: 'key-spending',
-  week: 'key-spending',
-  month: 'key-spending',
-  all: 'key-spending',
-  calls: 'key-calls',
-  weekCalls: 'plan-week',
-  periodTokens: 'plan-period',
-  uses: 'use-numbers',
-} as const satisfies { readonly [Name in KeyCounter]: string } & Readonly<Record<string, string>>;
+/** What a counter counts, in what (`null`: in all), and the invariant that a wrong one breaks. */
+interface CounterTerms {
+  readonly of: 'charges' | 'calls' | 'tokens' | 'records';
+  readonly period: 'day' | 'week' | 'month' | 'period' | null;
+  readonly invariant: string;
+}
 
-export type Counter = keyof typeof INVARIANT_OF;
+const OF_KEYS = { charges: 'key-spending', calls: 'key-calls' } as const;
+const OTHERS = {
+  spent: { of: 'charges', period: 'day', invariant: 'account-spending' },
+  weekCalls: { of: 'calls', period: 'week', invariant: 'plan-week' },
+  periodTokens: { of: 'tokens', period: 'period', invariant: 'plan-period' },
+  uses: { of: 'records', period: null, invariant: 'use-numbers' },
+} as const satisfies Readonly<Record<string, CounterTerms>>;
+
+export type Counter = KeyCounter | keyof typeof OTHERS;
+type Invariant = (typeof OF_KEYS)[keyof typeof OF_KEYS] | (typeof OTHERS)[keyof typeof OTHERS]['invariant'];
+
+const COUNTERS = {
+  ...Object.fromEntries(
+    KEY_COUNTERS.map(({ counter, of, period }) => [counter, { of, period, invariant: OF_KEYS[of] }]),
+  ),
+  ...OTHERS,
+} as { readonly [Name in Counter]: CounterTerms & { readonly invariant: Invariant } };
 
 /** How findings name what a counter counts; `place` is its day, week, month or period. */
-const WORDS: { readonly [Name in Counter]: (place: string) => string } = {
-  spent: (place) => `spent in the day since ${beginningOf(place)}`,
-  day: (place) => `spent in the day since ${beginningOf(place)}`,
-  week: (place) => `spent in the week since ${beginningOf(place)}`,
-  month: (place) => `spent in the month since ${beginningOf(place)}`,
-  all: () => 'spent in all',
-  calls: (place) => `calls in the day since ${beginningOf(place)}`,
-  weekCalls: (place) => `calls in the week since ${beginningOf(place)}`,
-  periodTokens: (place) => `tokens in the period since ${beginningOf(place)}`,
-  uses: () => 'records',
-};
+function wordsOf({ of, period }: CounterTerms, place: string): string {
+  const counted = of === 'charges' ? 'spent' : of;
+  if (period !== null) return `${counted} in the ${period} since ${beginningOf(place)}`;
+  return of === 'charges' ? `${counted} in all` : counted;
+}
 
 /** A counter as it is stored. Amounts are integers as text. */
 export interface StoredCounter {
@@ -70,7 +74,7 @@ export interface UseNumber {
 }
 
 export interface WrongCounter {
-  readonly invariant: (typeof INVARIANT_OF)[Counter];
+  readonly invariant: Invariant;
   readonly account_id: string;
   readonly detail: string;
 }
@@ -133,18 +137,18 @@ export class CounterCheck {
       wrong.push({ invariant: 'use-numbers', account_id, detail });
     }
     for (const { account_id, owner_id, counter, place, stored } of this.#counters) {
-      if (IS_OF_CALLS.has(counter) && setBack.has(`${account_id} ${owner_id}`)) continue;
+      const terms = COUNTERS[counter];
+      // Charges are marked by ledger entries.
+      if (terms.of !== 'charges' && setBack.has(`${account_id} ${owner_id}`)) continue;
       const expected = this.#expected.get(keyOf(account_id, owner_id, counter, place))!;
       if (BigInt(stored) === expected) continue;
       const owner = owner_id === '' ? 'the account' : owner_id;
-      const detail = `${owner} counts ${stored} ${WORDS[counter](place)}, records ${expected}`;
-      wrong.push({ invariant: INVARIANT_OF[counter], account_id, detail });
+      const detail = `${owner} counts ${stored} ${wordsOf(terms, place)}, records ${expected}`;
+      wrong.push({ invariant: terms.invariant, account_id, detail });
     }
     return wrong;
   }
 }
-
-const IS_OF_CALLS: ReadonlySet<Counter> = new Set(['calls', 'weekCalls', 'periodTokens', 'uses']);
 
 /** No id, counter or place has a space. */
 const keyOf = (...parts: readonly string[]): string => parts.join(' ');
