@@ -1,3 +1,4 @@
+import type { ErrorKind } from '../../../errors/catalogue.ts';
 import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { AccountState, KeyState } from '../account-state.ts';
 import type { Refusal, ShownBudget } from '../reservation.ts';
@@ -5,11 +6,14 @@ import { beginPeriods, usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
 import { KEY, type LimitedOwner, MEMBER, type OwnedCall } from './limited-owner.ts';
 
+/** The refusal of each budget. */
+type BudgetKinds = Readonly<Record<ShownBudget['period'], ErrorKind>>;
+
 /**
  * What a key, or a person by all keys of that person, may spend in a day, a week and a month of the billing time zone, and in all; what
  * calls in flight have reserved counts as spent. Off by default. Calls on a plan cost no money and are not limited by it.
  */
-const budgetsOf = ({ kinds, of, note, taken }: LimitedOwner): Limit => ({
+const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit => ({
   refuse(call, account, context) {
     const owner = of(call, account);
     if (call.isOnPlan || owner === null) return null;
@@ -54,8 +58,18 @@ export function shownBudgets(call: OwnedCall, account: AccountState, periods: Ru
 const OWNERS = [KEY, MEMBER];
 const NO_BUDGETS: readonly ShownBudget[] = [];
 
-export const keyBudgets = budgetsOf(KEY);
-export const memberBudgets = budgetsOf(MEMBER);
+export const keyBudgets = budgetsOf(KEY, {
+  total: 'keyTotalSpendLimitReached',
+  month: 'keyMonthlySpendLimitReached',
+  week: 'keyWeeklySpendLimitReached',
+  day: 'keySpendLimitReached',
+});
+export const memberBudgets = budgetsOf(MEMBER, {
+  total: 'memberTotalSpendLimitReached',
+  month: 'memberMonthlySpendLimitReached',
+  week: 'memberWeeklySpendLimitReached',
+  day: 'memberSpendLimitReached',
+});
 
 /** Counts a charge in all budgets of a key or a person, in the periods in which it is charged. */
 export function countKeySpending(key: KeyState, chargeNano: bigint, periods: RunningPeriods): void {

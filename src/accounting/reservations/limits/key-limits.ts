@@ -1,3 +1,4 @@
+import type { ErrorKind } from '../../../errors/catalogue.ts';
 import { beginPeriods, usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
 import { KEY, type LimitedOwner, MEMBER } from './limited-owner.ts';
@@ -5,13 +6,13 @@ import { KEY, type LimitedOwner, MEMBER } from './limited-owner.ts';
 /** The calls of a key, and of a person by all keys of that person, off by default: those of a day, and those at the same time. */
 
 /** How many calls may be made in a day. */
-const callsOf = ({ kinds, of, taken }: LimitedOwner): Limit => ({
+const callsOf = ({ of, taken }: LimitedOwner, kind: ErrorKind): Limit => ({
   refuse(call, account, context) {
     const owner = of(call, account);
     if (owner === null || owner.dailyCallsMax === null || usedNow(owner, context).calls < owner.dailyCallsMax) {
       return null;
     }
-    return { kind: kinds.calls, retryAt: context.nextDayMs };
+    return { kind, retryAt: context.nextDayMs };
   },
   take(request, account, _reservation, context) {
     const owner = of(request, account);
@@ -28,11 +29,11 @@ const callsOf = ({ kinds, of, taken }: LimitedOwner): Limit => ({
 });
 
 /** How many calls may run at the same time. */
-const concurrencyOf = ({ kinds, of, taken }: LimitedOwner): Limit => ({
+const concurrencyOf = ({ of, taken }: LimitedOwner, kind: ErrorKind): Limit => ({
   refuse(call, account) {
     const owner = of(call, account);
     if (owner === null || owner.concurrencyMax === null || owner.inFlight < owner.concurrencyMax) return null;
-    return { kind: kinds.concurrency, retryAt: 'soon' };
+    return { kind, retryAt: 'soon' };
   },
   take(request, account) {
     const owner = of(request, account);
@@ -44,7 +45,7 @@ const concurrencyOf = ({ kinds, of, taken }: LimitedOwner): Limit => ({
   },
 });
 
-export const keyCalls = callsOf(KEY);
-export const keyConcurrency = concurrencyOf(KEY);
-export const memberCalls = callsOf(MEMBER);
-export const memberConcurrency = concurrencyOf(MEMBER);
+export const keyCalls = callsOf(KEY, 'keyCallsLimitReached');
+export const keyConcurrency = concurrencyOf(KEY, 'keyConcurrencyLimited');
+export const memberCalls = callsOf(MEMBER, 'memberCallsLimitReached');
+export const memberConcurrency = concurrencyOf(MEMBER, 'memberConcurrencyLimited');

@@ -1,4 +1,3 @@
-import type { ErrorKind } from '../../../errors/catalogue.ts';
 import type { AccountState, KeyState } from '../account-state.ts';
 import type { ReservationRequest, ReservedLimits } from '../reservation.ts';
 import type { Reservation } from '../tables.ts';
@@ -14,16 +13,11 @@ interface TakenOfOwner {
   readonly amountNano: bigint;
 }
 
-/** What may be used up. */
-type OwnedLimit = 'total' | 'month' | 'week' | 'day' | 'calls' | 'concurrency';
-
 /**
  * Who has limits that count a call beside those of the account: its key, and the person whose key it is, over all keys of that
  * person. Both are rows of `key_limits`.
  */
 export interface LimitedOwner {
-  /** The refusal of each of its limits. */
-  readonly kinds: Readonly<Record<OwnedLimit, ErrorKind>>;
   /** Whose limits count a call that asks; `null`: there are none. */
   of(call: OwnedCall, account: AccountState): KeyState | null;
   /** Sets in the reservation of an admitted call what its end needs. */
@@ -34,14 +28,6 @@ export interface LimitedOwner {
 
 /** The key of a call. */
 export const KEY: LimitedOwner = {
-  kinds: {
-    total: 'keyTotalSpendLimitReached',
-    month: 'keyMonthlySpendLimitReached',
-    week: 'keyWeeklySpendLimitReached',
-    day: 'keySpendLimitReached',
-    calls: 'keyCallsLimitReached',
-    concurrency: 'keyConcurrencyLimited',
-  },
   of: ({ keyId, isKeyLimited }, { keys }) => (isKeyLimited ? (keys.get(keyId) ?? null) : null),
   note(reservation, { dayNo }, amountNano) {
     reservation.keyDayNo = dayNo;
@@ -56,14 +42,6 @@ export const KEY: LimitedOwner = {
 
 /** The person whose key it is. */
 export const MEMBER: LimitedOwner = {
-  kinds: {
-    total: 'memberTotalSpendLimitReached',
-    month: 'memberMonthlySpendLimitReached',
-    week: 'memberWeeklySpendLimitReached',
-    day: 'memberSpendLimitReached',
-    calls: 'memberCallsLimitReached',
-    concurrency: 'memberConcurrencyLimited',
-  },
   of: ({ memberId }, { keys }) => (memberId === null ? null : (keys.get(memberId) ?? null)),
   note(reservation, { keyId, dayNo }) {
     reservation.memberId = keyId;
