@@ -1,5 +1,5 @@
 import type { BodyOf } from '../../api/client.ts';
-import type { OwnKey } from '../../api/types.ts';
+import type { Key, OwnKey } from '../../api/types.ts';
 import { changedMembers } from '../forms/changed-members.ts';
 import { countOrNull, isCount, isYuan, textOrNull } from '../forms/number-text.ts';
 
@@ -28,11 +28,20 @@ export interface LimitsDraft {
 export const AMOUNTS = ['dailySpendCapYuan', 'weeklySpendCapYuan', 'monthlySpendCapYuan', 'totalSpendCapYuan'] as const;
 export const COUNTS = ['dailyCalls', 'concurrency'] as const;
 export const RATES = ['requestsPerMinute', 'tokensPerMinute'] as const;
+/** What is used of the limits that count something. */
+export const USED = {
+  dailySpendCapYuan: 'dailySpendYuan',
+  weeklySpendCapYuan: 'weeklySpendYuan',
+  monthlySpendCapYuan: 'monthlySpendYuan',
+  totalSpendCapYuan: 'totalSpendYuan',
+  dailyCalls: 'dailyCalls',
+  concurrency: null,
+} as const satisfies { readonly [name in AmountName | CountName]: keyof NonNullable<Key['used']> | null };
 type AmountName = (typeof AMOUNTS)[number];
 type CountName = (typeof COUNTS)[number];
 
 type Rates = Pick<OwnKey, (typeof RATES)[number] | 'modelLimits'>;
-type Limits = Pick<OwnKey, AmountName | CountName | 'allowedModels' | 'allowedNetworks'> & Rates;
+export type Limits = Pick<OwnKey, AmountName | CountName | 'allowedModels' | 'allowedNetworks'> & Rates;
 
 /** The limits that a key can be made with, and changed by. */
 export type LimitsBody = BodyOf<'PATCH /account/v1/keys/{id}'>;
