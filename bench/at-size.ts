@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { createDatabase } from './create-database.ts';
 import { accountId, fillDatabase, keyId, RARE_MODEL } from './fill-database.ts';
 import { ADMIN_TOKEN, startGatewayTarget } from './gateway-target.ts';
 import { quantile } from './quantile.ts';
@@ -40,8 +40,8 @@ const directory = mkdtempSync(join(tmpdir(), 'faregate-at-size-'));
 const server = await startPostgresServer(directory, ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB']);
 const started: ChildProcess[] = [];
 async function measure(): Promise<void> {
-  for (const name of ['filled', 'empty']) await administer(`create database ${name}`);
-  const url = `${server.url}/filled`;
+  const url = await createDatabase(server.url, 'filled');
+  await createDatabase(server.url, 'empty');
   const filledMs = await timed(() => fillDatabase({ url, calls, accounts, onStep: (text) => console.error(text) }));
   console.log(`${calls} calls and ${accounts} accounts, filled in ${seconds(filledMs)}\n`);
 
@@ -261,13 +261,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
-
-async function administer(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: `${server.url}/postgres` });
-  await client.connect();
-  await client.query(sql);
-  await client.end();
-}
 
 function start(args: string[], environment: Record<string, string>): ChildProcess {
   const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...environment } });

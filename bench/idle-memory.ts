@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { createDatabase } from './create-database.ts';
 import { listeningAddress } from './gateway-target.ts';
 import { nextMessage } from './processes.ts';
 
@@ -40,14 +40,10 @@ interface Memory extends NodeJS.MemoryUsage {
 const directory = mkdtempSync(join(tmpdir(), 'faregate-idle-'));
 const postgres = await startPostgresServer(directory);
 try {
-  const client = new pg.Client({ connectionString: `${postgres.url}/postgres` });
-  await client.connect();
-  await client.query('create database idle');
-  await client.end();
   console.log(
     row(['MB of', 'resident', 'most', 'files', 'JS heap', 'used of it', 'buffers', 'CPU s to listen', 'threads']),
   );
-  await measure('PostgreSQL', `${postgres.url}/idle`);
+  await measure('PostgreSQL', await createDatabase(postgres.url, 'idle'));
   await measure('embedded', '');
 } finally {
   await postgres.stop();

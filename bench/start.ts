@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { createDatabase } from './create-database.ts';
 
 /**
  * How long a start takes, from the command to the response of the first call: with a configuration, and of the demo, with a new
@@ -84,21 +84,13 @@ async function measureRound(round: number): Promise<void> {
     for (const kind of ['configured', 'demo']) {
       const home = join(directory, `${engine}-${kind}-${round}`);
       mkdirSync(home);
-      const url = engine === 'PostgreSQL' ? await newDatabase(`${kind}_${round}`) : '';
+      const url = engine === 'PostgreSQL' ? await createDatabase(postgres.url, `${kind}_${round}`) : '';
       const start = kind === 'demo' ? startDemo : startConfigured;
       note(`${engine}, ${kind}, new`, await start(home, url));
       note(`${engine}, ${kind}, with data`, await start(home, url));
       rmSync(home, { recursive: true });
     }
   }
-}
-
-async function newDatabase(name: string): Promise<string> {
-  const client = new pg.Client({ connectionString: `${postgres.url}/postgres` });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  return `${postgres.url}/${name}`;
 }
 
 async function runVersion(): Promise<Started> {
