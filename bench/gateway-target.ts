@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { LISTENING, readPrinted } from '../scripts/started-demo.ts';
 import { type OrderLine, openOrderLine } from './order-line.ts';
 
 /** How a gateway of the bench is started: of which checkout, and on what. */
@@ -95,7 +96,8 @@ export async function startProgram(order: GatewayOrder): Promise<Program> {
   child.once('exit', orders.close);
   const stop = (): Promise<void> => endByClose(child, orders);
   try {
-    return { child, url: await listeningAddress(child), orders, stop };
+    const [, url] = await readPrinted(child)(LISTENING);
+    return { child, url: url!, orders, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -161,7 +163,8 @@ async function createAccount(url: string): Promise<string> {
   return (await admin<{ id: string }>(url, '/accounts', { name: 'bench', verified: true })).id;
 }
 
-async function admin<Response>(url: string, path: string, body: object): Promise<Response> {
+/** Asks the admin API of a gateway whose token is `ADMIN_TOKEN`. */
+export async function admin<Response>(url: string, path: string, body: object): Promise<Response> {
   const response = await fetch(`${url}/admin/v1${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
@@ -169,21 +172,4 @@ async function admin<Response>(url: string, path: string, body: object): Promise
   });
   if (!response.ok) throw new Error(await response.text());
   return (await response.json()) as Response;
-}
-
-/**
- * The address that the program prints once it serves.
- *
- * @throws Error with what it has printed, if it ends before that.
- */
-export function listeningAddress(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let printed = '';
-    child.on('close', () => reject(new Error(`a gateway of the bench ended before it listened:\n${printed}`)));
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-      printed += text;
-      const url = /^listening on (\S+)$/m.exec(printed)?.[1];
-      if (url !== undefined) resolve(url);
-    });
-  });
 }

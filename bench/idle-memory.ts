@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { LISTENING, readPrinted } from '../scripts/started-demo.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
-import { listeningAddress } from './gateway-target.ts';
 import { nextMessage } from './processes.ts';
 
 /**
@@ -60,7 +60,7 @@ async function measure(engine: string, databaseUrl: string): Promise<void> {
       env: { PATH: process.env.PATH, LOG_LEVEL: 'error', NODE_COMPILE_CACHE: COMPILE_CACHE },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
-    await listeningAddress(child);
+    await readPrinted(child)(LISTENING);
     const ask = async (): Promise<Memory> => {
       const told = nextMessage<Memory>(child);
       child.send('memory');
