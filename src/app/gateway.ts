@@ -119,7 +119,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
           providers: () => settings.current.config.providers,
           logger,
           monotonicMs,
-          fillRandom: options.traceRandom,
           timing: options.traceTiming,
         });
   const configLoads = options.configLoads ?? new ConfigLoads(null, {}, clock);

@@ -75,10 +75,6 @@ export interface JournalOptions {
   readonly bytesMax?: number;
   /** A file of this size gets no more entries, so that one entry that stays does not keep the files of all later ones. */
   readonly fileBytesMax?: number;
-  /** With less free space than this, no new call should be begun: the rest is for calls in flight. */
-  readonly freeBytesMin?: number;
-  /** The free space is looked up at most this often. */
-  readonly checkMs?: number;
   /** After a failed write, the disk is tried this often. */
   readonly retryMs?: number;
 }
@@ -148,14 +144,14 @@ class FileJournal implements Journal {
   #lastTakeover: Promise<unknown> = Promise.resolve();
 
   constructor(options: JournalOptions, disk: Disk, names: JournalNames) {
-    const { directory, logger, clock, fileBytesMax = 16 * MIB, freeBytesMin = 8 * MIB, checkMs = 1000 } = options;
+    const { directory, logger, clock, fileBytesMax = 16 * MIB } = options;
     this.#options = { disk, directory, names, logger };
     this.#entriesMax = options.entriesMax ?? 50_000;
     this.#bytesMax = options.bytesMax ?? 256 * MIB;
     this.#retryMs = options.retryMs ?? 1000;
     this.#files = new JournalFiles({ disk, directory, names, logger, fileBytesMax });
     const limits = (): Problem | null => this.#limitReached(1);
-    this.#health = new JournalHealth({ disk, directory, clock, logger, freeBytesMin, checkMs, limits });
+    this.#health = new JournalHealth({ disk, directory, clock, logger, limits });
     this.#batcher = createBatcher({
       run: (entries) => this.#inTurn(() => this.#store(entries)),
       isItemFault: () => false,
