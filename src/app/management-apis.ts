@@ -2,10 +2,12 @@ import { registerConsole } from '../api/console/register.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import { createGuard, type Guard } from '../api/management/guard.ts';
 import { keyReader } from '../api/management/key-reader.ts';
+import { ACCOUNT_PREFIX, ADMIN_PREFIX } from '../api/management/prefixes.ts';
 import type { ManagementWatch } from '../api/management/serve.ts';
-import { registerAccount } from '../api/registers/account.ts';
-import { registerAdmin } from '../api/registers/admin.ts';
-import { registerPeople } from '../api/registers/people.ts';
+import { registerOpenApi } from '../api/openapi/register.ts';
+import { accountTable, registerAccount } from '../api/registers/account.ts';
+import { adminTable, registerAdmin } from '../api/registers/admin.ts';
+import { peopleTable, registerPeople } from '../api/registers/people.ts';
 import { ownUrl } from '../http/listening.ts';
 import { createAccountParts } from './account-parts.ts';
 import { type AdministeredParts, createAdminParts } from './admin-parts.ts';
@@ -15,7 +17,6 @@ import type { GatewayOptions } from './gateway-options.ts';
 import type { Guesses } from './guesses.ts';
 import { createNotices, type Notices } from './notices.ts';
 import { createPeople } from './people.ts';
-import { serveDocs } from './served-docs.ts';
 import { holderLimits } from './worker-limits.ts';
 
 interface ManagementApiParts extends Omit<AdministeredParts, 'adminTokens' | 'notices' | 'people'> {
@@ -73,6 +74,13 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
   registerAccount(app, accountParts, guard, watch);
   registerPeople(app, people, guard, watch);
   registerConsole(app);
-  serveDocs(app, { publicTable: parts.publicTable, adminParts, accountParts, people });
+  registerOpenApi(app, () => ({
+    publicTable: parts.publicTable,
+    managementTables: [
+      { name: 'Account', prefix: ACCOUNT_PREFIX, endpoints: accountTable(accountParts) },
+      { name: 'People', prefix: ACCOUNT_PREFIX, endpoints: peopleTable(people) },
+      { name: 'Admin', prefix: ADMIN_PREFIX, endpoints: adminTable(adminParts) },
+    ],
+  }));
   return { adminTokens, guard, notices };
 }
