@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
 import { accountId, fillDatabase, keyId, RARE_MODEL } from './fill-database.ts';
-import { ADMIN_TOKEN, type GatewayTarget, startGatewayTarget } from './gateway-target.ts';
+import { ADMIN_TOKEN, admin, type GatewayTarget, startGatewayTarget } from './gateway-target.ts';
 import { createProvider } from './load/provider.ts';
 import { send, type Waited } from './paced-calls.ts';
 import { spawnFreeGateway } from './processes.ts';
@@ -177,7 +177,8 @@ async function commands(databaseUrl: string): Promise<void> {
 }
 
 async function audit(url: string): Promise<void> {
-  const response = await fetch(`${url}/admin/v1/audit?progress=true`, { headers: HEADERS });
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+  const response = await fetch(`${url}/admin/v1/audit?progress=true`, { headers });
   const { result } = JSON.parse((await response.text()).trimEnd().split('\n').at(-1)!);
   if (result?.isSound !== true) throw new Error(`the audit is not sound: ${JSON.stringify(result).slice(0, 2_000)}`);
 }
@@ -217,7 +218,6 @@ async function beside(title: string, url: string, key: string, work: () => Promi
   console.log(`| ${title} | ${seconds(workMs)} | ${took.length} | ${failed} | ${p50} | ${p99} | ${most} |`);
 }
 
-const HEADERS = { authorization: `Bearer ${ADMIN_TOKEN}` };
 
 async function ask(
   url: string,
@@ -226,11 +226,8 @@ async function ask(
 ): Promise<{ tookMs: number; body: unknown }> {
   const search = new URLSearchParams(query).toString();
   const beganMs = performance.now();
-  const response = await fetch(`${url}/admin/v1${path}${search === '' ? '' : `?${search}`}`, { headers: HEADERS });
-  const text = await response.text();
-  const tookMs = performance.now() - beganMs;
-  if (!response.ok) throw new Error(`${path} ${search}: ${text}`);
-  return { tookMs, body: JSON.parse(text) };
+  const body = await admin(url, `${path}${search === '' ? '' : `?${search}`}`);
+  return { tookMs: performance.now() - beganMs, body };
 }
 
 function print(title: string, took: readonly number[]): void {

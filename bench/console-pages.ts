@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import type { Page, Request } from 'playwright-core';
 import { openBrowser } from '../test/support/browser.ts';
 import { accountId, keyId } from './fill-database.ts';
-import { ADMIN_TOKEN, startGatewayTarget } from './gateway-target.ts';
+import { admin, startGatewayTarget } from './gateway-target.ts';
 import { spawnFreeGateway } from './processes.ts';
 import { quantile } from './quantile.ts';
 import { REPOSITORY } from './revisions.ts';
@@ -120,7 +120,8 @@ async function visit(
 async function signIn(page: Page, url: string): Promise<void> {
   const name = `bench ${Date.now()}`;
   const memberships = [{ accountId: whale, role: 'owner' }];
-  const { link } = await ask(url, 'POST', '/users', { name, operatorRole: 'operator', memberships });
+  const user = { name, operatorRole: 'operator', memberships };
+  const { link } = await admin<{ link: string }>(url, '/users', user);
   await page.goto(`${url}/console${new URL(link).hash}`);
   await page.getByLabel('New password').fill('a password for the bench');
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -129,23 +130,8 @@ async function signIn(page: Page, url: string): Promise<void> {
 
 /** The pages of a call of the largest account. */
 async function calledIds(url: string): Promise<string[]> {
-  const { data } = await ask(url, 'GET', `/calls?accountId=${whale}&limit=1`);
-  return [`#/calls/${data[0].id}`, `#/operator/calls/${data[0].id}`];
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: a bench reads what it expects to be there
-async function ask(url: string, method: string, path: string, body?: object): Promise<any> {
-  const response = await fetch(`${url}/admin/v1${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${ADMIN_TOKEN}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${text}`);
-  return JSON.parse(text);
+  const { data } = await admin<{ data: { id: string }[] }>(url, `/calls?accountId=${whale}&limit=1`);
+  return [`#/calls/${data[0]!.id}`, `#/operator/calls/${data[0]!.id}`];
 }
 
 try {

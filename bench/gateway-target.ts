@@ -163,13 +163,15 @@ async function createAccount(url: string): Promise<string> {
   return (await admin<{ id: string }>(url, '/accounts', { name: 'bench', verified: true })).id;
 }
 
-/** Asks the admin API of a gateway whose token is `ADMIN_TOKEN`. */
-export async function admin<Response>(url: string, path: string, body: object): Promise<Response> {
-  const response = await fetch(`${url}/admin/v1${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(await response.text());
+/**
+ * Asks the admin API of a gateway whose token is `ADMIN_TOKEN`: a POST if there is a body, else a GET.
+ *
+ * @throws Error with the response, if it is a refusal.
+ */
+export async function admin<Response>(url: string, path: string, body?: object): Promise<Response> {
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' };
+  const posted = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+  const response = await fetch(`${url}/admin/v1${path}`, { headers, ...posted });
+  if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
   return (await response.json()) as Response;
 }

@@ -8,7 +8,7 @@ import { Agent, request } from 'undici';
 import { parseYuan } from '../src/lib/yuan.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
-import { ADMIN_TOKEN, type GatewayOrder, startGatewayTarget, startProgram } from './gateway-target.ts';
+import { admin, type GatewayOrder, startGatewayTarget, startProgram } from './gateway-target.ts';
 import { spawnGateway } from './processes.ts';
 import { REPOSITORY } from './revisions.ts';
 import { ENGINES, type Engine } from './targets.ts';
@@ -161,11 +161,7 @@ async function* callsOf(url: string, query = ''): AsyncGenerator<CallPage['data'
   let cursor: string | null = null;
   do {
     const after: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const response = await fetch(`${url}/admin/v1/calls?limit=500${query}${after}`, {
-      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
-    });
-    if (!response.ok) throw new Error(await response.text());
-    const page = (await response.json()) as CallPage;
+    const page: CallPage = await admin<CallPage>(url, `/calls?limit=500${query}${after}`);
     yield* page.data;
     cursor = page.nextCursor;
   } while (cursor !== null);
