@@ -28,14 +28,14 @@ function renderTest([file, title]: FaultTest): string {
 const RETRY = { yes: ', may be repeated', no: ', not to be repeated', unsaid: '' } as const;
 
 function renderSeen({ error, of, seen }: Fault): string {
-  if (error === null) return seen ?? '';
+  if (error === undefined) return seen ?? '';
   const { status, code, retry } = errorCatalogue[error];
   return `${of === undefined ? '' : `${of}: `}${status} \`${code}\`${RETRY[retry]}${seen === undefined ? '' : `; ${seen}`}`;
 }
 
 function renderRow(fault: Fault): string {
   for (const test of fault.tests) requireTest(test);
-  return `| ${fault.fault} | ${renderSeen(fault)} | ${fault.account} | ${fault.tests.map(renderTest).join('<br>')} |`;
+  return `| ${fault.fault} | ${renderSeen(fault)} | ${fault.account ?? 'nothing'} | ${fault.tests.map(renderTest).join('<br>')} |`;
 }
 
 const sections = faultGroups.map(
