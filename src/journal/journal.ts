@@ -149,7 +149,7 @@ class FileJournal implements Journal {
     this.#entriesMax = options.entriesMax ?? 50_000;
     this.#bytesMax = options.bytesMax ?? 256 * MIB;
     this.#retryMs = options.retryMs ?? 1000;
-    this.#files = new JournalFiles({ disk, directory, names, logger, fileBytesMax });
+    this.#files = new JournalFiles({ ...this.#options, fileBytesMax });
     const limits = (): Problem | null => this.#limitReached(1);
     this.#health = new JournalHealth({ disk, directory, clock, logger, limits });
     this.#batcher = createBatcher({
