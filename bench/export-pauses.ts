@@ -11,7 +11,7 @@ import type { Database } from '../src/db/database.ts';
 import { openEmbedded } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { silentLogger } from '../src/lib/logger.ts';
-import { ADMIN_TOKEN, admin } from './gateway-target.ts';
+import { ADMIN_TOKEN, createAccount, createKey } from './gateway-target.ts';
 import { createProvider } from './load/provider.ts';
 import { send, type Waited } from './paced-calls.ts';
 import { quantile } from './quantile.ts';
@@ -62,7 +62,7 @@ async function measure(calls: number, accounts: number): Promise<void> {
       localToken: ADMIN_TOKEN,
     });
     const url = await gateway.listen();
-    const key = await makeKey(url);
+    const key = await createKey(url, await createAccount(url, { balanceYuan: '1000' }));
     for (const forMs of [IDLE_MS, null]) {
       const delays = monitorEventLoopDelay({ resolution: 1 });
       delays.enable();
@@ -107,12 +107,6 @@ select '${id}', 'call_${i}_' || n, now() - n * interval '1 second', now(), 'key_
   'succeeded', 200, 'req_' || n, 'observed', 100, 0, 0, 0, 100, 0, 'base', 1000 from generate_series(1, ${each}) n;
 insert into balances (account_id, balance_nano, last_entry_no) values ('${id}', 1000000000000 - ${each} * 1000, ${each} + 1);`);
   }
-}
-
-async function makeKey(url: string): Promise<string> {
-  const account = { name: 'caller', verified: true, balanceYuan: '1000' };
-  const { id } = await admin<{ id: string }>(url, '/accounts', account);
-  return (await admin<{ key: string }>(url, `/accounts/${id}/keys`, { name: 'bench' })).key;
 }
 
 function configText(providerUrl: string, dataDir: string): string {

@@ -49,6 +49,14 @@ export interface GatewayTarget extends Program {
 /** So that a batch has calls of several accounts. */
 const ACCOUNTS = 16;
 export const ADMIN_TOKEN = 'bench-admin-token';
+/** The model of most benches, as lines of a configuration that has a provider `static`. */
+export const BENCH_MODEL = `models:
+  bench-model:
+    maxOutputTokens: "1000"
+    operations: [chat]
+    price: { input: "1", output: "2" }
+    routes: [{ provider: static, model: bench-upstream }]
+`;
 const METER = fileURLToPath(new URL('./meter.ts', import.meta.url));
 
 /**
@@ -125,13 +133,7 @@ function configText({ upstreamUrl, databaseUrl, directory, models, connections, 
 server: { port: 0 }
 database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')}${spread} }
 providers: { static: { protocol: chat, baseUrl: ${upstreamUrl}/v1, apiKey: bench${atATime} } }
-models:
-  bench-model:
-    maxOutputTokens: "1000"
-    operations: [chat]
-    price: { input: "1", output: "2" }
-    routes: [{ provider: static, model: bench-upstream }]
-${models ?? ''}
+${BENCH_MODEL}${models ?? ''}
 plans:
   bench-plan:
     name: Bench
@@ -149,18 +151,23 @@ plans:
 async function createBalanceKey(url: string): Promise<string> {
   const id = await createAccount(url);
   await admin(url, `/accounts/${id}/top-ups`, { amountYuan: '100000000' });
-  return (await admin<{ key: string }>(url, `/accounts/${id}/keys`, { name: 'bench' })).key;
+  return createKey(url, id);
 }
 
 async function createCodingKey(url: string): Promise<string> {
   const id = await createAccount(url);
   await admin(url, `/accounts/${id}/subscriptions`, { planId: 'bench-plan' });
   const limits = { dailySpendCapYuan: '100000000', dailyCalls: 1_000_000_000, concurrency: 100_000 };
-  return (await admin<{ key: string }>(url, `/accounts/${id}/keys`, { name: 'bench', ...limits })).key;
+  return createKey(url, id, limits);
 }
 
-async function createAccount(url: string): Promise<string> {
-  return (await admin<{ id: string }>(url, '/accounts', { name: 'bench', verified: true })).id;
+/** Makes a verified account with what is said beside, and returns its id. */
+export async function createAccount(url: string, more: object = {}): Promise<string> {
+  return (await admin<{ id: string }>(url, '/accounts', { name: 'bench', verified: true, ...more })).id;
+}
+
+export async function createKey(url: string, accountId: string, limits: object = {}): Promise<string> {
+  return (await admin<{ key: string }>(url, `/accounts/${accountId}/keys`, { name: 'bench', ...limits })).key;
 }
 
 /**

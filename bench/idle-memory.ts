@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { LISTENING, readPrinted } from '../scripts/started-demo.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
+import { BENCH_MODEL } from './gateway-target.ts';
 import { nextMessage } from './processes.ts';
 
 /**
@@ -90,11 +91,6 @@ function configText(dataDir: string, databaseUrl: string): string {
 server: { port: 0 }
 database: { url: "${databaseUrl}", dataDir: ${dataDir} }
 providers: { static: { protocol: chat, baseUrl: "http://127.0.0.1:9/v1", apiKey: bench } }
-models:
-  bench-model:
-    maxOutputTokens: "1000"
-    operations: [chat]
-    price: { input: "1", output: "2" }
-    routes: [{ provider: static, model: bench-upstream }]
+${BENCH_MODEL}
 `;
 }

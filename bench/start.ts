@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { LISTENING, type ReadPrinted, readPrinted } from '../scripts/started-demo.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
-import { ADMIN_TOKEN, admin } from './gateway-target.ts';
+import { ADMIN_TOKEN, BENCH_MODEL, createAccount, createKey } from './gateway-target.ts';
 import { createProvider } from './load/provider.ts';
 import { send } from './paced-calls.ts';
 import { parseStat } from './process-tree.ts';
@@ -104,15 +104,9 @@ async function startConfigured(home: string, databaseUrl: string): Promise<Start
   const keyFile = join(home, 'key');
   return startGateway(home, ['serve', '--config', file], {}, async (url) => {
     const isNew = !existsSync(keyFile);
-    if (isNew) writeFileSync(keyFile, await makeKey(url));
+    if (isNew) writeFileSync(keyFile, await createKey(url, await createAccount(url, { balanceYuan: '100' })));
     return { key: readFileSync(keyFile, 'utf8'), model: 'bench-model' };
   });
-}
-
-async function makeKey(url: string): Promise<string> {
-  const account = { name: 'bench', verified: true, balanceYuan: '100' };
-  const { id } = await admin<{ id: string }>(url, '/accounts', account);
-  return (await admin<{ key: string }>(url, `/accounts/${id}/keys`, { name: 'bench' })).key;
 }
 
 async function startGateway(
@@ -160,11 +154,6 @@ function configText(databaseUrl: string): string {
   return `
 database: { url: "${databaseUrl}" }
 providers: { static: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", apiKey: bench } }
-models:
-  bench-model:
-    maxOutputTokens: "1000"
-    operations: [chat]
-    price: { input: "1", output: "2" }
-    routes: [{ provider: static, model: bench-upstream }]
+${BENCH_MODEL}
 `;
 }
