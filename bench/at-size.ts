@@ -218,7 +218,6 @@ async function beside(title: string, url: string, key: string, work: () => Promi
   console.log(`| ${title} | ${seconds(workMs)} | ${took.length} | ${failed} | ${p50} | ${p99} | ${most} |`);
 }
 
-
 async function ask(
   url: string,
   path: string,
