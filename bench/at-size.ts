@@ -1,17 +1,20 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { createDatabase } from './create-database.ts';
 import { accountId, fillDatabase, keyId, RARE_MODEL } from './fill-database.ts';
-import { ADMIN_TOKEN, startGatewayTarget } from './gateway-target.ts';
+import { ADMIN_TOKEN, admin, type GatewayTarget, startGatewayTarget } from './gateway-target.ts';
+import { createProvider } from './load/provider.ts';
+import { send, type Waited } from './paced-calls.ts';
+import { spawnFreeGateway } from './processes.ts';
 import { quantile } from './quantile.ts';
+import { REPOSITORY } from './revisions.ts';
 
 /**
  * What lists, searches, an export and an audit take on a large database, and what admissions and ends of calls take beside an empty
@@ -22,7 +25,6 @@ import { quantile } from './quantile.ts';
  * Of the export it also says how many rows and bytes there were, and what its statements took (`bench/export-statements.ts`).
  */
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const REPEATS = 5;
 const CALLS_A_SECOND = 20;
 const IDLE_MS = 20_000;
@@ -38,49 +40,50 @@ const [calls, accounts] = [Number(given.calls), Number(given.accounts)];
 const directory = mkdtempSync(join(tmpdir(), 'faregate-at-size-'));
 // So much memory as a small server gives it; the log is large enough that filling it makes no checkpoint every few seconds.
 const server = await startPostgresServer(directory, ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB']);
-const started: ChildProcess[] = [];
+
 async function measure(): Promise<void> {
-  for (const name of ['filled', 'empty']) await administer(`create database ${name}`);
-  const url = `${server.url}/filled`;
+  const url = await createDatabase(server.url, 'filled');
+  await createDatabase(server.url, 'empty');
   const filledMs = await timed(() => fillDatabase({ url, calls, accounts, onStep: (text) => console.error(text) }));
   console.log(`${calls} calls and ${accounts} accounts, filled in ${seconds(filledMs)}\n`);
 
-  const provider = createServer((request, response) => {
-    request.resume();
-    request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(RESPONSE));
-  });
-  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+  const provider = createProvider().server.listen(0, '127.0.0.1');
+  await once(provider, 'listening');
   const target = await startGatewayTarget({
-    checkout: ROOT,
+    checkout: REPOSITORY,
     upstreamUrl: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
     databaseUrl: url,
     directory: join(directory, 'gateway'),
-    spawn: start,
+    spawn: spawnFreeGateway,
     flags: [],
   });
-
-  console.log('| asked for | responses | median ms | worst ms |\n|---|---|---|---|');
-  await lists(target.url);
-  await commands(url);
-  console.log('\n| meanwhile | took | calls | failed | p50 ms | p99 ms | at most ms |\n|---|---|---|---|---|---|---|');
-  await beside('nothing', target.url, target.balanceKeys[0]!, () => setTimeout(IDLE_MS));
-  await beside('an audit', target.url, target.balanceKeys[0]!, () => audit(target.url));
-  if (!given['no-export']) {
-    let exported = '';
-    await beside('an export', target.url, target.balanceKeys[0]!, async () => {
-      exported = await exportAll(url);
-    });
-    console.log(`\n${exported}`);
+  try {
+    await askGateway(target, url);
+  } finally {
+    await target.stop();
+    provider.close();
   }
-  target.child.kill('SIGTERM');
-  await new Promise((resolve) => target.child.once('exit', resolve));
-  provider.close();
 
   // Last, because its accounts have balances without ledgers.
   for (const name of ['empty', 'filled', 'empty', 'filled']) {
     console.log(`\nAdmissions and ends, ${name} database:`);
     await run(['bench/statements.ts', `${server.url}/${name}`], (text) => process.stdout.write(text));
   }
+}
+
+async function askGateway({ url, balanceKeys }: GatewayTarget, databaseUrl: string): Promise<void> {
+  console.log('| asked for | responses | median ms | worst ms |\n|---|---|---|---|');
+  await lists(url);
+  await commands(databaseUrl);
+  console.log('\n| meanwhile | took | calls | failed | p50 ms | p99 ms | at most ms |\n|---|---|---|---|---|---|---|');
+  await beside('nothing', url, balanceKeys[0]!, () => setTimeout(IDLE_MS));
+  await beside('an audit', url, balanceKeys[0]!, () => audit(url));
+  if (given['no-export']) return;
+  let exported = '';
+  await beside('an export', url, balanceKeys[0]!, async () => {
+    exported = await exportAll(databaseUrl);
+  });
+  console.log(`\n${exported}`);
 }
 
 /** Every list, with every combination of the filters of calls. */
@@ -174,7 +177,8 @@ async function commands(databaseUrl: string): Promise<void> {
 }
 
 async function audit(url: string): Promise<void> {
-  const response = await fetch(`${url}/admin/v1/audit?progress=true`, { headers: HEADERS });
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+  const response = await fetch(`${url}/admin/v1/audit?progress=true`, { headers });
   const { result } = JSON.parse((await response.text()).trimEnd().split('\n').at(-1)!);
   if (result?.isSound !== true) throw new Error(`the audit is not sound: ${JSON.stringify(result).slice(0, 2_000)}`);
 }
@@ -196,45 +200,23 @@ async function exportAll(databaseUrl: string): Promise<string> {
 /** What calls notice while something else is done. */
 async function beside(title: string, url: string, key: string, work: () => Promise<unknown>): Promise<void> {
   let isOver = false;
-  const took: number[] = [];
-  let failed = 0;
-  const pending = new Set<Promise<void>>();
+  const calls: Promise<Waited>[] = [];
   const callers = (async () => {
     while (!isOver) {
-      const call = (async () => {
-        const beganMs = performance.now();
-        const response = await fetch(`${url}/v1/chat/completions`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ model: 'bench-model', messages: [{ role: 'user', content: 'hello' }] }),
-        });
-        await response.arrayBuffer();
-        if (response.status === 200) took.push(performance.now() - beganMs);
-        else failed++;
-      })();
-      pending.add(call);
-      void call.finally(() => pending.delete(call));
+      calls.push(send(url, key));
       await setTimeout(1_000 / CALLS_A_SECOND);
     }
-    await Promise.all(pending);
   })();
   const workMs = await timed(work).finally(() => {
     isOver = true;
   });
   await callers;
+  const waited = await Promise.all(calls);
+  const took = waited.filter(({ status }) => status === 200).map(({ ms }) => ms);
+  const failed = waited.length - took.length;
   const [p50, p99, most] = [0.5, 0.99, 1].map((share) => quantile(took, share).toFixed(1));
   console.log(`| ${title} | ${seconds(workMs)} | ${took.length} | ${failed} | ${p50} | ${p99} | ${most} |`);
 }
-
-const HEADERS = { authorization: `Bearer ${ADMIN_TOKEN}` };
-const RESPONSE = JSON.stringify({
-  id: 'x',
-  object: 'chat.completion',
-  created: 0,
-  model: 'bench-upstream',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-});
 
 async function ask(
   url: string,
@@ -243,11 +225,8 @@ async function ask(
 ): Promise<{ tookMs: number; body: unknown }> {
   const search = new URLSearchParams(query).toString();
   const beganMs = performance.now();
-  const response = await fetch(`${url}/admin/v1${path}${search === '' ? '' : `?${search}`}`, { headers: HEADERS });
-  const text = await response.text();
-  const tookMs = performance.now() - beganMs;
-  if (!response.ok) throw new Error(`${path} ${search}: ${text}`);
-  return { tookMs, body: JSON.parse(text) };
+  const body = await admin(url, `${path}${search === '' ? '' : `?${search}`}`);
+  return { tookMs: performance.now() - beganMs, body };
 }
 
 function print(title: string, took: readonly number[]): void {
@@ -262,24 +241,10 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
-async function administer(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: `${server.url}/postgres` });
-  await client.connect();
-  await client.query(sql);
-  await client.end();
-}
-
-function start(args: string[], environment: Record<string, string>): ChildProcess {
-  const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...environment } });
-  child.stderr.pipe(process.stderr);
-  started.push(child);
-  return child;
-}
-
 /** Runs a program to its end. */
 function run(args: string[], onText: (text: string) => void, environment: Record<string, string> = {}): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...environment } });
+    const child = spawn(process.execPath, args, { cwd: REPOSITORY, env: { ...process.env, ...environment } });
     let errors = '';
     child.stdout.setEncoding('utf8').on('data', onText);
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -292,7 +257,6 @@ function run(args: string[], onText: (text: string) => void, environment: Record
 try {
   await measure();
 } finally {
-  for (const child of started) child.kill();
   await server.stop();
   rmSync(directory, { recursive: true, force: true });
 }

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBatchStore } from '../src/accounting/batches/store.ts';
-import type { CallOutcome } from '../src/accounting/calls/call-outcome.ts';
 import { createCallsStore } from '../src/accounting/calls/calls-store.ts';
 import { createLocalTime } from '../src/accounting/pricing/local-time.ts';
 import { runningPeriods } from '../src/accounting/pricing/running-periods.ts';
@@ -17,6 +16,7 @@ import { systemClock } from '../src/lib/clock.ts';
 import { createIds } from '../src/lib/ids.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { planOf } from '../test/support/account-in-memory.ts';
+import { KNOWN, outcomeOf, recordOf, requestOf } from '../test/support/accounting-builders.ts';
 
 /** The two transactions of a call by themselves, without a gateway: what an admission and an end take of a database. */
 
@@ -124,83 +124,26 @@ const terms: AdmissionTerms = {
     nodeId: 'bench',
   }),
 };
-const prices = {
-  inputNanoPerMillion: 1n,
-  cachedInputNanoPerMillion: 1n,
-  cacheWriteNanoPerMillion: 1n,
-  cacheWrite1hNanoPerMillion: 1n,
-  imageInputNanoPerMillion: 1n,
-  outputNanoPerMillion: 1n,
-  imageOutputNanoPerMillion: 1n,
-  perImageNano: null,
-  perSearchUnitNano: null,
-  perCallNano: null,
-};
 
 function request(kind: Kind, i: number): ReservationRequest {
   const isOnPlan = kind !== 'balance';
   const account = (i % ACCOUNTS) + 1;
-  return {
-    accountId: `bench_${account}`,
-    callId: ids.next('call'),
+  return requestOf(`bench_${account}`, ids.next('call'), isOnPlan ? null : 1_000n, {
     keyId: `key_${account}`,
     model: 'bench',
-    modelAliases: [],
     isKeyLimited: isOnPlan,
-    memberId: null,
-    isRateLimited: false,
-    tokens: 1,
-    amountNano: isOnPlan ? null : 1_000n,
     plan: isOnPlan ? { inputBytes: 100, outputTokensRequested: 10, tokens: 50, innerModels: [] } : null,
-    facts: factsText({
-      context: isOnPlan ? 'coding' : 'balance',
-      operation: 'chat',
-      provider: 'bench',
-      providerModel: 'bench',
-      isStream: false,
-      requestId: 'req_bench',
-      priceRule: 'base',
-      startedAtMs: Date.now(),
-    }),
-  };
+    facts: factsText({ ...KNOWN, context: isOnPlan ? 'coding' : 'balance', isStream: false, startedAtMs: Date.now() }),
+  });
 }
 
-function record(call: ReservationRequest): SettlementRecord {
-  const isOnPlan = call.plan !== null;
-  return {
-    outcome: outcome(call),
+function record({ accountId, callId, keyId, model, plan: onPlan }: ReservationRequest): SettlementRecord {
+  const isOnPlan = onPlan !== null;
+  const context = isOnPlan ? 'coding' : 'balance';
+  const times = { startedAtMs: Date.now(), firstByteMs: 1, endedAtMs: Date.now() };
+  const outcome = { ...outcomeOf(accountId, callId, 5n), keyId, model, context, usage: null, ...times } as const;
+  return recordOf(isOnPlan ? { ...outcome, chargeNano: null } : outcome, {
     plan: isOnPlan ? { counts: true, tokens: 20 } : null,
     key: isOnPlan ? { counts: true, chargeNano: 0n } : null,
-    rate: null,
-    kept: null,
-    made: null,
-  };
-}
-
-function outcome({ accountId, callId, keyId, model, plan: onPlan }: ReservationRequest): CallOutcome {
-  return {
-    accountId,
-    callId,
-    keyId,
-    model,
-    context: onPlan === null ? 'balance' : 'coding',
-    failedRoutes: [],
-    operation: 'chat',
-    provider: 'bench',
-    providerModel: 'bench',
-    isStream: false,
-    status: 'succeeded',
-    httpStatus: 200,
-    errorCode: null,
-    requestId: 'req_bench',
-    clientRequestId: null,
-    startedAtMs: Date.now(),
-    firstByteMs: 1,
-    endedAtMs: Date.now(),
-    usage: null,
-    price: { rule: 'base', prices },
-    priceFactorBasisPoints: 10_000,
-    chargeNano: onPlan === null ? 5n : null,
-    costNano: null,
-  };
+  });
 }

@@ -1,9 +1,11 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { AttributedProcess, Part } from './attribute.ts';
 import { startGatewayTarget } from './gateway-target.ts';
-import { benchFile, spawnGateway } from './processes.ts';
+import { benchFile } from './processes.ts';
+import { REPOSITORY } from './revisions.ts';
 import { startStage } from './stage.ts';
+import { chatCall, gatewayOrder } from './targets.ts';
 
 /**
  * Of what a non-stream call is made: what it allocates, takes of the CPU, and makes of promises, timers and the like, by the room of the
@@ -22,7 +24,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '8' },
     'warm-up': { type: 'string', default: '10' },
     rows: { type: 'string', default: '30' },
-    checkout: { type: 'string', default: join(import.meta.dirname, '..') },
+    checkout: { type: 'string', default: REPOSITORY },
   },
 });
 const checkout = resolve(values.checkout);
@@ -30,23 +32,12 @@ const checkout = resolve(values.checkout);
 const stage = await startStage(0, []);
 try {
   const gateway = await startGatewayTarget({
-    checkout,
-    upstreamUrl: stage.providerUrl,
-    databaseUrl: values.embedded ? '' : await stage.createDatabase(),
-    directory: join(stage.directory, stage.uniqueName()),
-    spawn: spawnGateway,
+    ...gatewayOrder(stage, checkout, values.embedded ? '' : await stage.createDatabase()),
     meter: benchFile('attribute.ts'),
-    flags: [],
   });
-  const call = {
-    url: gateway.url,
-    path: values.coding ? '/coding/v1/chat/completions' : '/v1/chat/completions',
-    model: 'bench-model',
-    request: 'chat',
-    response: 'chat',
-    keys: values.coding ? gateway.codingKeys : gateway.balanceKeys,
-    headers: {},
-  } as const;
+  const call = values.coding
+    ? { ...chatCall(gateway.url, gateway.codingKeys), path: '/coding/v1/chat/completions' }
+    : chatCall(gateway.url, gateway.balanceKeys);
   const load = (seconds: number) =>
     stage.load({ kind: 'closed', call, connections: Number(values.connections), seconds });
   await load(Number(values['warm-up']));

@@ -1,15 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Page, Request } from 'playwright-core';
 import { openBrowser } from '../test/support/browser.ts';
 import { accountId, keyId } from './fill-database.ts';
-import { ADMIN_TOKEN, startGatewayTarget } from './gateway-target.ts';
+import { admin, startGatewayTarget } from './gateway-target.ts';
+import { spawnFreeGateway } from './processes.ts';
 import { quantile } from './quantile.ts';
+import { REPOSITORY } from './revisions.ts';
 
 /**
  * What the pages of the console take on a large database: an operator who owns the largest account opens each of them in the system's
@@ -21,7 +20,6 @@ import { quantile } from './quantile.ts';
  * The exit code is 1 where the median of a page is above a second.
  */
 const PAGE_MAX_MS = 1_000;
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 const { values: given } = parseArgs({
   options: { url: { type: 'string' }, repeats: { type: 'string', default: '5' } },
@@ -30,7 +28,6 @@ if (given.url === undefined) throw new Error('Name the filled database: --url po
 const repeats = Number(given.repeats);
 const directory = mkdtempSync(join(tmpdir(), 'faregate-console-pages-'));
 const [whale, key] = [accountId(1), keyId(1)];
-const started: ChildProcess[] = [];
 
 /** Where they are, and what of the whole database they show. */
 const PLACES: readonly string[] = [
@@ -49,25 +46,33 @@ interface Responded {
 
 async function measure(): Promise<void> {
   const target = await startGatewayTarget({
-    checkout: ROOT,
+    checkout: REPOSITORY,
     upstreamUrl: 'http://127.0.0.1:9',
     databaseUrl: given.url!,
     directory: join(directory, 'gateway'),
-    spawn: start,
+    spawn: spawnFreeGateway,
     flags: [],
   });
+  try {
+    await visitAll(target.url);
+  } finally {
+    await target.stop();
+  }
+}
+
+async function visitAll(url: string): Promise<void> {
   const browser = await openBrowser();
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' });
   const page = await context.newPage();
-  await signIn(page, target.url);
+  await signIn(page, url);
 
   console.log('| page | median ms | worst ms | slowest response | ms |\n|---|---|---|---|---|');
-  const last = await calledIds(target.url);
+  const last = await calledIds(url);
   for (const place of [...PLACES, ...last]) {
     const took: number[] = [];
     let slowest: Responded = { address: '–', tookMs: 0 };
     for (let i = 0; i < repeats; i++) {
-      const { tookMs, responses } = await visit(page, target.url, place);
+      const { tookMs, responses } = await visit(page, url, place);
       took.push(tookMs);
       for (const response of responses) if (response.tookMs > slowest.tookMs) slowest = response;
     }
@@ -115,7 +120,8 @@ async function visit(
 async function signIn(page: Page, url: string): Promise<void> {
   const name = `bench ${Date.now()}`;
   const memberships = [{ accountId: whale, role: 'owner' }];
-  const { link } = await ask(url, 'POST', '/users', { name, operatorRole: 'operator', memberships });
+  const user = { name, operatorRole: 'operator', memberships };
+  const { link } = await admin<{ link: string }>(url, '/users', user);
   await page.goto(`${url}/console${new URL(link).hash}`);
   await page.getByLabel('New password').fill('a password for the bench');
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -124,43 +130,12 @@ async function signIn(page: Page, url: string): Promise<void> {
 
 /** The pages of a call of the largest account. */
 async function calledIds(url: string): Promise<string[]> {
-  const { data } = await ask(url, 'GET', `/calls?accountId=${whale}&limit=1`);
-  return [`#/calls/${data[0].id}`, `#/operator/calls/${data[0].id}`];
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: a bench reads what it expects to be there
-async function ask(url: string, method: string, path: string, body?: object): Promise<any> {
-  const response = await fetch(`${url}/admin/v1${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${ADMIN_TOKEN}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${text}`);
-  return JSON.parse(text);
-}
-
-function start(args: string[], environment: Record<string, string>): ChildProcess {
-  const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...environment } });
-  child.stderr.pipe(process.stderr);
-  started.push(child);
-  return child;
-}
-
-/** Ends a process. Until then it watches files in its directory. */
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill();
-  await ended;
+  const { data } = await admin<{ data: { id: string }[] }>(url, `/calls?accountId=${whale}&limit=1`);
+  return [`#/calls/${data[0]!.id}`, `#/operator/calls/${data[0]!.id}`];
 }
 
 try {
   await measure();
 } finally {
-  await Promise.all(started.map(stop));
   rmSync(directory, { recursive: true, force: true });
 }

@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +11,10 @@ import type { Database } from '../src/db/database.ts';
 import { openEmbedded } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { silentLogger } from '../src/lib/logger.ts';
+import { ADMIN_TOKEN, createAccount, createKey } from './gateway-target.ts';
+import { createProvider } from './load/provider.ts';
+import { send, type Waited } from './paced-calls.ts';
+import { quantile } from './quantile.ts';
 
 /**
  * How long a gateway on the embedded database pauses, and what its calls notice, while all of the database is exported:
@@ -21,7 +24,6 @@ import { silentLogger } from '../src/lib/logger.ts';
  * The provider and the callers (50 calls a second) are another process, which also reads the export.
  */
 
-const TOKEN = 'a-token-of-the-bench';
 const CALLS_A_SECOND = 50;
 const IDLE_MS = 10_000;
 
@@ -56,11 +58,11 @@ async function measure(calls: number, accounts: number): Promise<void> {
       config,
       database,
       logger: silentLogger,
-      adminTokens: [TOKEN],
-      localToken: TOKEN,
+      adminTokens: [ADMIN_TOKEN],
+      localToken: ADMIN_TOKEN,
     });
     const url = await gateway.listen();
-    const key = await makeKey(url);
+    const key = await createKey(url, await createAccount(url, { balanceYuan: '1000' }));
     for (const forMs of [IDLE_MS, null]) {
       const delays = monitorEventLoopDelay({ resolution: 1 });
       delays.enable();
@@ -77,14 +79,13 @@ async function measure(calls: number, accounts: number): Promise<void> {
 }
 
 function print(title: string, report: Report, delays: ReturnType<typeof monitorEventLoopDelay>): void {
-  const sorted = report.latenciesMs.toSorted((a, b) => a - b);
-  const at = (part: number): string =>
-    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!.toFixed(1);
+  const { latenciesMs } = report;
+  const [p50, p99, most] = [0.5, 0.99, 1].map((share) => quantile(latenciesMs, share).toFixed(1));
   const ms = (ns: number): string => (ns / 1e6).toFixed(1);
   console.log(
     `${title}: ${(report.tookMs / 1000).toFixed(1)} s, ${(report.exportedBytes / 1e6).toFixed(1)} MB; event loop late by ` +
-      `p99 ${ms(delays.percentile(99))} ms, at most ${ms(delays.max)} ms; ${sorted.length} calls, ${report.failed} failed, ` +
-      `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms`,
+      `p99 ${ms(delays.percentile(99))} ms, at most ${ms(delays.max)} ms; ${latenciesMs.length} calls, ${report.failed} failed, ` +
+      `p50 ${p50} ms, p99 ${p99} ms, at most ${most} ms`,
   );
 }
 
@@ -108,16 +109,6 @@ insert into balances (account_id, balance_nano, last_entry_no) values ('${id}', 
   }
 }
 
-async function makeKey(url: string): Promise<string> {
-  const admin = async (path: string, body: object) => {
-    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
-    const response = await fetch(`${url}/admin/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    return (await response.json()) as { id: string; key: string };
-  };
-  const account = await admin('/accounts', { name: 'caller', verified: true, balanceYuan: '1000' });
-  return (await admin(`/accounts/${account.id}/keys`, { name: 'bench' })).key;
-}
-
 function configText(providerUrl: string, dataDir: string): string {
   return `
 server: { port: 0 }
@@ -125,22 +116,13 @@ database: { dataDir: ${dataDir} }
 providers:
   simulated: { protocol: chat, baseUrl: ${providerUrl}, apiKey: none }
 models:
-  m: { operations: [chat], price: { input: "1", output: "2" }, routes: [{ provider: simulated, model: m }] }
+  bench-model: { operations: [chat], price: { input: "1", output: "2" }, routes: [{ provider: simulated, model: m }] }
 `;
 }
 
 /** The other process: a provider that responds at once, and callers. */
 function serveCallers(): void {
-  const body = JSON.stringify({
-    id: 'chatcmpl-1',
-    object: 'chat.completion',
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
-  });
-  const server = createServer((_request, response) => {
-    response.setHeader('content-type', 'application/json').end(body);
-  });
+  const { server } = createProvider();
   server.listen(0, '127.0.0.1', () => {
     process.send!(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   });
@@ -149,32 +131,19 @@ function serveCallers(): void {
 
 async function callAndReport({ url, key, forMs }: Order): Promise<void> {
   const startMs = performance.now();
-  const latenciesMs: number[] = [];
-  const calls: Promise<void>[] = [];
-  let failed = 0;
-  const one = async (): Promise<void> => {
-    const fromMs = performance.now();
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const sent = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x' }] });
-    try {
-      const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: sent });
-      await response.text();
-      if (response.status !== 200) failed++;
-    } catch {
-      failed++;
-    }
-    latenciesMs.push(performance.now() - fromMs);
-  };
-  const timer = setInterval(() => calls.push(one()), 1000 / CALLS_A_SECOND);
+  const calls: Promise<Waited>[] = [];
+  const timer = setInterval(() => calls.push(send(url, key)), 1000 / CALLS_A_SECOND);
   const exportedBytes =
     forMs === null ? await readExport(url) : await new Promise<number>((resolve) => setTimeout(resolve, forMs, 0));
   clearInterval(timer);
-  await Promise.all(calls);
+  const waited = await Promise.all(calls);
+  const latenciesMs = waited.map(({ ms }) => ms);
+  const failed = waited.filter(({ status }) => status !== 200).length;
   process.send!({ latenciesMs, failed, exportedBytes, tookMs: performance.now() - startMs } satisfies Report);
 }
 
 async function readExport(url: string): Promise<number> {
-  const response = await fetch(`${url}/admin/v1/export`, { headers: { authorization: `Bearer ${TOKEN}` } });
+  const response = await fetch(`${url}/admin/v1/export`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
   let bytes = 0;
   for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) bytes += chunk.length;
   return bytes;

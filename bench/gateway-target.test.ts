@@ -3,8 +3,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { LISTENING, readPrinted } from '../scripts/started-demo.ts';
 import { temporaryDirectory } from '../test/support/process.ts';
-import { type GatewayTarget, listeningAddress, nodeOptions, startGatewayTarget } from './gateway-target.ts';
+import { type GatewayTarget, nodeOptions, startGatewayTarget } from './gateway-target.ts';
 import type { MeterReading } from './meter.ts';
 
 const start = (script: string): ReturnType<typeof spawn> =>
@@ -23,11 +24,11 @@ describe('flags for the Node that a launcher starts', () => {
 describe('address of a gateway of the bench', () => {
   it('is what the program prints, among other lines', async () => {
     const child = start("console.log('hello\\nlistening on http://127.0.0.1:1\\nbye')");
-    assert.equal(await listeningAddress(child), 'http://127.0.0.1:1');
+    assert.equal((await readPrinted(child)(LISTENING))[1], 'http://127.0.0.1:1');
   });
 
   it('fails with what was printed, if the program ends before', async () => {
-    await assert.rejects(listeningAddress(start("console.log('no port')")), /ended before it listened:\nno port/);
+    await assert.rejects(readPrinted(start("console.log('no port')"))(LISTENING), /ended early:\nno port/);
   });
 });
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { LISTENING, readPrinted } from '../scripts/started-demo.ts';
 import { type OrderLine, openOrderLine } from './order-line.ts';
 
 /** How a gateway of the bench is started: of which checkout, and on what. */
@@ -48,6 +49,14 @@ export interface GatewayTarget extends Program {
 /** So that a batch has calls of several accounts. */
 const ACCOUNTS = 16;
 export const ADMIN_TOKEN = 'bench-admin-token';
+/** The model of most benches, as lines of a configuration that has a provider `static`. */
+export const BENCH_MODEL = `models:
+  bench-model:
+    maxOutputTokens: "1000"
+    operations: [chat]
+    price: { input: "1", output: "2" }
+    routes: [{ provider: static, model: bench-upstream }]
+`;
 const METER = fileURLToPath(new URL('./meter.ts', import.meta.url));
 
 /**
@@ -95,7 +104,8 @@ export async function startProgram(order: GatewayOrder): Promise<Program> {
   child.once('exit', orders.close);
   const stop = (): Promise<void> => endByClose(child, orders);
   try {
-    return { child, url: await listeningAddress(child), orders, stop };
+    const [, url] = await readPrinted(child)(LISTENING);
+    return { child, url: url!, orders, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -123,13 +133,7 @@ function configText({ upstreamUrl, databaseUrl, directory, models, connections, 
 server: { port: 0 }
 database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')}${spread} }
 providers: { static: { protocol: chat, baseUrl: ${upstreamUrl}/v1, apiKey: bench${atATime} } }
-models:
-  bench-model:
-    maxOutputTokens: "1000"
-    operations: [chat]
-    price: { input: "1", output: "2" }
-    routes: [{ provider: static, model: bench-upstream }]
-${models ?? ''}
+${BENCH_MODEL}${models ?? ''}
 plans:
   bench-plan:
     name: Bench
@@ -147,43 +151,34 @@ plans:
 async function createBalanceKey(url: string): Promise<string> {
   const id = await createAccount(url);
   await admin(url, `/accounts/${id}/top-ups`, { amountYuan: '100000000' });
-  return (await admin<{ key: string }>(url, `/accounts/${id}/keys`, { name: 'bench' })).key;
+  return createKey(url, id);
 }
 
 async function createCodingKey(url: string): Promise<string> {
   const id = await createAccount(url);
   await admin(url, `/accounts/${id}/subscriptions`, { planId: 'bench-plan' });
   const limits = { dailySpendCapYuan: '100000000', dailyCalls: 1_000_000_000, concurrency: 100_000 };
-  return (await admin<{ key: string }>(url, `/accounts/${id}/keys`, { name: 'bench', ...limits })).key;
+  return createKey(url, id, limits);
 }
 
-async function createAccount(url: string): Promise<string> {
-  return (await admin<{ id: string }>(url, '/accounts', { name: 'bench', verified: true })).id;
+/** Makes a verified account with what is said beside, and returns its id. */
+export async function createAccount(url: string, more: object = {}): Promise<string> {
+  return (await admin<{ id: string }>(url, '/accounts', { name: 'bench', verified: true, ...more })).id;
 }
 
-async function admin<Response>(url: string, path: string, body: object): Promise<Response> {
-  const response = await fetch(`${url}/admin/v1${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(await response.text());
-  return (await response.json()) as Response;
+export async function createKey(url: string, accountId: string, limits: object = {}): Promise<string> {
+  return (await admin<{ key: string }>(url, `/accounts/${accountId}/keys`, { name: 'bench', ...limits })).key;
 }
 
 /**
- * The address that the program prints once it serves.
+ * Asks the admin API of a gateway whose token is `ADMIN_TOKEN`: a POST if there is a body, else a GET.
  *
- * @throws Error with what it has printed, if it ends before that.
+ * @throws Error with the response, if it is a refusal.
  */
-export function listeningAddress(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let printed = '';
-    child.on('close', () => reject(new Error(`a gateway of the bench ended before it listened:\n${printed}`)));
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-      printed += text;
-      const url = /^listening on (\S+)$/m.exec(printed)?.[1];
-      if (url !== undefined) resolve(url);
-    });
-  });
+export async function admin<Response>(url: string, path: string, body?: object): Promise<Response> {
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' };
+  const posted = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+  const response = await fetch(`${url}/admin/v1${path}`, { headers, ...posted });
+  if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
+  return (await response.json()) as Response;
 }

@@ -10,6 +10,7 @@ import type { PeerKind } from './peers/peer.ts';
 import { findPeers, PEER_NAMES } from './peers/peers.ts';
 import { benchFile } from './processes.ts';
 import { renderMarkdown, renderText, type ScenarioResult, summarise } from './report.ts';
+import { REPOSITORY } from './revisions.ts';
 import { runScenarios } from './run.ts';
 import { startStage } from './stage.ts';
 import type { Version } from './targets.ts';
@@ -38,7 +39,6 @@ import type { Version } from './targets.ts';
  */
 const RECORDED_FILE = benchFile('recorded.json');
 const PAGE_FILE = benchFile('../docs/performance.md');
-const CHECKOUT = benchFile('..');
 
 const options = readOptions();
 const machine = describeMachine();
@@ -86,10 +86,10 @@ async function measureAll({ groups, before, providerPort, profile, duration }: O
 }
 
 function versionsOf(before: string | null): Version[] {
-  if (before === null) return [{ name: '', checkout: CHECKOUT }];
+  if (before === null) return [{ name: '', checkout: REPOSITORY }];
   return [
     { name: 'before', checkout: resolve(before) },
-    { name: 'after', checkout: CHECKOUT },
+    { name: 'after', checkout: REPOSITORY },
   ];
 }
 

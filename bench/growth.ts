@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { type CallBatches, KINDS, type Kind, openCallBatches } from './call-batches.ts';
+import { createDatabase } from './create-database.ts';
 import { divideDatabase, fillDatabase, pathOf } from './fill-database.ts';
 import { median } from './quantile.ts';
 
@@ -108,12 +108,4 @@ function print(): void {
     const counts = [target.accounts, target.calls].map((count) => count.toLocaleString('en'));
     console.log(`| ${[...counts, ...cells].join(' | ')} |`);
   }
-}
-
-async function createDatabase(serverUrl: string, name: string): Promise<string> {
-  const client = new pg.Client({ connectionString: `${serverUrl}/postgres` });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  return `${serverUrl}/${name}`;
 }

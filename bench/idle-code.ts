@@ -1,6 +1,7 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { REPOSITORY } from './revisions.ts';
 import { parseScenarios } from './scenarios.ts';
 import { startStage } from './stage.ts';
 import { ENGINES, type Engine, startGateway, type Target, type Version } from './targets.ts';
@@ -20,7 +21,7 @@ const WARM_ROUNDS = 8;
 const ROUNDS = 4;
 const ROUND_S = 3;
 
-const here: Version = { name: values.before === undefined ? '' : 'after', checkout: join(import.meta.dirname, '..') };
+const here: Version = { name: values.before === undefined ? '' : 'after', checkout: REPOSITORY };
 const before: Version[] = values.before === undefined ? [] : [{ name: 'before', checkout: resolve(values.before) }];
 const scenario = parseScenarios('chat-64')[0]!;
 const stage = await startStage(0, []);

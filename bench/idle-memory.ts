@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import { LISTENING, readPrinted } from '../scripts/started-demo.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
-import { listeningAddress } from './gateway-target.ts';
+import { createDatabase } from './create-database.ts';
+import { BENCH_MODEL } from './gateway-target.ts';
 import { nextMessage } from './processes.ts';
 
 /**
@@ -40,14 +41,10 @@ interface Memory extends NodeJS.MemoryUsage {
 const directory = mkdtempSync(join(tmpdir(), 'faregate-idle-'));
 const postgres = await startPostgresServer(directory);
 try {
-  const client = new pg.Client({ connectionString: `${postgres.url}/postgres` });
-  await client.connect();
-  await client.query('create database idle');
-  await client.end();
   console.log(
     row(['MB of', 'resident', 'most', 'files', 'JS heap', 'used of it', 'buffers', 'CPU s to listen', 'threads']),
   );
-  await measure('PostgreSQL', `${postgres.url}/idle`);
+  await measure('PostgreSQL', await createDatabase(postgres.url, 'idle'));
   await measure('embedded', '');
 } finally {
   await postgres.stop();
@@ -64,7 +61,7 @@ async function measure(engine: string, databaseUrl: string): Promise<void> {
       env: { PATH: process.env.PATH, LOG_LEVEL: 'error', NODE_COMPILE_CACHE: COMPILE_CACHE },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
-    await listeningAddress(child);
+    await readPrinted(child)(LISTENING);
     const ask = async (): Promise<Memory> => {
       const told = nextMessage<Memory>(child);
       child.send('memory');
@@ -94,11 +91,6 @@ function configText(dataDir: string, databaseUrl: string): string {
 server: { port: 0 }
 database: { url: "${databaseUrl}", dataDir: ${dataDir} }
 providers: { static: { protocol: chat, baseUrl: "http://127.0.0.1:9/v1", apiKey: bench } }
-models:
-  bench-model:
-    maxOutputTokens: "1000"
-    operations: [chat]
-    price: { input: "1", output: "2" }
-    routes: [{ provider: static, model: bench-upstream }]
+${BENCH_MODEL}
 `;
 }

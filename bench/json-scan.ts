@@ -1,5 +1,6 @@
 import { JsonCapture } from '../src/lib/json/json-capture.ts';
 import { scanJson } from '../src/lib/json/json-scan.ts';
+import { median } from './quantile.ts';
 
 /**
  * What it costs to look into JSON that is passed on as it is: `scanJson`, which has the text whole, and `JsonCapture`,
@@ -34,7 +35,7 @@ for (const [name, text] of [
   for (let round = 0; round < ROUNDS; round++) {
     for (const [i, [, read]] of readers.entries()) times[i]!.push(time(() => read(bytes), repeats));
   }
-  const medians = times.map(median);
+  const medians = times.map((each) => median(each)!);
   const columns = medians.map((ms) => `${micro(ms)} (${(ms / medians[0]!).toFixed(2)})`.padStart(22));
   console.log(name.padEnd(20) + columns.join(''));
 }
@@ -81,10 +82,6 @@ function time(work: () => unknown, repeats: number): number {
   const start = process.hrtime.bigint();
   for (let i = 0; i < repeats; i++) work();
   return Number(process.hrtime.bigint() - start) / 1e6 / repeats;
-}
-
-function median(values: number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)]!;
 }
 
 function micro(ms: number): string {

@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { Agent, request } from 'undici';
 import { parseYuan } from '../src/lib/yuan.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
-import { ADMIN_TOKEN, type GatewayOrder, startGatewayTarget, startProgram } from './gateway-target.ts';
+import { createDatabase } from './create-database.ts';
+import { admin, type GatewayOrder, startGatewayTarget, startProgram } from './gateway-target.ts';
 import { spawnGateway } from './processes.ts';
 import { REPOSITORY } from './revisions.ts';
 import { ENGINES, type Engine } from './targets.ts';
@@ -90,7 +90,7 @@ async function kill(engine: Engine, round: number): Promise<Killed> {
   const order: GatewayOrder = {
     checkout: REPOSITORY,
     upstreamUrl: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
-    databaseUrl: engine === 'PostgreSQL' ? await createDatabase(name) : '',
+    databaseUrl: engine === 'PostgreSQL' ? await createDatabase(postgres.url, name) : '',
     directory: join(directory, name),
     spawn: spawnGateway,
     flags: [],
@@ -161,11 +161,7 @@ async function* callsOf(url: string, query = ''): AsyncGenerator<CallPage['data'
   let cursor: string | null = null;
   do {
     const after: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const response = await fetch(`${url}/admin/v1/calls?limit=500${query}${after}`, {
-      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
-    });
-    if (!response.ok) throw new Error(await response.text());
-    const page = (await response.json()) as CallPage;
+    const page: CallPage = await admin<CallPage>(url, `/calls?limit=500${query}${after}`);
     yield* page.data;
     cursor = page.nextCursor;
   } while (cursor !== null);
@@ -185,12 +181,4 @@ async function chargesByCall(url: string): Promise<ReadonlyMap<string, bigint>> 
     charges.set(id, chargeYuan === null ? 0n : (parseYuan(chargeYuan) ?? 0n));
   }
   return charges;
-}
-
-async function createDatabase(name: string): Promise<string> {
-  const client = new pg.Client({ connectionString: `${postgres.url}/postgres` });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  return `${postgres.url}/${name}`;
 }

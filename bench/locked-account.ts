@@ -1,18 +1,17 @@
-import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import type { Database } from '../src/db/database.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { createTestNode, outcomeOf, requestOf } from '../test/support/accounting-builders.ts';
-import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { startGatewayTarget } from './gateway-target.ts';
 import { report, send, sendAll } from './paced-calls.ts';
+import { ALL_CORES, spawnPinned } from './processes.ts';
+import { REPOSITORY } from './revisions.ts';
+import { startStage } from './stage.ts';
+import { gatewayOrder } from './targets.ts';
 
 /**
  * Locks of rows of accounts on PostgreSQL. First, what calls of fifteen accounts wait while the row of a sixteenth, which calls
@@ -24,7 +23,7 @@ import { report, send, sendAll } from './paced-calls.ts';
  */
 const { values: options } = parseArgs({
   options: {
-    checkout: { type: 'string', default: fileURLToPath(new URL('..', import.meta.url)) },
+    checkout: { type: 'string', default: REPOSITORY },
     /** For the processes of the second part. */
     node: { type: 'string' },
     url: { type: 'string', default: '' },
@@ -37,29 +36,9 @@ if (options.node === undefined) await main();
 else await beNode(options.node, options.url);
 
 async function main(): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
-  const server = await startPostgresServer(directory);
-  const administration = new pg.Client({ connectionString: `${server.url}/postgres` });
-  await administration.connect();
-  await administration.query('create database locked');
-  await administration.end();
-  const url = `${server.url}/locked`;
-  const load = spawn(process.execPath, [fileURLToPath(new URL('load/load.ts', import.meta.url))], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  const [{ url: providerUrl }] = (await once(load, 'message')) as [{ url: string }];
-  const target = await startGatewayTarget({
-    checkout: resolve(options.checkout),
-    upstreamUrl: providerUrl,
-    databaseUrl: url,
-    directory: join(directory, 'gateway'),
-    flags: [],
-    spawn: (args, environment) =>
-      spawn(process.execPath, args, {
-        env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-        stdio: ['ignore', 'pipe', 'ignore'],
-      }),
-  });
+  const stage = await startStage(0, []);
+  const url = await stage.createDatabase();
+  const target = await startGatewayTarget(gatewayOrder(stage, resolve(options.checkout), url));
   const [ofLocked, ...others] = target.balanceKeys;
   for (const key of target.balanceKeys) await send(target.url, key);
   report('other accounts, nothing locked', await sendAll(target.url, others));
@@ -73,15 +52,13 @@ async function main(): Promise<void> {
   await unlocked;
   report('the account of that row', await locked);
   await target.stop();
-  load.kill();
 
   const nodes = ['one', 'two'].map((name) =>
-    fork(fileURLToPath(import.meta.url), ['--node', name, '--url', url], { stdio: 'inherit' }),
+    spawnPinned([process.execPath, import.meta.filename, '--node', name, '--url', url], ALL_CORES, {}, 'inherit'),
   );
   await Promise.all(nodes.map((node) => once(node, 'exit')));
   await operator.end();
-  await server.stop();
-  rmSync(directory, { recursive: true, force: true });
+  await stage.stop();
 }
 
 /** One node: admits and ends calls of the account that both nodes share, many at a time. */

@@ -9,6 +9,7 @@ import { loggerTo } from '../src/cli/log/logger.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { createReports, OpenReport, type RequestObserver } from '../src/requests/request-report.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
+import { median } from './quantile.ts';
 import { sampleOutcome } from './sample-outcome.ts';
 
 /**
@@ -100,9 +101,8 @@ for (let round = -2; round < Number(options.rounds); round++) {
   }
 }
 for (const { name, rounds } of measured) {
-  const sorted = rounds.toSorted((left, right) => left - right);
-  const median = sorted[sorted.length >> 1]!;
-  console.log(`${name.padEnd(24)}${median.toFixed(2).padStart(7)} µs a call, at least ${sorted[0]!.toFixed(2)}`);
+  const [middle, least] = [median(rounds)!, Math.min(...rounds)].map((micros) => micros.toFixed(2));
+  console.log(`${name.padEnd(24)}${middle!.padStart(7)} µs a call, at least ${least}`);
 }
 if (stream.droppedLines > 0) throw new Error('lines were dropped, so less was written than measured');
 await stream.close(10_000);

@@ -1,5 +1,6 @@
 import type { RequestReport } from '../src/requests/request-report.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
+import { median } from './quantile.ts';
 import { sampleOutcome } from './sample-outcome.ts';
 
 /**
@@ -28,7 +29,6 @@ const reports: readonly RequestReport[] = Array.from({ length: MODELS }, (_, i) 
 });
 
 const { observers } = createMetrics();
-const median = (values: number[]): number => values.sort((left, right) => left - right)[values.length >> 1]!;
 
 function measure(work: (call: number) => void): string {
   const rounds = Array.from({ length: ROUNDS }, () => {
@@ -36,7 +36,7 @@ function measure(work: (call: number) => void): string {
     for (let call = 0; call < CALLS; call++) work(call);
     return ((performance.now() - startedAtMs) * 1_000) / CALLS;
   });
-  return median(rounds).toFixed(2);
+  return median(rounds)!.toFixed(2);
 }
 
 console.log(`report     ${measure((call) => observers.request(reports[call % MODELS]!))} µs a call`);

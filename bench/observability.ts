@@ -1,21 +1,13 @@
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
-import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { startGatewayTarget } from './gateway-target.ts';
-import type { ClosedOrder, LoadResult } from './load/order.ts';
 import type { SwitchedPair, SwitchOrder } from './observer-switch.ts';
-import {
-  benchFile,
-  endByDisconnect,
-  hasCores,
-  nextMessage,
-  OTHER_CORES,
-  spawnGateway,
-  spawnOnCore,
-} from './processes.ts';
+import { benchFile, hasCores, spawnGateway } from './processes.ts';
+import { median } from './quantile.ts';
+import { REPOSITORY } from './revisions.ts';
+import { startStage } from './stage.ts';
+import { chatCall, ENGINES, type Engine, gatewayOrder } from './targets.ts';
 
 /**
  * What the log, records of refusals and metrics cost a call: CPU of the gateway's process with them on and off in turns, every
@@ -40,20 +32,16 @@ const WARM_UP_S = 10;
 const pairs = Number(options.pairs);
 const sliceMs = Number(options['slice-ms']);
 
-const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
-const postgres = await startPostgresServer(directory);
-const administration = new pg.Client({ connectionString: `${postgres.url}/postgres` });
-await administration.connect();
-await administration.query('create database observed');
-await administration.end();
-const load = spawnOnCore([benchFile('load/load.ts')], OTHER_CORES);
-const { url: upstreamUrl } = await nextMessage<{ url: string }>(load);
+const stage = await startStage(
+  0,
+  options.profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.profile],
+);
 
 console.log(
   `${pairs} pairs of ${sliceMs} ms, ${options.connections} connections${hasCores ? '' : ', not pinned to cores'}`,
 );
 console.log('             off, µs   on, µs   on : off   95 %');
-for (const engine of ['PostgreSQL', 'embedded'] as const) {
+for (const engine of ENGINES) {
   const measured = await measure(engine);
   // On a machine that does other work no call may end in a slice.
   const ratios = measured
@@ -61,37 +49,24 @@ for (const engine of ['PostgreSQL', 'embedded'] as const) {
     .filter(Number.isFinite)
     .toSorted((left, right) => left - right);
   const [low, high] = medianInterval(ratios);
-  const cells = [median(measured.map(({ off }) => off)).toFixed(0), median(measured.map(({ on }) => on)).toFixed(0)];
+  const cells = (['off', 'on'] as const).map((half) => median(measured.map((pair) => pair[half]))!.toFixed(0));
   const interval = `${low.toFixed(3)} to ${high.toFixed(3)}`;
   console.log(
-    `${engine.padEnd(12)}${cells.map((cell) => cell.padStart(8)).join(' ')}   ${median(ratios).toFixed(3)}      ${interval}`,
+    `${engine.padEnd(12)}${cells.map((cell) => cell.padStart(8)).join(' ')}   ${median(ratios)!.toFixed(3)}      ${interval}`,
   );
 }
-await endByDisconnect(load);
-await postgres.stop();
-rmSync(directory, { recursive: true, force: true });
+await stage.stop();
 
-async function measure(engine: 'PostgreSQL' | 'embedded'): Promise<readonly SwitchedPair[]> {
-  const log = openSync(join(directory, `${engine}.log`), 'a');
+async function measure(engine: Engine): Promise<readonly SwitchedPair[]> {
+  const log = openSync(join(stage.directory, `${engine}.log`), 'a');
   const { url, balanceKeys, orders, stop } = await startGatewayTarget({
-    checkout: benchFile('..'),
-    upstreamUrl,
-    databaseUrl: engine === 'PostgreSQL' ? `${postgres.url}/observed` : '',
-    directory: join(directory, engine),
+    ...gatewayOrder(stage, REPOSITORY, engine === 'embedded' ? '' : await stage.createDatabase()),
     spawn: (args, environment) => spawnGateway(args, { ...environment, LOG_LEVEL: 'info' }, log),
-    flags: options.profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.profile],
     meter: benchFile('observer-switch.ts'),
   });
   const seconds = WARM_UP_S + (pairs * 2 * (sliceMs + 100)) / 1_000;
   const connections = Number(options.connections);
-  const call = { url, path: '/v1/chat/completions', model: 'bench-model', keys: balanceKeys, headers: {} };
-  load.send({
-    kind: 'closed',
-    call: { ...call, request: 'chat', response: 'chat' },
-    connections,
-    seconds,
-  } satisfies ClosedOrder);
-  const loaded = nextMessage<LoadResult>(load);
+  const loaded = stage.load({ kind: 'closed', call: chatCall(url, balanceKeys), connections, seconds });
   await new Promise((resolve) => setTimeout(resolve, WARM_UP_S * 1_000));
   const measured = await orders.ask<SwitchedPair[]>({ pairs, sliceMs } satisfies SwitchOrder);
   const { failures } = await loaded;
@@ -99,10 +74,6 @@ async function measure(engine: 'PostgreSQL' | 'embedded'): Promise<readonly Swit
   await stop();
   closeSync(log);
   return measured;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[values.length >> 1]!;
 }
 
 /** Between which of the sorted values the median of all possible ones is, at 95 %: by how many of them can be below it. */

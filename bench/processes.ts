@@ -12,6 +12,9 @@ export const TARGET_CORE = '0';
 /** Those of all the rest: load, provider, database server. */
 export const OTHER_CORES = availableParallelism() > 2 ? `1-${availableParallelism() - 1}` : '1';
 
+/** For what is not kept apart. */
+export const ALL_CORES = `0-${availableParallelism() - 1}`;
+
 /** Starts a program of the bench on a core; it can be sent messages. Its errors are shown. */
 export function spawnOnCore(args: string[], core: string, environment: Record<string, string> = {}): ChildProcess {
   return spawnPinned([process.execPath, ...args], core, environment, ['ignore', 'pipe', 'inherit', 'ipc']);
@@ -21,6 +24,11 @@ export function spawnOnCore(args: string[], core: string, environment: Record<st
 export function spawnGateway(args: string[], environment: Record<string, string>, errors?: number): ChildProcess {
   const stdio: StdioOptions = ['ignore', 'pipe', errors ?? 'inherit'];
   return spawnPinned([process.execPath, ...args], TARGET_CORE, environment, stdio);
+}
+
+/** Starts a gateway that shares the cores with all else. Its errors are shown. */
+export function spawnFreeGateway(args: string[], environment: Record<string, string>): ChildProcess {
+  return spawnPinned([process.execPath, ...args], ALL_CORES, environment, ['ignore', 'pipe', 'inherit']);
 }
 
 /** Starts any program on a core. */

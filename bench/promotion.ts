@@ -1,8 +1,9 @@
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startGatewayTarget } from './gateway-target.ts';
-import { benchFile, spawnGateway } from './processes.ts';
+import { benchFile } from './processes.ts';
+import { REPOSITORY } from './revisions.ts';
 import { startStage } from './stage.ts';
+import { chatCall, gatewayOrder } from './targets.ts';
 
 /**
  * How much of what calls allocate becomes old: what the collector of the young generation moves to the old one, which whole
@@ -36,28 +37,15 @@ try {
 async function measureStart(): Promise<string> {
   let printed = '';
   const gateway = await startGatewayTarget({
-    checkout: join(import.meta.dirname, '..'),
-    upstreamUrl: stage.providerUrl,
-    databaseUrl: values.embedded ? '' : await stage.createDatabase(),
-    directory: join(stage.directory, stage.uniqueName()),
-    spawn: spawnGateway,
+    ...gatewayOrder(stage, REPOSITORY, values.embedded ? '' : await stage.createDatabase()),
     meter: benchFile('trace-collections.ts'),
-    flags: [],
   });
   gateway.child.stdout!.on('data', (text: string) => {
     printed += text;
   });
   const { done, failures } = await stage.load({
     kind: 'closed',
-    call: {
-      url: gateway.url,
-      path: '/v1/chat/completions',
-      model: 'bench-model',
-      request: 'chat',
-      response: 'chat',
-      keys: gateway.balanceKeys,
-      headers: {},
-    },
+    call: chatCall(gateway.url, gateway.balanceKeys),
     connections: Number(values.connections),
     seconds: Number(values.seconds),
   });

@@ -1,15 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
-import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { startProxy } from '../test/support/proxy.ts';
 import { startGatewayTarget } from './gateway-target.ts';
 import { report, send, sendAll } from './paced-calls.ts';
+import { REPOSITORY } from './revisions.ts';
+import { startStage } from './stage.ts';
+import { gatewayOrder } from './targets.ts';
 
 /**
  * How long calls wait for a database that stops responding without closing its connections: 100 calls, 50 a second, behind a
@@ -19,32 +15,12 @@ import { report, send, sendAll } from './paced-calls.ts';
  *   node bench/silent-database.ts --checkout directory   of another version, which has its node_modules
  */
 const { values: options } = parseArgs({
-  options: { checkout: { type: 'string', default: fileURLToPath(new URL('..', import.meta.url)) } },
+  options: { checkout: { type: 'string', default: REPOSITORY } },
 });
 
-const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
-const server = await startPostgresServer(directory);
-const administration = new pg.Client({ connectionString: `${server.url}/postgres` });
-await administration.connect();
-await administration.query('create database silent');
-await administration.end();
-const proxy = await startProxy(`${server.url}/silent`);
-const load = spawn(process.execPath, [fileURLToPath(new URL('load/load.ts', import.meta.url))], {
-  stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-});
-const [{ url: providerUrl }] = (await once(load, 'message')) as [{ url: string }];
-const target = await startGatewayTarget({
-  checkout: resolve(options.checkout),
-  upstreamUrl: providerUrl,
-  databaseUrl: proxy.url,
-  directory: join(directory, 'gateway'),
-  flags: [],
-  spawn: (args, environment) =>
-    spawn(process.execPath, args, {
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    }),
-});
+const stage = await startStage(0, []);
+const proxy = await startProxy(await stage.createDatabase());
+const target = await startGatewayTarget(gatewayOrder(stage, resolve(options.checkout), proxy.url));
 
 for (const key of target.balanceKeys) await send(target.url, key);
 report('before it falls silent', await sendAll(target.url, target.balanceKeys));
@@ -57,7 +33,5 @@ report('three seconds after it responds again', await sendAll(target.url, target
 console.log(`connections of the gateway at the end of the silence: ${openBefore}`);
 
 await target.stop();
-load.kill();
 await proxy.close();
-await server.stop();
-rmSync(directory, { recursive: true, force: true });
+await stage.stop();

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { createDatabase } from './create-database.ts';
 import type { LoadOrder, LoadResult } from './load/order.ts';
 import { NEXT_TRANSACTION } from './next-transaction.ts';
 import { benchFile, endByDisconnect, nextMessage, OTHER_CORES, pinSelf, spawnOnCore } from './processes.ts';
@@ -45,11 +46,7 @@ export async function startStage(providerPort: number, flags: readonly string[])
       load.send(order);
       return nextMessage(load);
     },
-    async createDatabase() {
-      const name = uniqueName();
-      await administration.query(`create database ${name}`);
-      return `${postgres.url}/${name}`;
-    },
+    createDatabase: () => createDatabase(postgres.url, uniqueName()),
     async nextTransaction() {
       const { rows } = await administration.query<{ next: number }>(NEXT_TRANSACTION);
       return rows[0]!.next;

@@ -1,13 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import { LISTENING, type ReadPrinted, readPrinted } from '../scripts/started-demo.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { createDatabase } from './create-database.ts';
+import { ADMIN_TOKEN, BENCH_MODEL, createAccount, createKey } from './gateway-target.ts';
+import { createProvider } from './load/provider.ts';
+import { send } from './paced-calls.ts';
+import { parseStat } from './process-tree.ts';
+import { median } from './quantile.ts';
 
 /**
  * How long a start takes, from the command to the response of the first call: with a configuration, and of the demo, with a new
@@ -21,7 +26,6 @@ import { startPostgresServer } from '../test/support/postgres-server.ts';
 const ROUNDS = Number(process.argv[2] ?? 5);
 
 const BIN = fileURLToPath(new URL('../bin/faregate.js', import.meta.url));
-const ADMIN_TOKEN = 'token-of-the-bench-of-starts';
 const TICKS_A_SECOND = 100;
 
 interface Started {
@@ -33,21 +37,7 @@ interface Started {
 
 const directory = mkdtempSync(join(tmpdir(), 'faregate-start-'));
 const postgres = await startPostgresServer(directory);
-const provider = createServer((request, response) => {
-  request.resume().on('end', () => {
-    response.setHeader('content-type', 'application/json');
-    response.end(
-      JSON.stringify({
-        id: 'chatcmpl-1',
-        object: 'chat.completion',
-        created: 1,
-        model: 'bench-upstream',
-        choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-      }),
-    );
-  });
-}).listen(0, '127.0.0.1');
+const provider = createProvider().server.listen(0, '127.0.0.1');
 await once(provider, 'listening');
 const results = new Map<string, Started[]>();
 try {
@@ -61,7 +51,7 @@ try {
 }
 console.log(row(['medians', 'listens ms', 'first call ms', 'CPU s', 'most ms']));
 for (const [name, runs] of results) {
-  const middle = (value: (run: Started) => number): number => median(runs.map(value));
+  const middle = (value: (run: Started) => number): number => median(runs.map(value))!;
   const most = Math.max(...runs.map(({ callMs }) => callMs));
   console.log(
     row([
@@ -84,21 +74,13 @@ async function measureRound(round: number): Promise<void> {
     for (const kind of ['configured', 'demo']) {
       const home = join(directory, `${engine}-${kind}-${round}`);
       mkdirSync(home);
-      const url = engine === 'PostgreSQL' ? await newDatabase(`${kind}_${round}`) : '';
+      const url = engine === 'PostgreSQL' ? await createDatabase(postgres.url, `${kind}_${round}`) : '';
       const start = kind === 'demo' ? startDemo : startConfigured;
       note(`${engine}, ${kind}, new`, await start(home, url));
       note(`${engine}, ${kind}, with data`, await start(home, url));
       rmSync(home, { recursive: true });
     }
   }
-}
-
-async function newDatabase(name: string): Promise<string> {
-  const client = new pg.Client({ connectionString: `${postgres.url}/postgres` });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  return `${postgres.url}/${name}`;
 }
 
 async function runVersion(): Promise<Started> {
@@ -111,8 +93,8 @@ async function runVersion(): Promise<Started> {
 
 async function startDemo(home: string, databaseUrl: string): Promise<Started> {
   return startGateway(home, ['serve'], { DATABASE_URL: databaseUrl }, async (_url, printed) => {
-    const key = /API key +(\S+)/.exec(await printed(/API key +\S+\n/))![1]!;
-    return { key, model: 'demo-chat' };
+    const [, key] = await printed(/API key +(\S+)\n/);
+    return { key: key!, model: 'demo-chat' };
   });
 }
 
@@ -122,31 +104,16 @@ async function startConfigured(home: string, databaseUrl: string): Promise<Start
   const keyFile = join(home, 'key');
   return startGateway(home, ['serve', '--config', file], {}, async (url) => {
     const isNew = !existsSync(keyFile);
-    if (isNew) writeFileSync(keyFile, await makeKey(url));
+    if (isNew) writeFileSync(keyFile, await createKey(url, await createAccount(url, { balanceYuan: '100' })));
     return { key: readFileSync(keyFile, 'utf8'), model: 'bench-model' };
   });
-}
-
-async function makeKey(url: string): Promise<string> {
-  const post = async (path: string, body: unknown): Promise<Record<string, string>> => {
-    const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' };
-    const response = await fetch(`${url}/admin/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(await response.text());
-    return (await response.json()) as Record<string, string>;
-  };
-  const { id } = await post('/accounts', { name: 'bench', verified: true, balanceYuan: '100' });
-  const { key } = await post(`/accounts/${id}/keys`, { name: 'bench' });
-  return key!;
 }
 
 async function startGateway(
   home: string,
   args: readonly string[],
   added: Record<string, string>,
-  caller: (
-    url: string,
-    printed: (pattern: RegExp) => Promise<string>,
-  ) => Promise<{ readonly key: string; readonly model: string }>,
+  caller: (url: string, printed: ReadPrinted) => Promise<{ readonly key: string; readonly model: string }>,
 ): Promise<Started> {
   const begun = performance.now();
   const child = spawn(process.execPath, [BIN, ...args], {
@@ -156,17 +123,12 @@ async function startGateway(
   });
   try {
     const printed = readPrinted(child);
-    const url = /^listening on (.*)$/m.exec(await printed(/^listening on .*\n/m))![1]!;
+    const url = (await printed(LISTENING))[1]!;
     const listenMs = performance.now() - begun;
     const { key, model } = await caller(url, printed);
-    const response = await fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] }),
-    });
-    const text = await response.text();
+    const { status } = await send(url, key, model);
     const callMs = performance.now() - begun;
-    if (response.status !== 200) throw new Error(text);
+    if (status !== 200) throw new Error(`the call had the status ${status}`);
     return { listenMs, callMs, cpuSeconds: cpuSeconds(child.pid!) };
   } finally {
     child.kill('SIGINT');
@@ -174,38 +136,13 @@ async function startGateway(
   }
 }
 
-/** What a process has printed, once a pattern is in it. */
-function readPrinted(child: ChildProcess): (pattern: RegExp) => Promise<string> {
-  let text = '';
-  const output = child.stdout!.setEncoding('utf8').on('data', (part: string) => {
-    text += part;
-  });
-  return async (pattern) => {
-    while (!pattern.test(text)) {
-      await Promise.race([
-        once(output, 'data'),
-        once(child, 'exit').then(() => Promise.reject(new Error(`the gateway ended early:\n${text}`))),
-      ]);
-    }
-    return text;
-  };
-}
-
 /** CPU of a process and of the ended ones that it has waited for. */
 function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // Behind the name of the program, which may have spaces: the fields 14 to 17, counted from 1.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / TICKS_A_SECOND;
+  return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')).ticks / TICKS_A_SECOND;
 }
 
 function environment(added: Record<string, string> = {}): Record<string, string | undefined> {
   return { PATH: process.env.PATH, LOG_LEVEL: 'error', ...added };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
 }
 
 function row([name, ...cells]: readonly string[]): string {
@@ -217,11 +154,6 @@ function configText(databaseUrl: string): string {
   return `
 database: { url: "${databaseUrl}" }
 providers: { static: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", apiKey: bench } }
-models:
-  bench-model:
-    maxOutputTokens: "1000"
-    operations: [chat]
-    price: { input: "1", output: "2" }
-    routes: [{ provider: static, model: bench-upstream }]
+${BENCH_MODEL}
 `;
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { endByClose, startGatewayTarget } from './gateway-target.ts';
+import { endByClose, type GatewayOrder, startGatewayTarget } from './gateway-target.ts';
 import type { CallShape } from './load/order.ts';
 import type { MeterOrder, MeterReading } from './meter.ts';
 import { openOrderLine } from './order-line.ts';
@@ -52,6 +52,31 @@ const IMAGE_MODEL = `  bench-images:
     price: { perImage: "0.1" }
     routes: [{ provider: static, model: bench-upstream }]`;
 
+/** How a gateway of a checkout is started beside the other targets of a stage; a database that is empty text is the embedded one. */
+export function gatewayOrder(stage: Stage, checkout: string, databaseUrl: string): GatewayOrder {
+  return {
+    checkout,
+    upstreamUrl: stage.providerUrl,
+    databaseUrl,
+    directory: join(stage.directory, stage.uniqueName()),
+    spawn: spawnGateway,
+    flags: stage.flags,
+  };
+}
+
+/** Non-stream chat. */
+export function chatCall(url: string, keys: readonly string[]): CallShape {
+  return {
+    url,
+    path: '/v1/chat/completions',
+    model: 'bench-model',
+    request: 'chat',
+    response: 'chat',
+    keys,
+    headers: {},
+  };
+}
+
 /** What a proxy that passes on is asked: the provider's own address of the same thing. */
 export function passedOn({ request, response, kind, path }: Scenario, url: string): CallShape {
   const own = kind === 'coding' ? '/v1/chat/completions' : path;
@@ -80,13 +105,8 @@ export async function startGateway(
 ): Promise<Target> {
   const spread = typeof engine === 'string' ? null : engine;
   const gateway = await startGatewayTarget({
-    checkout,
-    upstreamUrl: stage.providerUrl,
-    databaseUrl: engine === 'embedded' ? '' : (spread?.url ?? (await stage.createDatabase())),
+    ...gatewayOrder(stage, checkout, engine === 'embedded' ? '' : (spread?.url ?? (await stage.createDatabase()))),
     ...(spread !== null && { partitions: spread.partitions }),
-    directory: join(stage.directory, stage.uniqueName()),
-    spawn: spawnGateway,
-    flags: stage.flags,
     ...(scenario.kind === 'images' ? { models: IMAGE_MODEL } : {}),
     // Some are kept for accounts that have few calls.
     ...(scenario.unit !== 'calls a second' && scenario.size > AT_A_TIME_BY_DEFAULT

@@ -1,16 +1,13 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { LISTENING, withDemo } from '../scripts/started-demo.ts';
 import { tokenSamples } from '../scripts/token-samples.ts';
 import { createRequestWorkers } from '../src/calls/request-workers.ts';
 import { seededRandom } from '../src/lib/seeded-random.ts';
+import { quantile } from './quantile.ts';
 
 /**
  * How fast bodies of mixed text are estimated (English, Chinese, source code, numbers, JSON; no sentence twice in a row), by the clock and
@@ -23,7 +20,6 @@ import { seededRandom } from '../src/lib/seeded-random.ts';
 const PHASE_MS = Number(process.argv[2] ?? 10) * 1_000;
 const BODY_BYTES = 4 * 2 ** 20;
 
-const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 /** Posts bodies back to back until a message stops it; reports the first one, and in the end how many more there were. */
 const POSTER = `
   const { parentPort, workerData: { url, key, body } } = require('node:worker_threads');
@@ -119,21 +115,10 @@ function mixedBody(sizeBytes: number): Buffer {
 }
 
 /** Small requests to a gateway of its own, one after the other, with and without 4 MiB bodies beside them. */
-async function throughGateway(): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
-  const gateway = spawn(process.execPath, [MAIN, 'serve'], {
-    cwd: dataDir,
-    env: { PATH: process.env.PATH, PORT: '0', LOG_LEVEL: 'error', FAREGATE_DATA_DIR: join(dataDir, 'data') },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  try {
-    let printed = '';
-    for await (const text of gateway.stdout.setEncoding('utf8')) {
-      printed += text;
-      if (printed.includes('Ctrl-C')) break;
-    }
-    const url = /^listening on (.*)$/m.exec(printed)![1]!;
-    const key = /API key +(\S+)/.exec(printed)![1]!;
+function throughGateway(): Promise<void> {
+  return withDemo({ LOG_LEVEL: 'error' }, async (printed) => {
+    const url = (await printed(LISTENING))[1]!;
+    const [, key] = await printed(/API key +(\S+)\n/);
     await latencies('beside nothing', url);
     // In a thread, so that sending the bodies does not hold up the one that measures.
     const poster = new Worker(POSTER, { eval: true, workerData: { url, key, body: large } });
@@ -143,11 +128,7 @@ async function throughGateway(): Promise<void> {
     const [count] = await once(poster, 'message');
     console.log(`${Number(posted) + Number(count)} bodies were estimated meanwhile`);
     await poster.terminate();
-  } finally {
-    gateway.kill();
-    await once(gateway, 'exit');
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  });
 }
 
 /** How long `GET /healthz` takes, over one connection. */
@@ -164,7 +145,6 @@ async function latencies(name: string, url: string): Promise<void> {
     await sleep(2);
   }
   agent.destroy();
-  taken.sort((a, b) => a - b);
-  const at = (part: number): string => taken[Math.min(Math.floor(taken.length * part), taken.length - 1)]!.toFixed(2);
-  console.log(`${name.padEnd(24)} another request takes p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms`);
+  const [p50, p99, max] = [0.5, 0.99, 1].map((share) => quantile(taken, share).toFixed(2));
+  console.log(`${name.padEnd(24)} another request takes p50 ${p50} ms, p99 ${p99} ms, max ${max} ms`);
 }

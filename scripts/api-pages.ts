@@ -1,47 +1,6 @@
+import type { ApiDocument, Body, Operation, Schema } from './endpoint-types.ts';
+
 /** The pages of the site that list what each API serves, from the document at /openapi.json. */
-
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly description?: string;
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-}
-
-interface Body {
-  readonly $ref?: string;
-  readonly description?: string;
-  readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>;
-}
-
-interface Operation {
-  readonly summary?: string;
-  readonly description?: string;
-  readonly tags: readonly string[];
-  readonly security?: readonly Readonly<Record<string, unknown>>[];
-  readonly parameters?: readonly {
-    name: string;
-    in: string;
-    required?: boolean;
-    description?: string;
-    schema?: Schema;
-  }[];
-  readonly requestBody?: Body;
-  readonly responses: Readonly<Record<string, Body>>;
-}
-
-export interface ApiDescription {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, Schema>>;
-    readonly responses: Readonly<Record<string, Body>>;
-  };
-}
 
 const PAGES = [
   ['admin', 'The admin API', '/admin/v1/'],
@@ -50,7 +9,7 @@ const PAGES = [
 ] as const;
 
 /** The texts of the pages, by their names without what follows the point. */
-export function apiPages(document: ApiDescription): Readonly<Record<string, string>> {
+export function apiPages(document: ApiDocument): Readonly<Record<string, string>> {
   const rest = new Map(Object.entries(document.paths));
   return Object.fromEntries(
     PAGES.map(([name, title, prefix]) => {
@@ -66,7 +25,7 @@ export function apiPages(document: ApiDescription): Readonly<Record<string, stri
   );
 }
 
-function sectionOf(document: ApiDescription, address: string, operation: Operation): string {
+function sectionOf(document: ApiDocument, address: string, operation: Operation): string {
   const { summary, description, security, parameters = [], requestBody, responses } = operation;
   const who =
     security === undefined
@@ -75,14 +34,14 @@ function sectionOf(document: ApiDescription, address: string, operation: Operati
   const refused = Object.entries(responses).filter(([status]) => !status.startsWith('2'));
   return [
     `## \`${address}\`\n`,
-    `${escaped([summary, description].filter((text) => text !== undefined).join('. '))}${who}\n`,
+    `${escaped(description === undefined ? summary : `${summary}. ${description}`)}${who}\n`,
     ...tableOf(
       ['parameter', 'in', 'type', ''],
       parameters.map((each) => [
         code(each.name),
         each.in,
         typeOf(each.schema),
-        `${each.required === true ? 'Required. ' : ''}${each.description ?? ''}`,
+        `${each.required ? 'Required. ' : ''}${each.description ?? ''}`,
       ]),
     ),
     ...bodyOf(document, 'body', requestBody),
@@ -93,7 +52,7 @@ function sectionOf(document: ApiDescription, address: string, operation: Operati
   ].join('\n');
 }
 
-function bodyOf(document: ApiDescription, what: string, body: Body | undefined): string[] {
+function bodyOf(document: ApiDocument, what: string, body: Body | undefined): string[] {
   if (body === undefined) return [];
   const types = Object.entries(resolved(document, body).content ?? {});
   if (types.length === 0) return [`**${what}**: ${escaped(body.description ?? 'nothing')}\n`];
@@ -108,7 +67,7 @@ function bodyOf(document: ApiDescription, what: string, body: Body | undefined):
   });
 }
 
-function resolved({ components }: ApiDescription, body: Body): Body {
+function resolved({ components }: ApiDocument, body: Body): Body {
   return body.$ref === undefined ? body : (components.responses[nameOf(body.$ref)] ?? body);
 }
 

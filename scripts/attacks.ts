@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
+import { createDatabase } from '../bench/create-database.ts';
 import { ATTACKS, STAGES } from '../test/attacks/all.ts';
 import type { Attack, Stage } from '../test/attacks/attack.ts';
 import { moneyTable, type Outcome, problemsOf, remarks, waitsOf, waitsTable } from '../test/attacks/report.ts';
@@ -149,7 +149,7 @@ function add({ outcomes }: Run, ended: readonly Outcome[]): void {
 
 async function setUp(run: Run, stage: Stage, name: string, attacks: readonly Attack[]): Promise<Stand> {
   const { folder, providerUrl, postgres } = run;
-  const databaseUrl = postgres === null ? '' : await createDatabase(postgres, name);
+  const databaseUrl = postgres === null ? '' : await createDatabase(postgres.url, name);
   const gateway = await startGateway(join(folder, name), { stage, providerUrl, databaseUrl }, workers);
   const accounts = new Map<string, SceneOrder['accounts']>();
   const innocentAs = innocentAt(name);
@@ -178,14 +178,6 @@ async function createAccounts(gateway: Gateway, { name, callers }: Attack): Prom
     return [caller, await gateway.createAccounts(`${name} ${caller}`, terms)];
   });
   return Object.fromEntries(await Promise.all(made));
-}
-
-async function createDatabase({ url }: PostgresServer, name: string): Promise<string> {
-  const client = new pg.Client({ connectionString: `${url}/postgres` });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  return `${url}/${name}`;
 }
 
 async function attackOnce({ providerUrl, attacker }: Run, stand: Stand, attack: Attack): Promise<Outcome> {

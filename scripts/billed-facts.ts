@@ -36,22 +36,41 @@ const inUsage =
 
 const ofChat = inUsage(['chat'], chatUsage);
 const ofResponses = inUsage(['responses', 'compact'], responsesUsage);
+const ofResponsesAlone = inUsage(['responses'], responsesUsage);
 const ofMessages = inUsage(['messages'], messagesUsage);
 const ofImages = inUsage(['images.generate', 'images.edit'], imagesUsage);
-const inPrompt = (details: object, row: Row) => ofChat({ prompt_tokens_details: details }, row);
-const inCompletion = (details: object, row: Row) => ofChat({ completion_tokens_details: details }, row);
-const inOutput = (item: object, row: Row): BilledFact => ({
-  ...row,
+
+/** A member of the usage by its path, whose value is the amount; `where`, if the path alone does not say it. */
+const member =
+  (of: typeof ofChat) =>
+  (path: string, counts: Row['counts'], amount: Row['amount'], more: Partial<Row> = {}): BilledFact => {
+    const members = path.split('.').reduceRight<unknown>((value, name) => ({ [name]: value }), amount) as object;
+    return of(members, { where: `\`usage.${path}\``, counts, amount, ...more });
+  };
+const chat = member(ofChat);
+const responses = member(ofResponses);
+const responsesAlone = member(ofResponsesAlone);
+const messages = member(ofMessages);
+const images = member(ofImages);
+
+/** One item of the output. */
+const inOutput = (item: object, counts: UnitName, where: string, note?: string): BilledFact => ({
   operations: ['responses'],
+  where,
+  counts,
   example: { usage: responsesUsage, output: [item] },
+  amount: 1,
+  ...(note !== undefined && { note }),
 });
 
-/** In a choice of a response whose request offers a tool. */
-const inChoice = (message: object, tool: object, row: Row): BilledFact => ({
+/** A search that a choice shows, of a response whose request offers a tool. */
+const inChoice = (message: object, tool: object, row: Pick<Row, 'where' | 'vendor' | 'note'>): BilledFact => ({
   ...row,
   operations: ['chat'],
+  counts: 'webSearches',
   request: { tools: [tool] },
   example: { usage: chatUsage, choices: [{ index: 0, message: { role: 'assistant', ...message } }] },
+  amount: 1,
 });
 
 const code = { type: 'code_interpreter_call', container_id: 'cntr_1' };
@@ -65,36 +84,18 @@ const CACHE_UNITS = {
 } as const;
 
 /** A spelling of the tokens of a cache. */
-function ofCache(operations: readonly OperationName[], usage: object, spelling: CacheSpelling): readonly BilledFact[] {
-  const { counts, path, vendor } = spelling;
+function ofCache(of: typeof chat, { counts, path, vendor }: CacheSpelling): readonly BilledFact[] {
   if (counts === 'nothing') return [];
-  const more = path.reduceRight<unknown>((value, name) => ({ [name]: value }), 30) as object;
-  const where = `\`usage.${path.join('.')}\``;
-  const row = { where, counts: CACHE_UNITS[counts], amount: 30, ...(vendor !== undefined && { vendor }) };
-  return [inUsage(operations, usage)(more, row)];
+  return [of(path.join('.'), CACHE_UNITS[counts], 30, vendor === undefined ? {} : { vendor })];
 }
 
 /** In the order of the table. */
 export const billedFacts: readonly BilledFact[] = [
   ofChat({}, { where: '`usage.prompt_tokens`, less its details', counts: 'inputTokens', amount: 100 }),
-  ...cacheSpellings.chat.flatMap((spelling) => ofCache(['chat'], chatUsage, spelling)),
-  inPrompt(
-    { audio_tokens: 10 },
-    { where: '`usage.prompt_tokens_details.audio_tokens`', counts: 'audioInputTokens', amount: 10 },
-  ),
-  inPrompt(
-    { image_tokens: 10 },
-    { where: '`usage.prompt_tokens_details.image_tokens`', counts: 'imageInputTokens', amount: 10 },
-  ),
-  inPrompt(
-    { video_tokens: 10 },
-    {
-      where: '`usage.prompt_tokens_details.video_tokens`',
-      vendor: 'DashScope',
-      counts: 'imageInputTokens',
-      amount: 10,
-    },
-  ),
+  ...cacheSpellings.chat.flatMap((spelling) => ofCache(chat, spelling)),
+  chat('prompt_tokens_details.audio_tokens', 'audioInputTokens', 10),
+  chat('prompt_tokens_details.image_tokens', 'imageInputTokens', 10),
+  chat('prompt_tokens_details.video_tokens', 'imageInputTokens', 10, { vendor: 'DashScope' }),
   ofChat({}, { where: '`usage.completion_tokens`, less audio and images', counts: 'outputTokens', amount: 20 }),
   ofChat(
     { total_tokens: 150 },
@@ -123,12 +124,9 @@ export const billedFacts: readonly BilledFact[] = [
       amount: 30,
     },
   ),
-  inCompletion(
-    { reasoning_tokens: 5 },
-    { where: '`usage.completion_tokens_details.reasoning_tokens`', counts: 'reasoningTokens', amount: 5 },
-  ),
-  inCompletion(
-    { accepted_prediction_tokens: 5, rejected_prediction_tokens: 5 },
+  chat('completion_tokens_details.reasoning_tokens', 'reasoningTokens', 5),
+  ofChat(
+    { completion_tokens_details: { accepted_prediction_tokens: 5, rejected_prediction_tokens: 5 } },
     {
       where: '`...accepted_prediction_tokens`, `...rejected_prediction_tokens`',
       counts: 'outputTokens',
@@ -136,14 +134,8 @@ export const billedFacts: readonly BilledFact[] = [
       note: 'inside the output',
     },
   ),
-  inCompletion(
-    { audio_tokens: 5 },
-    { where: '`usage.completion_tokens_details.audio_tokens`', counts: 'audioOutputTokens', amount: 5 },
-  ),
-  inCompletion(
-    { image_tokens: 5 },
-    { where: '`usage.completion_tokens_details.image_tokens`', counts: 'imageOutputTokens', amount: 5 },
-  ),
+  chat('completion_tokens_details.audio_tokens', 'audioOutputTokens', 5),
+  chat('completion_tokens_details.image_tokens', 'imageOutputTokens', 5),
   {
     operations: ['chat'],
     where: '`service_tier`',
@@ -151,39 +143,20 @@ export const billedFacts: readonly BilledFact[] = [
     example: { usage: chatUsage, service_tier: 'flex' },
     amount: 'flex',
   },
-  ofChat(
-    { service_tier: 'flex' },
-    { where: 'else `usage.service_tier`', vendor: 'Mistral', counts: 'serviceTier', amount: 'flex' },
-  ),
-  ofChat(
-    { server_tool_use: { web_search_requests: 2 } },
-    { where: '`usage.server_tool_use.web_search_requests`', vendor: 'OpenRouter', counts: 'webSearches', amount: 2 },
-  ),
-  ofChat(
-    { server_tool_use: { tool_calls_executed: 2 } },
-    {
-      where: '`usage.server_tool_use.tool_calls_executed`, less those with a count of their own',
-      vendor: 'OpenRouter',
-      counts: 'otherToolUses',
-      amount: 2,
-    },
-  ),
-  ofChat(
-    { num_search_queries: 2 },
-    { where: '`usage.num_search_queries`', vendor: 'Perplexity', counts: 'webSearches', amount: 2 },
-  ),
-  ofChat(
-    { plugins: { search: { count: 2 } } },
-    { where: '`usage.plugins.search.count`', vendor: 'DashScope', counts: 'webSearches', amount: 2 },
-  ),
+  chat('service_tier', 'serviceTier', 'flex', { where: 'else `usage.service_tier`', vendor: 'Mistral' }),
+  chat('server_tool_use.web_search_requests', 'webSearches', 2, { vendor: 'OpenRouter' }),
+  chat('server_tool_use.tool_calls_executed', 'otherToolUses', 2, {
+    where: '`usage.server_tool_use.tool_calls_executed`, less those with a count of their own',
+    vendor: 'OpenRouter',
+  }),
+  chat('num_search_queries', 'webSearches', 2, { vendor: 'Perplexity' }),
+  chat('plugins.search.count', 'webSearches', 2, { vendor: 'DashScope' }),
   inChoice(
     { tool_calls: [{ index: 0, type: 'builtin_function', function: { name: '$web_search', arguments: '{}' } }] },
     { type: 'builtin_function', function: { name: '$web_search' } },
     {
       where: '`tool_calls[]` named `$web_search`, `plugin_web_search`',
       vendor: 'Moonshot, MiniMax',
-      counts: 'webSearches',
-      amount: 1,
       note: 'if nothing above counts it',
     },
   ),
@@ -193,8 +166,6 @@ export const billedFacts: readonly BilledFact[] = [
     {
       where: '`tool_calls[]` of a `type` that callers do not run, such as `web_search`',
       vendor: 'StepFun',
-      counts: 'webSearches',
-      amount: 1,
       note: 'other types by their names; if nothing above counts it',
     },
   ),
@@ -223,8 +194,6 @@ export const billedFacts: readonly BilledFact[] = [
     {
       where: '`annotations[]`: `url_citation`',
       vendor: 'OpenAI, OpenRouter',
-      counts: 'webSearches',
-      amount: 1,
       note: 'a search for all of them, if nothing above counts it',
     },
   ),
@@ -240,16 +209,13 @@ export const billedFacts: readonly BilledFact[] = [
   },
 
   ofResponses({}, { where: '`usage.input_tokens`, less its details', counts: 'inputTokens', amount: 100 }),
-  ...cacheSpellings.responses.flatMap((spelling) => ofCache(['responses', 'compact'], responsesUsage, spelling)),
+  ...cacheSpellings.responses.flatMap((spelling) => ofCache(responses, spelling)),
   ofResponses({}, { where: '`usage.output_tokens`', counts: 'outputTokens', amount: 20 }),
   ofResponses(
     { total_tokens: 150 },
     { where: '`usage.total_tokens` - `input_tokens`, if that is more', counts: 'outputTokens', amount: 50 },
   ),
-  ofResponses(
-    { output_tokens_details: { reasoning_tokens: 5 } },
-    { where: '`usage.output_tokens_details.reasoning_tokens`', counts: 'reasoningTokens', amount: 5 },
-  ),
+  responses('output_tokens_details.reasoning_tokens', 'reasoningTokens', 5),
   {
     operations: ['responses', 'compact'],
     where: '`service_tier`',
@@ -257,16 +223,11 @@ export const billedFacts: readonly BilledFact[] = [
     example: { usage: responsesUsage, service_tier: 'flex' },
     amount: 'flex',
   },
-  inUsage(['responses'], responsesUsage)(
-    { x_tools: { web_extractor: { count: 2 } } },
-    {
-      where: '`usage.x_tools`, by tool: `count`',
-      vendor: 'DashScope',
-      counts: 'webFetches',
-      amount: 2,
-      note: '`web_extractor`; other tools by their names',
-    },
-  ),
+  responsesAlone('x_tools.web_extractor.count', 'webFetches', 2, {
+    where: '`usage.x_tools`, by tool: `count`',
+    vendor: 'DashScope',
+    note: '`web_extractor`; other tools by their names',
+  }),
   {
     operations: ['responses'],
     where: '`tool_usage.web_search.num_requests`',
@@ -274,11 +235,11 @@ export const billedFacts: readonly BilledFact[] = [
     example: { usage: responsesUsage, tool_usage: { web_search: { num_requests: 2 } } },
     amount: 2,
   },
-  inUsage(['responses'], responsesUsage)(
-    { tool_usage: { web_search: 2 } },
-    { where: 'else `usage.tool_usage.web_search`', vendor: 'Volcengine Ark', counts: 'webSearches', amount: 2 },
-  ),
-  inUsage(['responses'], responsesUsage)(
+  responsesAlone('tool_usage.web_search', 'webSearches', 2, {
+    where: 'else `usage.tool_usage.web_search`',
+    vendor: 'Volcengine Ark',
+  }),
+  ofResponsesAlone(
     { tool_usage: { mcp: 1, knowledge_search: 1 } },
     {
       where: '`usage.tool_usage`: other tools, if these are more than their calls in `output[]`',
@@ -289,24 +250,19 @@ export const billedFacts: readonly BilledFact[] = [
   ),
   inOutput(
     { type: 'web_search_call', action: { type: 'search' } },
-    { where: 'else `output[]`: `web_search_call` with the action `search`', counts: 'webSearches', amount: 1 },
+    'webSearches',
+    'else `output[]`: `web_search_call` with the action `search`',
   ),
+  inOutput({ type: 'file_search_call' }, 'fileSearches', '`output[]`: `file_search_call`'),
+  inOutput(code, 'codeExecutions', '`output[]`: `code_interpreter_call`'),
+  inOutput(shell, 'codeExecutions', '`output[]`: `shell_call` in a container'),
   inOutput(
-    { type: 'file_search_call' },
-    { where: '`output[]`: `file_search_call`', counts: 'fileSearches', amount: 1 },
+    code,
+    'containers',
+    '`output[].container_id`, each once, not those that the request names',
+    'none if the call continues an earlier response, whose container it may be',
   ),
-  inOutput(code, { where: '`output[]`: `code_interpreter_call`', counts: 'codeExecutions', amount: 1 }),
-  inOutput(shell, { where: '`output[]`: `shell_call` in a container', counts: 'codeExecutions', amount: 1 }),
-  inOutput(code, {
-    where: '`output[].container_id`, each once, not those that the request names',
-    counts: 'containers',
-    amount: 1,
-    note: 'none if the call continues an earlier response, whose container it may be',
-  }),
-  inOutput(
-    { type: 'mcp_call' },
-    { where: '`output[]`: other calls of tools that the provider runs', counts: 'otherToolUses', amount: 1 },
-  ),
+  inOutput({ type: 'mcp_call' }, 'otherToolUses', '`output[]`: other calls of tools that the provider runs'),
   {
     operations: ['responses'],
     where: '`tool_usage.image_gen`',
@@ -315,7 +271,7 @@ export const billedFacts: readonly BilledFact[] = [
     amount: 20,
     note: 'as the tokens of an image response, at the prices of the model that `tools[].model` names, else of the call',
   },
-  inUsage(['responses'], responsesUsage)(
+  ofResponsesAlone(
     { server_side_tool_usage_details: { x_search_calls: 2 } },
     {
       where: '`usage.server_side_tool_usage_details`, by tool; also in chat',
@@ -326,23 +282,13 @@ export const billedFacts: readonly BilledFact[] = [
   ),
 
   ofMessages({}, { where: '`usage.input_tokens`', counts: 'inputTokens', amount: 100 }),
-  ofMessages(
-    { cache_read_input_tokens: 30 },
-    { where: '`usage.cache_read_input_tokens`', counts: 'cachedInputTokens', amount: 30 },
-  ),
-  ofMessages(
-    { cache_creation_input_tokens: 30 },
-    { where: '`usage.cache_creation_input_tokens`, less those of an hour', counts: 'cacheWriteTokens', amount: 30 },
-  ),
-  ofMessages(
-    { cache_creation: { ephemeral_1h_input_tokens: 30 } },
-    { where: '`usage.cache_creation.ephemeral_1h_input_tokens`', counts: 'cacheWrite1hTokens', amount: 30 },
-  ),
+  messages('cache_read_input_tokens', 'cachedInputTokens', 30),
+  messages('cache_creation_input_tokens', 'cacheWriteTokens', 30, {
+    where: '`usage.cache_creation_input_tokens`, less those of an hour',
+  }),
+  messages('cache_creation.ephemeral_1h_input_tokens', 'cacheWrite1hTokens', 30),
   ofMessages({}, { where: '`usage.output_tokens`', counts: 'outputTokens', amount: 20 }),
-  ofMessages(
-    { output_tokens_details: { thinking_tokens: 5 } },
-    { where: '`usage.output_tokens_details.thinking_tokens`', counts: 'reasoningTokens', amount: 5 },
-  ),
+  messages('output_tokens_details.thinking_tokens', 'reasoningTokens', 5),
   ofMessages(
     { iterations: [{ type: 'compaction', input_tokens: 7, output_tokens: 3 }] },
     {
@@ -352,24 +298,12 @@ export const billedFacts: readonly BilledFact[] = [
       note: 'beside the totals, and a run of its own; runs of other models at their own prices',
     },
   ),
-  ofMessages(
-    { service_tier: 'priority' },
-    { where: '`usage.service_tier`', counts: 'serviceTier', amount: 'priority' },
-  ),
-  ofMessages({ speed: 'fast' }, { where: '`usage.speed`', counts: 'speed', amount: 'fast' }),
-  ofMessages({ inference_geo: 'us' }, { where: '`usage.inference_geo`', counts: 'inferenceGeo', amount: 'us' }),
-  ofMessages(
-    { server_tool_use: { web_search_requests: 2 } },
-    { where: '`usage.server_tool_use.web_search_requests`', counts: 'webSearches', amount: 2 },
-  ),
-  ofMessages(
-    { server_tool_use: { web_fetch_requests: 2 } },
-    { where: '`usage.server_tool_use.web_fetch_requests`', counts: 'webFetches', amount: 2 },
-  ),
-  ofMessages(
-    { server_tool_use: { code_execution_requests: 2 } },
-    { where: '`usage.server_tool_use.code_execution_requests`', counts: 'codeExecutions', amount: 2 },
-  ),
+  messages('service_tier', 'serviceTier', 'priority'),
+  messages('speed', 'speed', 'fast'),
+  messages('inference_geo', 'inferenceGeo', 'us'),
+  messages('server_tool_use.web_search_requests', 'webSearches', 2),
+  messages('server_tool_use.web_fetch_requests', 'webFetches', 2),
+  messages('server_tool_use.code_execution_requests', 'codeExecutions', 2),
   {
     operations: ['messages'],
     where: '`content[]`: `web_search_tool_result` without an error, or its call, if the usage has no `server_tool_use`',
@@ -431,15 +365,9 @@ export const billedFacts: readonly BilledFact[] = [
   { operations: ['rerank'], where: 'the response itself', counts: 'calls', example: {}, amount: 1 },
 
   ofImages({}, { where: '`usage.input_tokens`, less images', counts: 'inputTokens', amount: 100 }),
-  ofImages(
-    { input_tokens_details: { image_tokens: 30 } },
-    { where: '`usage.input_tokens_details.image_tokens`', counts: 'imageInputTokens', amount: 30 },
-  ),
+  images('input_tokens_details.image_tokens', 'imageInputTokens', 30),
   ofImages({}, { where: '`usage.output_tokens`, less text', counts: 'imageOutputTokens', amount: 20 }),
-  ofImages(
-    { output_tokens_details: { text_tokens: 5 } },
-    { where: '`usage.output_tokens_details.text_tokens`', counts: 'outputTokens', amount: 5 },
-  ),
+  images('output_tokens_details.text_tokens', 'outputTokens', 5),
   {
     operations: ['images.generate', 'images.edit'],
     where: '`svg_usage.output_tokens`, and its `input_tokens` as input',

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { readApiDocument } from './api-document.ts';
-import { type ApiDescription, apiPages } from './api-pages.ts';
+import { apiPages } from './api-pages.ts';
 import { requiredTool } from './required-tool.ts';
 
 /**
@@ -16,7 +16,7 @@ import { requiredTool } from './required-tool.ts';
 const SITE = 'tools/site';
 
 mkdirSync('docs/api', { recursive: true });
-for (const [name, text] of Object.entries(apiPages((await readApiDocument()) as ApiDescription))) {
+for (const [name, text] of Object.entries(apiPages(await readApiDocument()))) {
   writeFileSync(`docs/api/${name}.md`, text);
 }
 

@@ -1,15 +1,11 @@
 import { serviceTerms, type TermName } from '../src/protocols/metering/service-terms.ts';
 import { type UnitName, type UsageUnit, usageUnits } from '../src/protocols/metering/usage-units.ts';
 import { type BilledFact, billedFacts, unreadFacts } from './billed-facts.ts';
-import { type GeneratedDoc, writeLastPart } from './generated-doc.ts';
+import { writeLastPart } from './generated-doc.ts';
 
 /**
  * Writes the tables of `docs/charges.md` from `scripts/billed-facts.ts` and the table of usage units.
- *
- *   node scripts/charges-doc.ts           writes them
- *   node scripts/charges-doc.ts --check   exit code 1 if they are out of date
  */
-const DOC: GeneratedDoc = { file: 'docs/charges.md', command: 'node scripts/charges-doc.ts' };
 
 const rows = billedFacts.map((fact) => {
   const where = fact.vendor === undefined ? fact.where : `${fact.where} (${fact.vendor})`;
@@ -31,7 +27,7 @@ What is not read:
 ${unread.join('\n')}
 `;
 
-writeLastPart(DOC, part);
+writeLastPart('docs/charges.md', part);
 
 function priceOf({ counts, note, operations }: BilledFact): string {
   const price = priceKey(counts, operations);

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { analyse } from 'scslre';
-import { parseSync } from 'vite';
+import { children, type Node, parse, placeOf } from './syntax-tree.ts';
 
 /**
  * Checks every regular expression of the gateway and the console: none may take time that grows faster than the text it reads,
@@ -38,28 +38,10 @@ if (violations.length > 0) {
 /** The literals of a file. A pattern that is put together at run time is made of escaped names. */
 function patternsOf(file: string): Pattern[] {
   const text = readFileSync(file, 'utf8');
-  const { program, errors } = parseSync(file, text);
-  if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
-  const found: Pattern[] = [];
-  const add = (start: number, source: string, flags: string): void => {
-    found.push({ place: `${file}:${text.slice(0, start).split('\n').length}`, source, flags });
+  const below = (node: Node): Pattern[] => {
+    const regex = node.regex as { readonly pattern: string; readonly flags: string } | undefined;
+    if (node.type !== 'Literal' || regex === undefined) return children(node).flatMap(below);
+    return [{ place: placeOf(file, text, node), source: regex.pattern, flags: regex.flags }];
   };
-  walk(program);
-  return found;
-
-  function walk(node: unknown): void {
-    if (Array.isArray(node)) node.forEach(walk);
-    if (typeof node !== 'object' || node === null || Array.isArray(node)) return;
-    if (isRegExpLiteral(node)) add(node.start, node.regex.pattern, node.regex.flags);
-    else Object.values(node).forEach(walk);
-  }
-}
-
-interface RegExpLiteral {
-  readonly start: number;
-  readonly regex: { readonly pattern: string; readonly flags: string };
-}
-
-function isRegExpLiteral(node: object): node is RegExpLiteral {
-  return 'type' in node && node.type === 'Literal' && 'regex' in node;
+  return below(parse(file, text));
 }

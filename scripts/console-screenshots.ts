@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { openBrowser } from '../test/support/browser.ts';
+import { LISTENING, type ReadPrinted, withDemo } from './started-demo.ts';
 
 /**
  * Takes the pictures of the console that the documents show: the four main pages of the demo in both languages, one in the dark theme.
@@ -15,7 +12,6 @@ import { openBrowser } from '../test/support/browser.ts';
  *
  * It needs the system's Chromium, and fonts with Chinese characters.
  */
-const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const OUT = process.argv[2] ?? fileURLToPath(new URL('../docs/console', import.meta.url));
 
 const SHOTS = [
@@ -26,22 +22,13 @@ const SHOTS = [
 ] as const;
 const LANGUAGES = { en: 'en-GB', zh: 'zh-CN' } as const;
 
-const directory = mkdtempSync(join(tmpdir(), 'faregate-screenshots-'));
-const gateway = spawn(process.execPath, [MAIN, 'serve'], {
-  env: { ...process.env, FAREGATE_DATA_DIR: directory, PORT: '0' },
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
 mkdirSync(OUT, { recursive: true });
-try {
-  const demo = await readBanner();
+await withDemo({}, async (printed) => {
+  const demo = await readBanner(printed);
   const browser = await openBrowser();
   for (const language of Object.keys(LANGUAGES) as (keyof typeof LANGUAGES)[]) await take(browser, demo, language);
   await browser.close();
-} finally {
-  gateway.kill();
-  await once(gateway, 'exit');
-  rmSync(directory, { recursive: true, force: true });
-}
+});
 
 interface Demo {
   readonly url: string;
@@ -50,16 +37,10 @@ interface Demo {
 }
 
 /** What the demo prints: where it listens, and how to sign in. */
-async function readBanner(): Promise<Demo> {
-  let url = '';
-  let text = '';
-  for await (const line of createInterface({ input: gateway.stdout! })) {
-    url ||= /^listening on (\S+)/.exec(line)?.[1] ?? '';
-    text += `${line}\n`;
-    const [, user, password] = /user and password\s+(\S+)\s+(\S+)/.exec(text) ?? [];
-    if (url !== '' && user !== undefined && password !== undefined) return { url, user, password };
-  }
-  throw new Error('The demo ended before it said how to sign in.');
+async function readBanner(printed: ReadPrinted): Promise<Demo> {
+  const [, url] = await printed(LISTENING);
+  const [, user, password] = await printed(/user and password +(\S+) +(\S+)\n/);
+  return { url: url!, user: user!, password: password! };
 }
 
 async function take(browser: Browser, { url, user, password }: Demo, language: keyof typeof LANGUAGES): Promise<void> {

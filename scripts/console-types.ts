@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readApiDocument } from './api-document.ts';
-import { type ApiDocument, endpointTypes } from './endpoint-types.ts';
+import { endpointTypes } from './endpoint-types.ts';
 
 /**
  * Writes the types by which the console asks the gateway, from the document that the gateway serves at /openapi.json.
@@ -12,5 +12,5 @@ import { type ApiDocument, endpointTypes } from './endpoint-types.ts';
  */
 const OUT = fileURLToPath(new URL('../console/src/api/types.ts', import.meta.url));
 
-writeFileSync(OUT, endpointTypes((await readApiDocument()) as ApiDocument));
+writeFileSync(OUT, endpointTypes(await readApiDocument()));
 console.log('console/src/api/types.ts is written.');

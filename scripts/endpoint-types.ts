@@ -3,10 +3,12 @@
  * member for each address. It knows the parts of JSON Schema that the gateway's document uses, and throws at all others.
  */
 
-interface Schema {
+export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
+  readonly description?: string;
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly items?: Schema;
@@ -15,23 +17,33 @@ interface Schema {
   readonly additionalProperties?: boolean | Schema;
 }
 
-interface Operation {
+export interface Operation {
   readonly summary: string;
+  readonly description?: string;
+  readonly security?: readonly { readonly [scheme: string]: unknown }[];
   readonly parameters?: readonly {
     readonly name: string;
     readonly in: string;
     readonly required: boolean;
+    readonly description?: string;
     readonly schema: Schema;
   }[];
-  readonly requestBody?: { readonly content: Content };
-  readonly responses: { readonly [status: string]: { readonly content?: Content } };
+  readonly requestBody?: Body;
+  readonly responses: { readonly [status: string]: Body };
 }
 
-type Content = { readonly [mediaType: string]: { readonly schema: Schema } };
+export interface Body {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly content?: { readonly [mediaType: string]: { readonly schema: Schema } };
+}
 
 export interface ApiDocument {
   readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } };
-  readonly components: { readonly schemas: { readonly [name: string]: Schema } };
+  readonly components: {
+    readonly schemas: { readonly [name: string]: Schema };
+    readonly responses: { readonly [name: string]: Body };
+  };
 }
 
 /** Addresses that a page of the console asks. */
@@ -76,7 +88,7 @@ function endpointType({ parameters = [], requestBody, responses }: Operation): s
   };
   const [, done] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
   const response = done?.content?.['application/json']?.schema;
-  const body = requestBody?.content['application/json']?.schema;
+  const body = requestBody?.content?.['application/json']?.schema;
   return `{
     path: ${placed('path')};
     query: ${placed('query')};

@@ -3,12 +3,13 @@ import type { ErrorKind } from '../src/errors/catalogue.ts';
 /** What `docs/faults.md` lists. A test is named by its file and its title, as the source has it. */
 export interface Fault {
   readonly fault: string;
-  /** The error that clients get, whose status, code and advice come from the catalogue; `null`: what `seen` says. */
-  readonly error: ErrorKind | null;
+  /** The error that clients get, whose status, code and advice come from the catalogue; absent: what `seen` says. */
+  readonly error?: ErrorKind;
   /** The calls that get it; absent: all. */
   readonly of?: string;
   readonly seen?: string;
-  readonly account: string;
+  /** Absent: nothing. */
+  readonly account?: string;
   readonly tests: readonly FaultTest[];
 }
 
@@ -32,8 +33,6 @@ const LEAVING = 'test/relay/leaving-clients.test.ts';
 const ABORTS = 'test/relay/client-aborts.test.ts';
 const JOURNAL = 'src/journal/journal.test.ts';
 
-const NOTHING = 'nothing';
-
 export const faultGroups: readonly FaultGroup[] = [
   {
     title: 'The database',
@@ -42,7 +41,6 @@ export const faultGroups: readonly FaultGroup[] = [
         fault: 'it is down when a call begins',
         error: 'databaseDown',
         seen: 'at once; no provider is called',
-        account: NOTHING,
         tests: [
           [WHEN, 'database down at admission: 500 internal_error, at once, no provider call, nothing'],
           [AWAY, '${family.name}: a call that begins while it is down is refused at once, and leaves nothing behind'],
@@ -50,7 +48,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'it is down when a call ends',
-        error: null,
         seen: 'the response, two seconds late at most',
         account: 'charged once, when it is up again',
         tests: [
@@ -73,7 +70,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'the same, when a call ends',
-        error: null,
         seen: 'the response',
         account: 'charged once, from the journal',
         tests: [
@@ -82,7 +78,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'its statements are slow when a call ends',
-        error: null,
         seen: 'the response, two seconds late at most',
         account: 'charged once, by the slow statement or by its repeat',
         tests: [
@@ -112,7 +107,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'statements fail at random, before or after they are carried out',
-        error: null,
         seen: 'the response, or an error that says that nothing is charged',
         account: 'what clients were sent is what the books say',
         tests: [
@@ -155,7 +149,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'somebody holds locks on tables for long',
-        error: null,
         seen: 'calls run; lists of the admin API wait, and further ones get 503 `overloaded`',
         account: 'as ever; housekeeping leaves what is locked and comes again',
         tests: [
@@ -183,7 +176,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'it is exported meanwhile',
-        error: null,
         seen: 'nothing',
         account: 'each as of its last entry in the copy; calls in flight only in the source',
         tests: [['test/transfer/under-load.test.ts', 'has each account as of its last entry, and no call fails']],
@@ -195,7 +187,6 @@ export const faultGroups: readonly FaultGroup[] = [
     faults: [
       {
         fault: 'the node is killed',
-        error: null,
         seen: 'the connection is reset',
         account: 'nothing; the reservation is released within 30 seconds and the call is `unresolved`',
         tests: [
@@ -208,7 +199,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'the node is killed while its database is down',
-        error: null,
         seen: 'successes that left before are whole',
         account: 'each success is charged once, from the journal, before the next start serves',
         tests: [
@@ -224,7 +214,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'nodes are killed under load, with outages, black holes and locked rows of the database',
-        error: null,
         seen: 'resets, or 500 and 503',
         account: 'received at most what is charged; nothing stays held; the audit is sound',
         tests: [
@@ -236,7 +225,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'the power is cut (embedded)',
-        error: null,
         seen: 'the connection is reset',
         account: 'every acknowledged charge is there',
         tests: [
@@ -265,7 +253,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'lines of a journal are damaged or torn',
-        error: null,
         seen: 'nothing',
         account: 'whole entries are charged, none twice; the file is kept for the operator',
         tests: [
@@ -294,7 +281,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'a second process opens an embedded data directory, also from another container',
-        error: null,
         seen: 'nothing; that process does not start',
         account: 'one owner, one set of books',
         tests: [
@@ -310,7 +296,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'clocks of nodes differ',
-        error: null,
         seen: 'the same windows and days on all nodes; `/readyz` says which is off',
         account: 'the clock of the database decides',
         tests: [
@@ -323,7 +308,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'a worker of a gateway is killed',
-        error: null,
         seen: 'the connection is reset; calls of other workers go on',
         account: 'its calls are unresolved and cost nothing; the others are charged once',
         tests: [
@@ -343,14 +327,12 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'a worker of a gateway hangs',
-        error: null,
         seen: 'its connections wait; `/readyz` names it',
         account: 'as when it goes on, or when it is killed',
         tests: [['test/workers/workers.test.ts', 'says which worker hangs, and what the other one says']],
       },
       {
         fault: 'a node that lives is taken for dead',
-        error: null,
         seen: 'its responses',
         account: 'each call is ended once, whichever node comes first',
         tests: [
@@ -362,9 +344,7 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'a start fails half way',
-        error: null,
         seen: 'the connection is refused',
-        account: NOTHING,
         tests: [['test/settlement/half-start.test.ts', 'a start that fails half way ends the program']],
       },
     ],
@@ -374,7 +354,6 @@ export const faultGroups: readonly FaultGroup[] = [
     faults: [
       {
         fault: 'one refuses connections, another route is healthy',
-        error: null,
         seen: 'the success of the other route',
         account: 'charged once, for the route used',
         tests: [[FAILOVER, 'a provider that refuses the connection: another route is tried']],
@@ -382,13 +361,11 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'all refuse connections',
         error: 'upstreamNotReached',
-        account: NOTHING,
         tests: [[RELAY, 'a provider that refuses the connection is a 502 that may be retried']],
       },
       {
         fault: 'every route is out of service',
         error: 'noHealthyRoute',
-        account: NOTHING,
         tests: [
           [
             'test/routing/breakers.test.ts',
@@ -400,13 +377,11 @@ export const faultGroups: readonly FaultGroup[] = [
         fault: 'the connection breaks after the call was sent',
         error: 'upstreamError',
         seen: 'it may have run',
-        account: NOTHING,
         tests: [[RELAY, 'a connection that breaks before the head of the response is a 502 that must not be retried']],
       },
       {
         fault: 'no response within the limit',
         error: 'upstreamTimeout',
-        account: NOTHING,
         tests: [
           [
             RELAY,
@@ -416,15 +391,12 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'a refusal',
-        error: null,
         seen: 'its status and words in our envelope; of the operator’s account a 502 in ours',
-        account: NOTHING,
         tests: [[WHEN, 'provider non-2xx: same status, our envelope, safe headers, nothing']],
       },
       {
         fault: 'broken JSON, HTML, an empty 200, a success without usage',
         error: 'upstreamInvalid',
-        account: NOTHING,
         tests: [
           [WHEN, 'provider sends broken JSON, HTML, or an empty 200: 502 upstream_error, nothing'],
           [
@@ -435,7 +407,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'a stream breaks, stalls, or just ends',
-        error: null,
         seen: 'an error event, behind which the connection is cut',
         account: 'what came',
         tests: [
@@ -450,14 +421,12 @@ export const faultGroups: readonly FaultGroup[] = [
     faults: [
       {
         fault: 'one leaves while it waits for a whole response',
-        error: null,
         seen: 'nothing',
         account: 'charged in full: the provider works on',
         tests: [[LEAVING, '${family.name}: a whole response whose client has left is awaited and paid in full']],
       },
       {
         fault: 'one leaves a stream',
-        error: null,
         seen: 'nothing',
         account: 'what came; before the first event its input',
         tests: [
@@ -470,9 +439,7 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'one leaves before the call is admitted',
-        error: null,
         seen: 'nothing',
-        account: NOTHING,
         tests: [
           [
             LEAVING,
@@ -482,7 +449,6 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'one repeats a call with its `Idempotency-Key`, on any node, after any of these',
-        error: null,
         seen: 'the response of the first, or one that runs anew if the first was not stored',
         account: 'charged once',
         tests: [

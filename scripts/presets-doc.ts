@@ -1,13 +1,9 @@
 import { credentialHeader, notesOf, type Preset, type PresetProvider, presets } from '../src/config/presets.ts';
-import { type GeneratedDoc, writeLastPart } from './generated-doc.ts';
+import { writeLastPart } from './generated-doc.ts';
 
 /**
  * Writes the table of `docs/presets.md` from the presets of the code.
- *
- *   node scripts/presets-doc.ts           writes it
- *   node scripts/presets-doc.ts --check   exit code 1 if it is out of date
  */
-const DOC: GeneratedDoc = { file: 'docs/presets.md', command: 'node scripts/presets-doc.ts' };
 
 const rows = presets.map((preset) => {
   const { name, title, providers, keyVariable, source, readOn } = preset;
@@ -43,7 +39,7 @@ function remarksOf(preset: Preset): string {
 }
 
 writeLastPart(
-  DOC,
+  'docs/presets.md',
   `| name | vendor | speaks, at | takes the key as | from | usage | | read from |
 |---|---|---|---|---|---|---|---|
 ${rows.join('\n')}

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { parseSync } from 'vite';
 import { MARKS } from './sql-tables.ts';
 import {
   children,
@@ -9,6 +8,8 @@ import {
   type Node,
   nameOf,
   namesOfPattern,
+  parse,
+  placeOf,
   propertiesOf,
   returnsOf,
   unwrapped,
@@ -75,10 +76,7 @@ export class SourceTexts {
       this.#modules.set(path, null);
       return null;
     }
-    const { program, errors } = parseSync(path, text);
-    if (errors.length > 0) throw new Error(`${path}: ${errors[0]!.message}`);
-    const tree = program as unknown as Node;
-    const module: Module = { file: path, text, program: tree, declared: new Map(), imported: new Map() };
+    const module: Module = { file: path, text, program: parse(path, text), declared: new Map(), imported: new Map() };
     this.#modules.set(path, module);
     declare(module.program, module);
     return module;
@@ -106,8 +104,8 @@ export class SourceTexts {
       return;
     }
     if (isText(node)) {
-      const line = scope.module.text.slice(0, node.start).split('\n').length;
-      found.push({ place: `${scope.module.file}:${line}${via}`, text: this.#text(node, scope, 0) });
+      const place = placeOf(scope.module.file, scope.module.text, node);
+      found.push({ place: `${place}${via}`, text: this.#text(node, scope, 0) });
     }
     if (node.type === 'CallExpression') this.#enter(node, scope, via, found, depth);
     const inner = FUNCTIONS.has(node.type) ? hiding(scope, node) : scope;
@@ -125,9 +123,9 @@ export class SourceTexts {
     const key = `${callee.scope.module.file} ${callee.node.start} ${given}`;
     if (this.#called.has(key)) return;
     this.#called.add(key);
-    const line = scope.module.text.slice(0, call.start).split('\n').length;
+    const place = placeOf(scope.module.file, scope.module.text, call);
     const bound = bind(callee.node, call.arguments as Node[], callee.scope, scope);
-    this.#walk(callee.node.body as Node, bound, `${via}, called at ${scope.module.file}:${line}`, found, depth + 1);
+    this.#walk(callee.node.body as Node, bound, `${via}, called at ${place}`, found, depth + 1);
   }
 
   /** What an expression may be as a text. */

@@ -1,3 +1,5 @@
+import { parseSync } from 'vite';
+
 /** The syntax tree of a source file, as the parser makes it, and what is asked of it. */
 
 export interface Node {
@@ -5,6 +7,17 @@ export interface Node {
   readonly start: number;
   readonly [name: string]: unknown;
 }
+
+/** @throws Error if the text of the file is not valid. */
+export function parse(file: string, text: string): Node {
+  const { program, errors } = parseSync(file, text);
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
+  return program as unknown as Node;
+}
+
+/** `src/db/migrate.ts:12`. */
+export const placeOf = (file: string, text: string, { start }: Node): string =>
+  `${file}:${text.slice(0, start).split('\n').length}`;
 
 /** What has parameters and a body. */
 export const FUNCTIONS = new Set(['ArrowFunctionExpression', 'FunctionExpression', 'FunctionDeclaration']);

@@ -1,6 +1,5 @@
-import { parseSync } from 'vite';
 import type { Home } from '../src/db/homes.ts';
-import { isNode, type Node, nameOf } from './syntax-tree.ts';
+import { isNode, type Node, nameOf, parse, placeOf } from './syntax-tree.ts';
 
 /** A type of connections that a source file names. */
 export interface TakenConnections {
@@ -18,8 +17,6 @@ const BRANDED = /^(Directory|Partition)(?:Database|Lane|Queryable|Tables)$/;
 
 /** The types of connections that a source file names, but for their members, such as `Database['engine']`. */
 export function connectionsIn(text: string, file: string): TakenConnections[] {
-  const { program, errors } = parseSync(file, text);
-  if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
   const found: TakenConnections[] = [];
   const imported = new Set<string>();
   const visit = (node: Node): void => {
@@ -33,12 +30,12 @@ export function connectionsIn(text: string, file: string): TakenConnections[] {
       const type = nameOf(node.typeName as Node);
       const [, branded] = BRANDED.exec(type) ?? [];
       if (imported.has(type) && (branded !== undefined || PLAIN.has(type))) {
-        const line = text.slice(0, node.start).split('\n').length;
-        found.push({ place: `${file}:${line}`, type, home: (branded?.toLowerCase() as Home | undefined) ?? null });
+        const home = (branded?.toLowerCase() as Home | undefined) ?? null;
+        found.push({ place: placeOf(file, text, node), type, home });
       }
     }
     for (const value of Object.values(node)) for (const child of [value].flat()) if (isNode(child)) visit(child);
   };
-  visit(program as unknown as Node);
+  visit(parse(file, text));
   return found;
 }

@@ -1,42 +1,26 @@
 import { randomFillSync } from 'node:crypto';
-import type { Principals } from '../accounting/accounts/principals.ts';
 import type { AccountStore } from '../accounting/accounts/store.ts';
 import { auditLedger } from '../accounting/audit/audit-store.ts';
 import type { AdminParts } from '../api/registers/admin.ts';
 import type { ConfigLoads } from '../config/loads.ts';
-import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import { schemaVersion } from '../db/migrations.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Ids } from '../lib/ids.ts';
 import { createAdminTokenMaker } from '../people/admin-token-maker.ts';
 import type { AdminTokensStore } from '../people/admin-tokens-store.ts';
-import type { RouteHealth } from '../providers/routing/health.ts';
-import type { UnpricedUses } from '../requests/unpriced-uses.ts';
 import { exportDatabase } from '../transfer/export.ts';
 import { createExportStore } from '../transfer/export-store.ts';
 import { createAccountDomain } from './account-domain.ts';
 import type { Accounting } from './accounting.ts';
 import { auditPace } from './audit-pace.ts';
 import { orRefused } from './lanes.ts';
+import type { NodeParts } from './node-parts.ts';
 import type { People } from './people.ts';
 import { testProviderOf } from './provider-tester.ts';
-import type { SettingsInForce } from './settings-in-force.ts';
 
-export interface AdministeredParts {
-  readonly accounting: Pick<Accounting, 'admin' | 'drains' | 'periods'>;
+export interface AdministeredParts extends NodeParts {
   readonly adminTokens: AdminTokensStore;
-  readonly changes: AdminParts['changes'];
   readonly notices: Pick<AdminParts, 'webhooks' | 'lowBalanceNano'>;
-  readonly principals: Principals;
-  readonly health: RouteHealth;
-  readonly settings: SettingsInForce;
   readonly configLoads: ConfigLoads;
-  readonly unpricedUses: UnpricedUses;
-  readonly databases: PartitionedDatabases;
-  readonly nodeId: string;
-  readonly clock: Clock;
   readonly databaseNowMs: (stores: Accounting['admin']) => Promise<number>;
-  readonly ids: Ids;
   readonly people: People;
 }
 
@@ -51,7 +35,7 @@ export function createAdminParts(parts: AdministeredParts): AdminParts & { reado
     ...createAccountDomain(accounting.admin, { principals, plans, databaseNowMs, clock, ids }),
     adminTokens: parts.adminTokens,
     tokenMaker: createAdminTokenMaker({ store: parts.adminTokens, clock, ids, fillRandom: randomFillSync }),
-    changes: parts.changes,
+    changes: parts.changes.store,
     webhooks: parts.notices.webhooks,
     lowBalanceNano: parts.notices.lowBalanceNano,
     health,

@@ -1,34 +1,17 @@
-import type { FastifyInstance } from 'fastify';
-import type { Principals } from '../accounting/accounts/principals.ts';
-import type { AdmissionQueue } from '../calls/admission-queue.ts';
-import type { RequestWorkers } from '../calls/request-workers.ts';
-import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import { closeServer } from '../http/listening.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Accounting } from './accounting.ts';
 import type { AdminTokens } from './admin-tokens.ts';
-import type { Changes } from './changes.ts';
 import type { Maintenance } from './maintenance.ts';
+import type { NodeParts } from './node-parts.ts';
 import type { Notices } from './notices.ts';
 import type { RequestObservers } from './request-observers.ts';
 import type { ServedMetrics } from './served-metrics.ts';
-import type { SettingsInForce } from './settings-in-force.ts';
 
-interface ClosedParts {
-  readonly app: FastifyInstance;
-  readonly accounting: Accounting;
-  readonly adminTokens: Pick<AdminTokens, 'stop'>;
-  readonly admissionQueue: AdmissionQueue;
-  readonly changes: Pick<Changes, 'stop'>;
-  readonly databases: PartitionedDatabases;
-  readonly logger: Logger;
+interface ClosedParts extends NodeParts {
+  readonly adminTokens: AdminTokens;
   readonly maintenance: Maintenance;
   readonly notices: Notices;
   readonly observers: RequestObservers;
-  readonly principals: Principals;
-  readonly requestWorkers: RequestWorkers;
   readonly servedMetrics: ServedMetrics;
-  readonly settings: SettingsInForce;
 }
 
 /**

@@ -9,7 +9,6 @@ import type { ServedAs } from '../db/demo-mark.ts';
 import type { QuestionTiming } from '../db/questions/database-questions.ts';
 import type { Disk } from '../journal/disk.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { FillRandom } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { HashCost } from '../people/passwords.ts';
 import type { RandomSource } from '../providers/routing/choose.ts';
@@ -46,8 +45,6 @@ export interface GatewayOptions {
   /** What else gets the report of every request. */
   readonly observers?: readonly RequestObserver[];
   readonly randomSource?: RandomSource;
-  /** Where the ids of traces and spans come from. */
-  readonly traceRandom?: FillRandom | undefined;
   /** For tests: how long spans wait for others. */
   readonly traceTiming?: TracesOptions['timing'];
   readonly timing?: SettlementTiming & QuestionTiming;

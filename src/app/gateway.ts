@@ -47,6 +47,7 @@ import { createGuesses } from './guesses.ts';
 import { housekeepingTasks } from './housekeeping.ts';
 import { createMaintenance, type Maintenance } from './maintenance.ts';
 import { serveManagementApis } from './management-apis.ts';
+import type { NodeParts } from './node-parts.ts';
 import { createNodeStatus } from './node-status.ts';
 import type { Notices } from './notices.ts';
 import { openPartitions } from './opened-partitions.ts';
@@ -119,7 +120,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
           providers: () => settings.current.config.providers,
           logger,
           monotonicMs,
-          fillRandom: options.traceRandom,
           timing: options.traceTiming,
         });
   const configLoads = options.configLoads ?? new ConfigLoads(null, {}, clock);
@@ -241,70 +241,55 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const admissionQueue = createAdmissionQueue();
   const addresses = createClientAddresses(config.server.trustedProxies);
   const brake = new RefusalBrake(monotonicMs, part);
-  serveEndpoints({
+  const node: NodeParts = {
+    nodeId,
+    part,
     app,
-    table,
-    messagesNames,
+    databases,
     accounting,
-    admissionQueue,
     settings,
     health,
+    principals,
+    changes,
+    admissionQueue,
     requestWorkers,
     bodyBudgets,
+    unpricedUses,
+    addresses,
+    brake,
+    clock,
+    monotonicMs,
+    ids,
+    logger,
+  };
+  serveEndpoints({
+    ...node,
+    table,
+    messagesNames,
     spoolDirectory,
     refusals: createRefusals({ principals, addresses, brake }),
     querySources: createQuerySources({ accounting, settings, publicCatalog: () => publicCatalog(), databaseNowMs }),
-    clock,
     randomSource: options.randomSource ?? Math.random,
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
-    logger,
   });
   const { adminTokens, guard, notices } = serveManagementApis({
-    app,
+    ...node,
     options,
     publicTable: table,
-    accounting,
-    addresses,
-    bodyBudgets,
-    brake,
-    changes,
-    principals,
-    health,
-    settings,
     configLoads,
-    unpricedUses,
-    databases,
-    nodeId,
-    clock,
-    monotonicMs,
     guesses: options.worker?.guesses ?? createGuesses(monotonicMs, options.hashCost),
-    part,
     databaseNowMs,
-    ids,
-    logger,
   });
   registerHealth(app, options.worker?.readReadiness ?? status.readReadiness, CONSOLE_PATH);
   const servedMetrics = serveMetrics({
+    ...node,
     metrics,
-    app,
-    accounting,
-    admissionQueue,
-    bodyBudgets,
-    brake,
-    clock,
-    databases,
-    health,
     notices,
-    principals,
-    requestWorkers,
-    settings,
     reload: () => reload,
     guard,
     address: config.server.metrics,
     status,
     worker: options.worker,
-    ids,
-    logger,
   });
 
   let metricsUrl: string | null = null;
@@ -346,22 +331,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     async close() {
       status.announceClose();
       isClosing = true;
-      await closeParts({
-        app,
-        accounting,
-        adminTokens,
-        changes,
-        admissionQueue,
-        databases,
-        logger,
-        maintenance,
-        notices,
-        observers,
-        principals,
-        requestWorkers,
-        servedMetrics,
-        settings,
-      });
+      await closeParts({ ...node, adminTokens, maintenance, notices, observers, servedMetrics });
     },
   };
 }

@@ -1,7 +1,9 @@
-import type { Routes } from '../accounting/partitions/routes.ts';
-import { joinAdmin } from './joined-admin.ts';
+import { routedLedger } from '../accounting/ledger/ledger-store.ts';
+import { inEachPartition, type Routes } from '../accounting/partitions/routes.ts';
+import { routedSubscriptions } from '../accounting/plans/routed-subscriptions.ts';
+import { routedKeyBudgets } from '../accounting/reservations/key-budget-store.ts';
+import { joinPartitionAdmins } from './admin-stores.ts';
 import { joinCalls } from './joined-calls.ts';
-import { joinHousekeeping } from './joined-housekeeping.ts';
 import type { PartitionAccounting } from './partition-accounting.ts';
 
 /** What the housekeeping does in each of them has no joined form (`housekeeping.ts`). */
@@ -13,6 +15,40 @@ type JoinedAccounting = Omit<PartitionAccounting, 'questions' | 'housekeeping'> 
  * partition it is that of this one, and costs nothing.
  */
 export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccounting {
-  if (routes.all.length === 1) return routes.all[0]!;
-  return { ...joinCalls(routes), ...joinAdmin(routes), ...joinHousekeeping(routes) };
+  const { all } = routes;
+  if (all.length === 1) return all[0]!;
+
+  async function noteUse(accountId: string, keyId: string): Promise<void> {
+    const { keyUses } = await routes.of(accountId);
+    keyUses.note(accountId, keyId);
+  }
+
+  return {
+    ...joinCalls(routes),
+    admin: joinPartitionAdmins(routes.map(({ admin }) => admin)),
+    balances: {
+      ledger: routedLedger(routes.map(({ balances }) => balances.ledger)),
+      subscriptions: routedSubscriptions(routes.map(({ balances }) => balances.subscriptions)),
+      keyBudgets: routedKeyBudgets(routes.map(({ balances }) => balances.keyBudgets)),
+    },
+    // What runs in the background: a partition that fails, or says nothing, keeps no other from its turn.
+    keyUses: {
+      // What is not known now is noted at the next use.
+      note: (accountId, keyId) => void noteUse(accountId, keyId).catch(() => undefined),
+      async stop() {
+        await Promise.all(all.map(({ keyUses }) => keyUses.stop()));
+      },
+    },
+    rollups: {
+      start() {
+        for (const { rollups } of all) rollups.start();
+      },
+      async settle() {
+        await inEachPartition(routes, ({ rollups }) => rollups.settle());
+      },
+      async stop() {
+        await Promise.all(all.map(({ rollups }) => rollups.stop()));
+      },
+    },
+  };
 }

@@ -1,46 +1,29 @@
-import type { FastifyInstance } from 'fastify';
 import { registerConsole } from '../api/console/register.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import { createGuard, type Guard } from '../api/management/guard.ts';
 import { keyReader } from '../api/management/key-reader.ts';
+import { ACCOUNT_PREFIX, ADMIN_PREFIX } from '../api/management/prefixes.ts';
 import type { ManagementWatch } from '../api/management/serve.ts';
-import { registerAccount } from '../api/registers/account.ts';
-import { registerAdmin } from '../api/registers/admin.ts';
-import { registerPeople } from '../api/registers/people.ts';
-import type { BodyBudgets } from '../http/body-budgets.ts';
-import type { ClientAddresses } from '../http/client-address.ts';
+import { registerOpenApi } from '../api/openapi/register.ts';
+import { accountTable, registerAccount } from '../api/registers/account.ts';
+import { adminTable, registerAdmin } from '../api/registers/admin.ts';
+import { peopleTable, registerPeople } from '../api/registers/people.ts';
 import { ownUrl } from '../http/listening.ts';
-import type { RefusalBrake } from '../http/refusal-brake.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Part } from '../lib/part.ts';
 import { createAccountParts } from './account-parts.ts';
-import type { Accounting } from './accounting.ts';
 import { type AdministeredParts, createAdminParts } from './admin-parts.ts';
 import { type AdminTokens, createAdminTokens } from './admin-tokens.ts';
-import { type Changes, logChange } from './changes.ts';
+import { logChange } from './changes.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { Guesses } from './guesses.ts';
 import { createNotices, type Notices } from './notices.ts';
 import { createPeople } from './people.ts';
-import { serveDocs } from './served-docs.ts';
 import { holderLimits } from './worker-limits.ts';
 
-interface ManagementApiParts
-  extends Omit<AdministeredParts, 'accounting' | 'adminTokens' | 'changes' | 'notices' | 'people'> {
-  readonly app: FastifyInstance;
+interface ManagementApiParts extends Omit<AdministeredParts, 'adminTokens' | 'notices' | 'people'> {
   readonly options: Pick<GatewayOptions, 'adminTokens' | 'localToken' | 'notices' | 'checksResponses'>;
   /** The public addresses, which are described beside those that are served here. */
   readonly publicTable: readonly Endpoint[];
-  readonly accounting: Accounting;
-  readonly addresses: ClientAddresses;
-  readonly bodyBudgets: BodyBudgets;
-  readonly brake: RefusalBrake;
-  readonly changes: Changes;
-  readonly monotonicMs: () => number;
   readonly guesses: Guesses;
-  /** What this process has of the limits of account holders. */
-  readonly part: Part;
-  readonly logger: Logger;
 }
 
 interface ManagementApis {
@@ -52,20 +35,14 @@ interface ManagementApis {
 
 /** Wires the admin API, the account API and the addresses of people, and serves them with their description and the console. */
 export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
-  const { app, options, accounting, addresses, brake, changes, databases, settings, clock, monotonicMs, guesses, ids } =
-    parts;
+  const { app, options, accounting, addresses, brake, changes, databases, settings, clock, guesses } = parts;
   const notices = createNotices({ ...parts, databaseClock: accounting.databaseClock, options: options.notices ?? {} });
   notices.start();
   const people = createPeople({
+    ...parts,
     directory: databases.directory,
     config: () => settings.current.config,
     ownUrl: () => ownUrl(app, settings.current.config.server),
-    addresses,
-    clock,
-    monotonicMs,
-    guesses,
-    ids,
-    logger: parts.logger,
     deliverLink: notices.deliverLink,
     countMail: notices.countMail,
   });
@@ -91,18 +68,19 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     ...holderLimits(databases.directory.engine, parts.part),
     bodyBudgets: parts.bodyBudgets,
   };
-  const adminParts = createAdminParts({
-    ...parts,
-    adminTokens: adminTokens.store,
-    changes: changes.store,
-    notices,
-    people,
-  });
+  const adminParts = createAdminParts({ ...parts, adminTokens: adminTokens.store, notices, people });
   registerAdmin(app, adminParts, guard, watch);
   const accountParts = createAccountParts(adminParts, people, guesses.vouchers);
   registerAccount(app, accountParts, guard, watch);
   registerPeople(app, people, guard, watch);
   registerConsole(app);
-  serveDocs(app, { publicTable: parts.publicTable, adminParts, accountParts, people });
+  registerOpenApi(app, () => ({
+    publicTable: parts.publicTable,
+    managementTables: [
+      { name: 'Account', prefix: ACCOUNT_PREFIX, endpoints: accountTable(accountParts) },
+      { name: 'People', prefix: ACCOUNT_PREFIX, endpoints: peopleTable(people) },
+      { name: 'Admin', prefix: ADMIN_PREFIX, endpoints: adminTable(adminParts) },
+    ],
+  }));
   return { adminTokens, guard, notices };
 }

@@ -1,35 +1,17 @@
 import type { FastifyInstance } from 'fastify';
-import type { Principals } from '../accounting/accounts/principals.ts';
-import type { AdmissionQueue } from '../calls/admission-queue.ts';
-import type { RequestWorkers } from '../calls/request-workers.ts';
-import type { BodyBudgets } from '../http/body-budgets.ts';
-import type { RefusalBrake } from '../http/refusal-brake.ts';
-import type { Clock } from '../lib/clock.ts';
 import { programVersion } from '../lib/version.ts';
 import { allRoutes } from '../providers/catalog/catalog.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import type { EventLoopMonitor } from '../telemetry/event-loop.ts';
 import type { NodeFigures, ProviderFigures, RouteFigures } from '../telemetry/node-figures.ts';
-import type { Accounting } from './accounting.ts';
+import type { NodeParts } from './node-parts.ts';
 import type { Notices } from './notices.ts';
-import type { OpenedPartitions } from './opened-partitions.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
 /** The parts of a node that metrics are read from. */
-export interface MeasuredParts {
-  readonly app: FastifyInstance;
-  readonly accounting: Accounting;
-  readonly admissionQueue: AdmissionQueue;
-  readonly bodyBudgets: BodyBudgets;
-  readonly brake: RefusalBrake;
-  readonly clock: Clock;
-  readonly databases: OpenedPartitions;
+export interface MeasuredParts extends NodeParts {
   readonly eventLoop: EventLoopMonitor;
-  readonly health: RouteHealth;
   readonly notices: Pick<Notices, 'figures'>;
-  readonly principals: Principals;
-  readonly requestWorkers: RequestWorkers;
-  readonly settings: SettingsInForce;
   readonly reload: () => NodeFigures['reload'];
   /** With how many workers the gateway is started; 1: it is one process. */
   readonly workers: number;

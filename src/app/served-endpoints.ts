@@ -1,35 +1,21 @@
-import type { FastifyInstance } from 'fastify';
 import { endpointAliases } from '../api/endpoints/aliases.ts';
 import { type EndpointParts, registerEndpoints } from '../api/endpoints/register.ts';
 import type { endpointTable } from '../api/endpoints/table.ts';
 import { createAdmit, createCallLook } from '../calls/admission.ts';
-import type { AdmissionQueue } from '../calls/admission-queue.ts';
 import { createCallRunner } from '../calls/call.ts';
 import { createIdempotentCallRunner } from '../calls/idempotency/idempotent-call.ts';
 import { createPrepare } from '../calls/prepared-call.ts';
 import type { AbortLimits } from '../calls/relay/client-abort.ts';
 import type { Config } from '../config/schema.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import { OutputSpeeds } from '../protocols/metering/output-speed.ts';
 import type { RandomSource } from '../providers/routing/choose.ts';
-import type { RouteHealth } from '../providers/routing/health.ts';
-import type { Accounting } from './accounting.ts';
-import type { SettingsInForce } from './settings-in-force.ts';
+import type { NodeParts } from './node-parts.ts';
 
-interface ServedEndpointParts
-  extends Pick<EndpointParts, 'refusals' | 'querySources' | 'requestWorkers' | 'bodyBudgets' | 'spoolDirectory'> {
-  readonly app: FastifyInstance;
+interface ServedEndpointParts extends NodeParts, Pick<EndpointParts, 'refusals' | 'querySources' | 'spoolDirectory'> {
   readonly table: ReturnType<typeof endpointTable>;
   readonly messagesNames: Config['server']['protocolNames']['messages'];
-  readonly accounting: Accounting;
-  readonly admissionQueue: AdmissionQueue;
-  readonly settings: SettingsInForce;
-  readonly health: RouteHealth;
-  readonly clock: Clock;
   readonly randomSource: RandomSource;
   readonly abortLimits: AbortLimits;
-  readonly logger: Logger;
 }
 
 /** Wires calls, and serves them and the free queries at the public addresses. */

@@ -1,7 +1,5 @@
 import type { Guard } from '../api/management/guard.ts';
 import { registerMetrics } from '../api/metrics.ts';
-import type { Ids } from '../lib/ids.ts';
-import type { Logger } from '../lib/logger.ts';
 import { monitorEventLoop } from '../telemetry/event-loop.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { MetricsReport } from '../telemetry/summed-metrics.ts';
@@ -19,8 +17,6 @@ interface ServedMetricsParts extends Omit<MeasuredParts, 'eventLoop' | 'isDataba
   readonly status: NodeStatus;
   /** Absent: this process is no worker. */
   readonly worker: WorkerOptions | undefined;
-  readonly ids: Ids;
-  readonly logger: Logger;
 }
 
 export interface ServedMetrics {

@@ -1,14 +1,10 @@
 import { basename, join } from 'node:path';
-import type { Logger } from '../lib/logger.ts';
-import { type Disk, isMissing } from './disk.ts';
+import { isMissing } from './disk.ts';
 import { type EntrySpan, JournalFile } from './journal-file.ts';
-import { damagedName, type JournalNames } from './journal-names.ts';
+import { damagedName } from './journal-names.ts';
+import type { TakeoverOptions } from './journal-takeover.ts';
 
-interface JournalFilesOptions {
-  readonly disk: Disk;
-  readonly directory: string;
-  readonly names: JournalNames;
-  readonly logger: Logger;
+interface JournalFilesOptions extends TakeoverOptions {
   readonly fileBytesMax: number;
 }
 

@@ -7,8 +7,6 @@ interface JournalHealthOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly freeBytesMin: number;
-  readonly checkMs: number;
   /** The journal's own limit that is reached, in words, or null. */
   readonly limits: () => Problem | null;
 }
@@ -18,9 +16,13 @@ export interface Problem {
   readonly text: string;
 }
 
+/** With less free space than this, no new call should be begun: the rest is for calls in flight. */
+const FREE_BYTES_MIN = 8 * 1024 * 1024;
+const CHECK_MS = 1000;
+
 /**
  * Whether a journal takes new calls, and why not. A fault is a write that failed; it ends when a trial succeeds. The free
- * space is read in the background, at most once every `checkMs`, and only while calls come. Each change is logged once.
+ * space is read in the background, at most once every `CHECK_MS`, and only while calls come. Each change is logged once.
  */
 export class JournalHealth {
   readonly #options: JournalHealthOptions;
@@ -59,21 +61,21 @@ export class JournalHealth {
     const nowMs = this.#options.clock.nowMs();
     const agoMs = nowMs - this.#spaceCheckedMs;
     // A clock that was set back must not put the check off.
-    if (this.#isCheckingSpace || (agoMs >= 0 && agoMs < this.#options.checkMs)) return;
+    if (this.#isCheckingSpace || (agoMs >= 0 && agoMs < CHECK_MS)) return;
     void this.checkSpace();
   }
 
   /** Never rejects. */
   async checkSpace(): Promise<void> {
-    const { disk, directory, freeBytesMin, clock } = this.#options;
+    const { disk, directory, clock } = this.#options;
     this.#isCheckingSpace = true;
     this.#spaceCheckedMs = clock.nowMs();
     try {
       const freeBytes = await disk.freeBytes(directory);
       this.#space =
-        freeBytes >= freeBytesMin
+        freeBytes >= FREE_BYTES_MIN
           ? null
-          : `the disk of ${directory} has ${freeBytes} bytes free, less than the ${freeBytesMin} that are kept for calls in flight`;
+          : `the disk of ${directory} has ${freeBytes} bytes free, less than the ${FREE_BYTES_MIN} that are kept for calls in flight`;
     } catch (error) {
       this.#space = `the free space of ${directory} cannot be read: ${reasonOf(error)}`;
     }

@@ -11,9 +11,10 @@ import { runInNewContext } from 'node:vm';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { anyCharacter } from '../../test/support/any-text.ts';
+import { recordLogs } from '../../test/support/recorded-logger.ts';
 import { propertyRuns } from '../../test/support/scope.ts';
+import { until } from '../../test/support/until.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import { type Disk, type DiskFile, nodeDisk } from './disk.ts';
 import {
   type Journal,
@@ -43,31 +44,6 @@ beforeEach(() => {
 afterEach(async () => {
   await Promise.all(opened.map((journal) => journal.close()));
 });
-
-/** A logger that keeps its lines, and lets a test wait for one. */
-class Log implements Logger {
-  readonly lines: string[] = [];
-  #waiting: { readonly line: string; readonly resolve: () => void }[] = [];
-
-  debug = (): void => undefined;
-  info = (_details: object, message: string): void => this.#add('info', message);
-  warn = (_details: object, message: string): void => this.#add('warn', message);
-  error = (_details: object, message: string): void => this.#add('error', message);
-
-  /** Resolves when the line is logged from now on. */
-  next(line: string): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push({ line, resolve }));
-  }
-
-  #add(level: string, message: string): void {
-    const line = `${level}: ${message}`;
-    this.lines.push(line);
-    for (const waiting of this.#waiting.splice(0)) {
-      if (waiting.line === line) waiting.resolve();
-      else this.#waiting.push(waiting);
-    }
-  }
-}
 
 const REFUSED = 'warn: the journal cannot be written: new calls are refused';
 const TAKEN_AGAIN = 'info: the journal can be written again';
@@ -142,26 +118,29 @@ function failing(...operations: Operation[]): (operation: Operation) => Error | 
   return (operation) => (operations.includes(operation) ? BROKEN : null);
 }
 
-async function openIt(options: Partial<JournalOptions> = {}): Promise<{ journal: Journal; log: Log; disk: TestDisk }> {
-  const log = new Log();
+/** `said`: the lines of the log, with their levels. */
+async function openIt(
+  options: Partial<JournalOptions> = {},
+): Promise<{ journal: Journal; said: () => string[]; disk: TestDisk }> {
+  const { logger, lines } = recordLogs();
   const disk = new TestDisk();
   const journal = await openJournal({
     directory,
     name: 'node_01',
-    logger: log,
+    logger,
     clock: { nowMs: () => 0 },
     disk,
     ...options,
   });
   opened.push(journal);
-  return { journal, log, disk };
+  return { journal, said: () => lines.map(({ level, message }) => `${level}: ${message}`), disk };
 }
 
 /** What the next process finds. */
-async function takeOverAll(name = 'node_99'): Promise<{ entries: string[]; journal: Journal; log: Log }> {
-  const { journal, log } = await openIt({ name });
+async function takeOverAll(name = 'node_99') {
+  const { journal, said } = await openIt({ name });
   const ids = await journal.takeOver();
-  return { entries: await Promise.all(ids.map((id) => journal.read(id))), journal, log };
+  return { entries: await Promise.all(ids.map((id) => journal.read(id))), journal, said };
 }
 
 function leave(name: string, bytes: Buffer | string): void {
@@ -353,9 +332,9 @@ describe('reading a journal that a process has left', () => {
     const firstBytes = Buffer.byteLength(lineOf(entryOf(1)));
     for (let cut = firstBytes; cut < whole.length; cut++) {
       leave('node_02.journal', whole.subarray(0, cut));
-      const { entries, journal, log } = await takeOverAll();
+      const { entries, journal, said } = await takeOverAll();
       assert.deepEqual(entries, [entryOf(1)], `torn at byte ${cut}`);
-      assert.deepEqual(log.lines, [], `torn at byte ${cut}`);
+      assert.deepEqual(said(), [], `torn at byte ${cut}`);
       journal.remove(1);
       await journal.close();
       assert.deepEqual(readdirSync(directory), []);
@@ -370,11 +349,11 @@ describe('reading a journal that a process has left', () => {
         const flipped = Buffer.from(bytes);
         flipped[at]! ^= 1 << bit;
         leave('node_02.journal', flipped);
-        const { entries, journal, log } = await takeOverAll();
+        const { entries, journal, said } = await takeOverAll();
         const intact = [1, 2, 3].map(entryOf).filter((entry) => entries.includes(entry));
         assert.deepEqual(entries, intact);
         assert(entries.length >= 2 - (bytes[at] === 0x0a ? 1 : 0));
-        if (entries.length < 3) assert.equal(log.lines.filter((line) => line.startsWith('error:')).length, 1);
+        if (entries.length < 3) assert.equal(said().filter((line) => line.startsWith('error:')).length, 1);
         for (let id = 1; id <= entries.length; id++) journal.remove(id);
         await journal.close();
         assert.deepEqual(readdirSync(directory), entries.length < 3 ? ['node_99.2.damaged'] : []);
@@ -467,9 +446,9 @@ describe('reading a journal that a process has left', () => {
     const disk = new TestDisk();
     let opens = 0;
     disk.open = async (path) => (opens++ === 0 ? Promise.reject(BROKEN) : nodeDisk.open(path));
-    const { journal, log } = await openIt({ name: 'node_99', disk });
+    const { journal, said } = await openIt({ name: 'node_99', disk });
     assert.equal((await journal.takeOver()).length, 1);
-    assert.deepEqual(log.lines, ['error: a journal file cannot be taken over']);
+    assert.deepEqual(said(), ['error: a journal file cannot be taken over']);
     assert.equal((await journal.takeOver()).length, 1, 'it is taken the next time');
   });
 
@@ -519,7 +498,7 @@ describe('a disk that fails', () => {
   });
 
   it('refuses the entries of a batch that met a full disk, leaves nothing of them, and goes on when there is space', async () => {
-    const { journal, log, disk } = await openIt();
+    const { journal, said, disk } = await openIt();
     const first = await journal.append(entryOf(1));
     disk.fullAfterBytes = lineOf(entryOf(2)).length + 30;
     const batch = await Promise.allSettled([2, 3, 4].map((n) => journal.append(entryOf(n))));
@@ -534,19 +513,18 @@ describe('a disk that fails', () => {
     await assert.rejects(journal.append(entryOf(5)), JournalUnwritableError);
     mock.timers.tick(1000);
     await assert.rejects(journal.append(entryOf(6)), JournalUnwritableError, 'the trial failed as well');
-    assert.deepEqual(log.lines, [REFUSED], 'said once');
+    assert.deepEqual(said(), [REFUSED], 'said once');
 
     disk.fullAfterBytes = null;
-    const again = log.next(TAKEN_AGAIN);
     mock.timers.tick(1000);
-    await again;
+    await until(() => said().includes(TAKEN_AGAIN));
     assert.equal(journal.isWritable, true);
     assert.equal(journal.problem, null);
     const last = await journal.append(entryOf(7));
     assert.equal(await journal.read(first), entryOf(1));
     assert.equal(await journal.read(last), entryOf(7));
     assert.equal(readFileSync(join(directory, 'node_01.journal'), 'utf8'), lineOf(entryOf(1)) + lineOf(entryOf(7)));
-    assert.deepEqual(log.lines, [REFUSED, TAKEN_AGAIN]);
+    assert.deepEqual(said(), [REFUSED, TAKEN_AGAIN]);
   });
 
   it('tries appends of calls in flight also while it takes no new calls', async () => {
@@ -605,27 +583,26 @@ describe('a disk that fails', () => {
   });
 
   it('stays unwritable while no new file can be made, and recovers', async () => {
-    const { journal, log, disk } = await openIt();
+    const { journal, said, disk } = await openIt();
     disk.failure = failing('sync', 'create');
     await assert.rejects(journal.append(entryOf(1)), JournalUnwritableError);
     mock.timers.tick(1000);
     await assert.rejects(journal.append(entryOf(2)), JournalUnwritableError);
     disk.failure = () => null;
-    const again = log.next(TAKEN_AGAIN);
     mock.timers.tick(1000);
-    await again;
+    await until(() => said().includes(TAKEN_AGAIN));
     assert.equal(await journal.read(await journal.append(entryOf(3))), entryOf(3));
   });
 
   it('keeps an own file in which an entry was damaged, and calls the entry gone', async () => {
-    const { journal, log } = await openIt();
+    const { journal, said } = await openIt();
     const ids = await Promise.all([1, 2].map((n) => journal.append(entryOf(n))));
     const handle = await open(join(directory, 'node_01.journal'), 'r+');
     await handle.write('#', 20);
     await handle.close();
     await assert.rejects(journal.read(ids[0]!), JournalEntryGoneError);
     assert.equal(await journal.read(ids[1]!), entryOf(2));
-    assert.deepEqual(log.lines, ['error: an entry of the journal is damaged']);
+    assert.deepEqual(said(), ['error: an entry of the journal is damaged']);
     journal.remove(ids[1]!);
     const third = await journal.append(entryOf(3));
     assert.equal(await journal.read(third), entryOf(3));
@@ -639,7 +616,7 @@ describe('the reserve of free space', () => {
     const clock: Clock = { nowMs: () => nowMs };
     const disk = new TestDisk();
     disk.freeSpace = 2 ** 30;
-    const { journal, log } = await openIt({ clock, disk });
+    const { journal, said } = await openIt({ clock, disk });
     assert.equal(disk.count('freeBytes'), 1, 'at the start');
 
     disk.freeSpace = 5000;
@@ -647,9 +624,8 @@ describe('the reserve of free space', () => {
     assert.equal(journal.isWritable, true);
     assert.equal(disk.count('freeBytes'), 1);
     nowMs = 1000;
-    const refused = log.next(REFUSED);
     assert.equal(journal.isWritable, true, 'it does not wait');
-    await refused;
+    await until(() => said().includes(REFUSED));
     assert.equal(journal.isWritable, false);
     assert.equal(disk.count('freeBytes'), 2);
     assert.match(journal.problem!, /has 5000 bytes free, less than the 8388608/);
@@ -657,9 +633,8 @@ describe('the reserve of free space', () => {
 
     disk.freeSpace = 2 ** 30;
     nowMs = 2000;
-    const again = log.next(TAKEN_AGAIN);
     assert.equal(journal.isWritable, false);
-    await again;
+    await until(() => said().includes(TAKEN_AGAIN));
     assert.equal(journal.isWritable, true);
   });
 
@@ -675,7 +650,7 @@ describe('the reserve of free space', () => {
 
 describe('the limits of a journal', () => {
   it('refuse new calls at so many entries, and entries at twice as many', async () => {
-    const { journal, log } = await openIt({ entriesMax: 3 });
+    const { journal, said } = await openIt({ entriesMax: 3 });
     const ids = [];
     for (let n = 1; n <= 6; n++) {
       assert.equal(journal.isWritable, n <= 3);
@@ -685,7 +660,7 @@ describe('the limits of a journal', () => {
     await assert.rejects(journal.append(entryOf(7)), JournalUnwritableError);
     for (const id of ids) journal.remove(id);
     assert.equal(journal.isWritable, true);
-    assert.deepEqual(log.lines, [REFUSED, TAKEN_AGAIN]);
+    assert.deepEqual(said(), [REFUSED, TAKEN_AGAIN]);
   });
 
   it('count entries that wait for the disk', async () => {
@@ -696,7 +671,7 @@ describe('the limits of a journal', () => {
   });
 
   it('refuse new calls at so many bytes in files, and entries at twice as many', async () => {
-    const { journal, log } = await openIt({ bytesMax: 1000, fileBytesMax: 300 });
+    const { journal, said } = await openIt({ bytesMax: 1000, fileBytesMax: 300 });
     const entry = JSON.stringify('x'.repeat(189 - 2));
     const ids = [];
     for (let n = 1; n <= 10; n++) {
@@ -705,9 +680,8 @@ describe('the limits of a journal', () => {
     }
     assert.match(journal.problem!, /holds 2000 bytes; 1000 are its limit/);
     await assert.rejects(journal.append(entry), JournalUnwritableError);
-    const again = log.next(TAKEN_AGAIN);
     for (const id of ids.slice(0, 6)) journal.remove(id);
-    await again;
+    await until(() => said().includes(TAKEN_AGAIN));
     assert.equal(journal.isWritable, true);
   });
 });

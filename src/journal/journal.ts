@@ -10,55 +10,6 @@ import { JournalHealth, type Problem, reasonOf } from './journal-health.ts';
 import { JournalNames } from './journal-names.ts';
 import { type TakeoverOptions, takeOver } from './journal-takeover.ts';
 
-/**
- * A local journal: entries that have to survive this process while the database is down. An entry is one line of text, which
- * the journal does not interpret. In memory the journal has only if an entry stands.
- *
- * Files. A journal writes one file at a time, and goes on in a new one where the old one has grown large, was taken
- * over, or failed in a way that leaves its end in doubt. A file is deleted when all its entries are removed; the one being
- * written is emptied instead.
- *
- * An entry may be there twice, and may come back after a crash although it was removed: its reader has to apply it once, by
- * an identity in the entry. Why no entry is lost when a process takes over the file of another: `journal-takeover.ts`.
- */
-export interface Journal {
-  /** Whether a new call should be begun. Cheap. Reading it also starts the check of the free space if that is due. */
-  readonly isWritable: boolean;
-  /** Why not, in words for a log and an operator; null if it is writable. */
-  readonly problem: string | null;
-  /**
-   * Stores an entry, one line of text; when it resolves, the entry is on the disk. What is appended meanwhile shares
-   * the next write and sync. It is tried also where `isWritable` is false: the reserve is for calls in flight.
-   *
-   * @throws JournalUnwritableError if the disk does not take it, or entries reach twice a limit. Nothing is stored then.
-   */
-  append(entry: string): Promise<EntryId>;
-  /**
-   * An entry as it was stored.
-   *
-   * @throws JournalEntryGoneError if it was removed, here or by the process whose file was taken over. It then counts
-   * as removed.
-   */
-  read(id: EntryId): Promise<string>;
-  /** The size of an entry; 0 if it was removed. */
-  sizeBytes(id: EntryId): number;
-  /** Removes an entry that is not needed any more. Safe to repeat. */
-  remove(id: EntryId): void;
-  /** Entries stored and not removed, those of other processes included. */
-  readonly size: number;
-  /** What the files take that have entries, or are written to. */
-  readonly fileBytes: number;
-  /**
-   * Takes over journals that other processes left in the directory, and returns their entries, those of the file that was
-   * last written longest ago first. Takes no more files once it has `entriesMax` of such entries that are not removed; the
-   * next call goes on there. It takes files of processes that are alive as well, which then store their entries again: call
-   * it at the start of a process, or when another one is known to have died.
-   */
-  takeOver(): Promise<EntryId[]>;
-  /** Waits for what is under way and closes the files. Those with entries left stay for the next process. */
-  close(): Promise<void>;
-}
-
 /** Names an entry within one open journal. */
 export type EntryId = number;
 
@@ -75,10 +26,6 @@ export interface JournalOptions {
   readonly bytesMax?: number;
   /** A file of this size gets no more entries, so that one entry that stays does not keep the files of all later ones. */
   readonly fileBytesMax?: number;
-  /** With less free space than this, no new call should be begun: the rest is for calls in flight. */
-  readonly freeBytesMin?: number;
-  /** The free space is looked up at most this often. */
-  readonly checkMs?: number;
   /** After a failed write, the disk is tried this often. */
   readonly retryMs?: number;
 }
@@ -109,7 +56,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { directory, name, disk = nodeDisk } = options;
   try {
     await disk.makeDirectory(directory);
-    const journal = new FileJournal(options, disk, new JournalNames(name, await disk.list(directory)));
+    const journal = new Journal(options, disk, new JournalNames(name, await disk.list(directory)));
     await journal.open();
     return journal;
   } catch (error) {
@@ -129,7 +76,18 @@ interface Entry {
 const BATCH_ENTRIES_MAX = 256;
 const MIB = 1024 * 1024;
 
-class FileJournal implements Journal {
+/**
+ * A local journal: entries that have to survive this process while the database is down. An entry is one line of text, which
+ * the journal does not interpret. In memory the journal has only if an entry stands.
+ *
+ * Files. A journal writes one file at a time, and goes on in a new one where the old one has grown large, was taken
+ * over, or failed in a way that leaves its end in doubt. A file is deleted when all its entries are removed; the one being
+ * written is emptied instead.
+ *
+ * An entry may be there twice, and may come back after a crash although it was removed: its reader has to apply it once, by
+ * an identity in the entry. Why no entry is lost when a process takes over the file of another: `journal-takeover.ts`.
+ */
+export class Journal {
   readonly #options: TakeoverOptions;
   readonly #files: JournalFiles;
   readonly #health: JournalHealth;
@@ -148,14 +106,14 @@ class FileJournal implements Journal {
   #lastTakeover: Promise<unknown> = Promise.resolve();
 
   constructor(options: JournalOptions, disk: Disk, names: JournalNames) {
-    const { directory, logger, clock, fileBytesMax = 16 * MIB, freeBytesMin = 8 * MIB, checkMs = 1000 } = options;
+    const { directory, logger, clock, fileBytesMax = 16 * MIB } = options;
     this.#options = { disk, directory, names, logger };
     this.#entriesMax = options.entriesMax ?? 50_000;
     this.#bytesMax = options.bytesMax ?? 256 * MIB;
     this.#retryMs = options.retryMs ?? 1000;
-    this.#files = new JournalFiles({ disk, directory, names, logger, fileBytesMax });
+    this.#files = new JournalFiles({ ...this.#options, fileBytesMax });
     const limits = (): Problem | null => this.#limitReached(1);
-    this.#health = new JournalHealth({ disk, directory, clock, logger, freeBytesMin, checkMs, limits });
+    this.#health = new JournalHealth({ disk, directory, clock, logger, limits });
     this.#batcher = createBatcher({
       run: (entries) => this.#inTurn(() => this.#store(entries)),
       isItemFault: () => false,
@@ -164,29 +122,40 @@ class FileJournal implements Journal {
     });
   }
 
+  /** Makes the first file. */
   async open(): Promise<void> {
     await this.#files.open();
     await this.#health.checkSpace();
   }
 
+  /** Whether a new call should be begun. Cheap. Reading it also starts the check of the free space if that is due. */
   get isWritable(): boolean {
     if (this.#isClosed) return false;
     this.#health.checkSpaceWhenDue();
     return this.#health.problem === null;
   }
 
+  /** Why not, in words for a log and an operator; null if it is writable. */
   get problem(): string | null {
     return this.#isClosed ? 'the journal is closed' : (this.#health.problem?.text ?? null);
   }
 
+  /** Entries stored and not removed, those of other processes included. */
   get size(): number {
     return this.#entries.size;
   }
 
+  /** What the files take that have entries, or are written to. */
   get fileBytes(): number {
     return this.#files.allBytes;
   }
 
+  /**
+   * Stores an entry, one line of text; when it resolves, the entry is on the disk. What is appended meanwhile shares
+   * the next write and sync. It is tried also where `isWritable` is false: the reserve is for calls in flight.
+   *
+   * @throws JournalUnwritableError if the disk does not take it, or entries reach twice a limit. Nothing is stored then.
+   */
   async append(entry: string): Promise<EntryId> {
     assert(entry !== '' && !entry.includes('\n') && entry.isWellFormed(), 'an entry is one line of text');
     if (this.#isClosed) throw new JournalUnwritableError('the journal is closed');
@@ -197,6 +166,12 @@ class FileJournal implements Journal {
     return this.#batcher.submit(entry);
   }
 
+  /**
+   * An entry as it was stored.
+   *
+   * @throws JournalEntryGoneError if it was removed, here or by the process whose file was taken over. It then counts
+   * as removed.
+   */
   async read(id: EntryId): Promise<string> {
     if (this.#isClosed) throw new Error('the journal is closed');
     const entry = this.#entries.get(id);
@@ -212,10 +187,12 @@ class FileJournal implements Journal {
     throw new JournalEntryGoneError();
   }
 
+  /** The size of an entry; 0 if it was removed. */
   sizeBytes(id: EntryId): number {
     return this.#entries.get(id)?.span.length ?? 0;
   }
 
+  /** Removes an entry that is not needed any more. Safe to repeat. */
   remove(id: EntryId): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
@@ -225,12 +202,19 @@ class FileJournal implements Journal {
     if (entry.file.entries === 0) void this.#inTurn(() => this.#files.tidy(entry.file));
   }
 
+  /**
+   * Takes over journals that other processes left in the directory, and returns their entries, those of the file that was
+   * last written longest ago first. Takes no more files once it has `entriesMax` of such entries that are not removed; the
+   * next call goes on there. It takes files of processes that are alive as well, which then store their entries again: call
+   * it at the start of a process, or when another one is known to have died.
+   */
   takeOver(): Promise<EntryId[]> {
     const takeover = this.#lastTakeover.then(() => this.#takeOver());
     this.#lastTakeover = takeover.catch(() => undefined);
     return takeover;
   }
 
+  /** Waits for what is under way and closes the files. Those with entries left stay for the next process. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Histogram, type OpenMetricsContentType, Registry } from 'prom-client';
 import { Distributions } from './distribution.ts';
-import { registerDistributions } from './exposition.ts';
+import { DistributionMetric } from './exposition.ts';
 
 function createRegistry(): Registry<OpenMetricsContentType> {
   const registry = new Registry<OpenMetricsContentType>();
@@ -23,7 +23,7 @@ describe('a distribution', () => {
       buckets,
     } as const;
     const distributions = new Distributions(row);
-    registerDistributions(distributions, ours);
+    new DistributionMetric(distributions, ours);
     const reference = new Histogram({
       name: row.name,
       help: row.help,

@@ -25,7 +25,7 @@ export interface Exposition {
 export function createExposition({ distributions, callMetrics, nodeMetrics }: ExposedParts): Exposition {
   const registry = new Registry<OpenMetricsContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  for (const each of distributions) registerDistributions(each, registry);
+  for (const each of distributions) new DistributionMetric(each, registry);
   const copyCalls = callMetrics.map((row) => copierOf(row, registry));
   const copyNode = nodeMetrics.map((row) => copierOf(row, registry));
   collectDefaultMetrics({ register: registry });
@@ -57,14 +57,10 @@ function labelled(names: readonly string[], values: readonly string[]): Record<s
 }
 
 /**
- * Registers distributions as a histogram. They are counted without the library: its own looks labels up at each event, which takes
+ * Distributions as a histogram of a registry. They are counted without the library: its own looks labels up at each event, which takes
  * ten times as long (`bench/metrics.ts`), and has no way to set what it has counted.
  */
-export function registerDistributions(distributions: Distributions, registry: OpenRegistry): void {
-  new DistributionMetric(distributions, registry);
-}
-
-class DistributionMetric extends Gauge {
+export class DistributionMetric extends Gauge {
   readonly #distributions: Distributions;
 
   constructor(distributions: Distributions, registry: OpenRegistry) {

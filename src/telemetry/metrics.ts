@@ -88,10 +88,6 @@ export function createMetrics(): Metrics {
     return exposed;
   }
 
-  async function scrapeOnce(readNode: () => Promise<NodeFigures>): Promise<MetricsText> {
-    return (await fill(readNode)).text();
-  }
-
   return {
     observers: {
       request: (report) => calls.observe(report),
@@ -109,9 +105,11 @@ export function createMetrics(): Metrics {
       settlement: (place, tookMs) => settlements[place].observe(tookMs / 1_000),
     },
     scrape(readNode) {
-      scraping ??= scrapeOnce(readNode).finally(() => {
-        scraping = null;
-      });
+      scraping ??= fill(readNode)
+        .then((exposed) => exposed.text())
+        .finally(() => {
+          scraping = null;
+        });
       return scraping;
     },
     async report(readNode) {

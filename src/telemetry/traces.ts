@@ -1,6 +1,5 @@
 import { CallTrace } from '../calls/call-trace.ts';
 import type { Config, TracingConfig } from '../config/schema.ts';
-import type { FillRandom } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createTraceIds, isInSample, parseTraceparent, type TraceIds } from '../lib/trace-context.ts';
 import type { OpenTrace, RequestObserver } from '../requests/request-report.ts';
@@ -22,7 +21,6 @@ export interface TracesOptions {
   readonly logger: Logger;
   /** A clock in milliseconds that never goes back. */
   readonly monotonicMs: () => number;
-  readonly fillRandom?: FillRandom | undefined;
   readonly timing?: ExportTiming | undefined;
 }
 
@@ -34,7 +32,7 @@ export interface TracesOptions {
 export async function createTraces(options: TracesOptions): Promise<Traces> {
   const { tracing, logger, monotonicMs: nowMs, timing = EXPORT_TIMING } = options;
   const sink = await loadSpanExporter(tracing, { logger, nowMs, timing });
-  return tracesInto(sink, createTraceIds(options.fillRandom), tracing.sampleRatio, options.providers);
+  return tracesInto(sink, createTraceIds(), tracing.sampleRatio, options.providers);
 }
 
 /** Traces whose spans go to that sink. */

@@ -43,7 +43,8 @@ interface ApiInterface {
   readonly operations: readonly { readonly id: string; readonly method: 'POST'; readonly path: string }[];
 }
 
-interface PublicModel {
+/** Its prices are those in force. */
+interface PublicModel extends PeriodPricing {
   readonly modelId: string;
   readonly displayName: string;
   readonly manufacturer: string;
@@ -55,10 +56,6 @@ interface PublicModel {
   readonly inputModalities: string | null;
   readonly outputModalities: string | null;
   readonly docsPath: string | null;
-  readonly inputPriceYuan: string | null;
-  readonly cachedInputPriceYuan: string | null;
-  readonly outputPriceYuan: string | null;
-  readonly officialPricing: OfficialPricing | null;
   readonly timePricing: TimePricing | null;
   readonly apiInterfaces: readonly ApiInterface[];
 }
@@ -138,10 +135,7 @@ function describeModel(
     inputModalities: model.inputModalities ?? null,
     outputModalities: model.outputModalities ?? null,
     docsPath: model.docsPath ?? null,
-    inputPriceYuan: inForce.inputPriceYuan,
-    cachedInputPriceYuan: inForce.cachedInputPriceYuan,
-    outputPriceYuan: inForce.outputPriceYuan,
-    officialPricing: inForce.officialPricing,
+    ...inForce,
     timePricing: timePricing !== null && isComplete(timePricing) ? timePricing : null,
     apiInterfaces: describeInterfaces(model, config, published),
   };

@@ -3,38 +3,11 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { chat } from '../../protocols/operations/chat.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
 import { orderRoutes, type RandomSource } from './choose.ts';
 
-const free = {
-  inputNanoPerMillion: 0n,
-  cachedInputNanoPerMillion: 0n,
-  cacheWriteNanoPerMillion: 0n,
-  cacheWrite1hNanoPerMillion: 0n,
-  imageInputNanoPerMillion: 0n,
-  outputNanoPerMillion: 0n,
-  imageOutputNanoPerMillion: 0n,
-  perImageNano: null,
-  perSearchUnitNano: null,
-  perCallNano: null,
-};
-
-function modelWith(routes: Model['routes']): Model {
-  return {
-    id: 'm',
-    aliases: [],
-    operations: new Set([chat]),
-    price: { base: free, timeOfDay: null },
-    contextTokensMax: null,
-    outputTokensMax: null,
-    tokenFactor: null,
-    innerModels: new Map(),
-    hiddenReasoning: null,
-    onClientAbort: null,
-    routes,
-  };
-}
+/** What is read of a model. */
+const modelWith = (routes: Model['routes']): Model => ({ id: 'm', routes }) as Pick<Model, 'id' | 'routes'> as Model;
 
 const route = (providerId: string, priority = 0, weight = 1, providerModel = 'p'): Route => ({
   id: `m ${providerId} ${providerModel}`,

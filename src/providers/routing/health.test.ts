@@ -14,6 +14,61 @@ import {
 const START_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
 const healthy = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
 
+const kinds: Readonly<Record<string, FailureKind>> = {
+  fails: 'response',
+  breaks: 'connection',
+  'meets 401': 'operator',
+};
+
+/**
+ * What several accounts, each named by a letter, do on one route, one line a step:
+ *
+ * - `a fails`, `a 5 fails`: calls of account a that get a failed response; `a breaks`: calls that get no connection; `a meets
+ *   401`: calls that the provider refuses because of the operator's credential or account
+ * - `a succeeds`
+ * - `a calls`: a call that stays under way; `a's call fails`, `a's call succeeds`, `a's call ends`: the end of the oldest one, the
+ *   last without a result; `a's call begins`: first data of its success
+ * - `a is refused`, `a is let through`: whether a call would be let through now
+ * - `after 10 s`
+ * - `the route is open`: what is shown, then the accounts with breakers that are not closed; `4 failures in a row`
+ */
+function play(transcript: string): void {
+  let nowMs = START_MS;
+  const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 5, probeAfterMs: 10_000 }));
+  const underWay = new Map<string, RoutePermit[]>();
+  const enter = (accountId: string, line: string): RoutePermit =>
+    health.enter('r', accountId) ?? assert.fail(`refused: ${line}`);
+  for (const line of transcript
+    .split('\n')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')) {
+    const [who = '', ...words] = line.split(/[ ,]+/);
+    const count = /^[\d.]+$/.test(words[0] ?? '') ? Number(words.shift()) : 1;
+    const what = words.join(' ');
+    const calls = underWay.get(who.charAt(0)) ?? [];
+    if (who === 'after') nowMs += count * 1000;
+    else if (what === 'calls') underWay.set(who, [...calls, ...Array.from({ length: count }, () => enter(who, line))]);
+    else if (what === 'call begins') calls[0]!.began();
+    else if (what === 'call fails') calls.shift()!.failed('status 500', 'response');
+    else if (what === 'call succeeds') calls.shift()!.succeeded();
+    else if (what === 'call ends') calls.shift()!.ended();
+    else if (what === 'is refused') assert.equal(health.allows('r', who), false, line);
+    else if (what === 'is let through') assert.equal(health.allows('r', who), true, line);
+    else if (what === 'failures in a row') {
+      assert.equal(health.status('r').failuresInARow, Number(who), line);
+    } else if (who === 'the') {
+      const { state, accounts } = health.status('r');
+      assert.deepEqual(['route', 'is', state, ...accounts.map(({ accountId }) => accountId)], words, line);
+    } else {
+      for (let i = 0; i < count; i++) {
+        const permit = enter(who, line);
+        if (what === 'succeeds') permit.succeeded();
+        else permit.failed('x', kinds[what] ?? assert.fail(line));
+      }
+    }
+  }
+}
+
 describe('the breaker of a route', () => {
   let nowMs: number;
   let terms: BreakerTerms;
@@ -33,76 +88,56 @@ describe('the breaker of a route', () => {
     assert.equal(health.allows(routeId, 'a'), false);
     assert.equal(health.enter(routeId, 'a'), null);
   };
-  const state = (): string => health.status('r').state;
-  /** Opens the breaker and goes to where it lets a probe through. */
-  const openUntilProbe = (): void => {
-    fail(5);
-    nowMs += 10_000;
-  };
 
   it('is closed on a route of which nothing is known', () => {
     assert.deepEqual(health.status('r'), healthy);
     assert.equal(health.allows('r', 'a'), true);
   });
 
-  it('lets calls through side by side', () => {
-    const permits = [enter(), enter(), enter()];
-    for (const permit of permits) permit.succeeded();
-    assert.deepEqual(health.status('r'), healthy);
-  });
-
-  it('stays closed after one failure less than the limit', () => {
+  it('shows its last failure, when it lets a probe through, and none of it while the probe is under way', () => {
     fail(4);
-    assert.deepEqual(health.status('r'), {
-      state: 'closed',
-      failuresInARow: 4,
-      lastFailure: { reason: 'upstream_error', atMs: START_MS },
-      probeAtMs: null,
-      accounts: [],
-    });
-    assert.equal(health.allows('r', 'a'), true);
-  });
-
-  it('opens with the failure that reaches the limit, and says when it lets a probe through', () => {
+    const lastFailure = { reason: 'upstream_error', atMs: START_MS };
+    assert.deepEqual(health.status('r'), { ...healthy, failuresInARow: 4, lastFailure });
+    enter().succeeded();
+    assert.deepEqual(health.status('r'), { ...healthy, lastFailure });
+    const early = enter();
     fail(4);
     nowMs += 7;
     enter().failed('status 503', 'response');
+    const open = { state: 'open', failuresInARow: 5, probeAtMs: nowMs + 10_000 };
     assert.deepEqual(health.status('r'), {
-      state: 'open',
-      failuresInARow: 5,
-      lastFailure: { reason: 'status 503', atMs: START_MS + 7 },
-      probeAtMs: START_MS + 7 + 10_000,
-      accounts: [{ accountId: 'a', state: 'open', failuresInARow: 5, probeAtMs: START_MS + 7 + 10_000 }],
+      ...open,
+      lastFailure: { reason: 'status 503', atMs: nowMs },
+      accounts: [{ accountId: 'a', ...open }],
     });
     assertRefused();
+    nowMs += 10_000;
+    early.failed('upstream_timeout', 'response');
+    assert.deepEqual(health.status('r').lastFailure, { reason: 'upstream_timeout', atMs: nowMs });
+    assert.equal(health.status('r').probeAtMs, open.probeAtMs);
+    const probe = enter();
+    assert.deepEqual([health.status('r').state, health.status('r').probeAtMs], ['probing', null]);
+    probe.succeeded();
+    assert.deepEqual(health.status('r'), { ...healthy, lastFailure: { reason: 'upstream_timeout', atMs: nowMs } });
   });
 
-  it('counts failures in a row: a success between them starts anew, and keeps the last failure on show', () => {
-    fail(4);
-    enter().succeeded();
-    assert.deepEqual(health.status('r'), { ...healthy, lastFailure: { reason: 'upstream_error', atMs: START_MS } });
-    fail(4);
-    assert.equal(state(), 'closed');
-    fail(1);
-    assert.equal(state(), 'open');
-  });
-
-  it('does not count a call that ended without a verdict, nor take it for a success', () => {
-    fail(4);
-    enter().ended();
-    assert.equal(health.status('r').failuresInARow, 4);
-    fail(1);
-    assert.equal(state(), 'open');
-  });
-
-  it('counts one verdict a call, the first', () => {
+  it('counts one result a call, the first: a later one does not end the probe of another call', () => {
     const permit = enter();
     permit.failed('first', 'response');
     permit.failed('second', 'response');
     permit.succeeded();
     permit.ended();
-    assert.equal(health.status('r').failuresInARow, 1);
-    assert.equal(health.status('r').lastFailure?.reason, 'first');
+    assert.deepEqual([health.status('r').failuresInARow, health.status('r').lastFailure?.reason], [1, 'first']);
+    fail(4);
+    nowMs += 10_000;
+    const first = enter();
+    first.ended();
+    enter();
+    first.succeeded();
+    first.failed('late', 'response');
+    first.began();
+    assert.equal(health.status('r').state, 'probing');
+    assertRefused();
   });
 
   it('keeps the routes apart', () => {
@@ -113,162 +148,134 @@ describe('the breaker of a route', () => {
     assert.deepEqual(health.status('c'), healthy);
   });
 
-  describe('a probe', () => {
-    it('goes through when the time is over, not a millisecond before', () => {
-      fail(5);
-      nowMs += 9_999;
-      assertRefused();
-      nowMs += 1;
-      assert.equal(health.allows('r', 'a'), true);
-      assert.equal(state(), 'open');
-      enter();
-      assert.equal(state(), 'probing');
-      assert.equal(health.status('r').probeAtMs, null);
-    });
-
-    it('is one call; the others are refused while it is under way, however long that takes', () => {
-      openUntilProbe();
-      const probe = enter();
-      assertRefused();
-      nowMs += 3_600_000;
-      assertRefused();
-      probe.succeeded();
-      enter();
-      enter();
-    });
-
-    it('closes the breaker with a success, and failures count from none again', () => {
-      openUntilProbe();
-      enter().succeeded();
-      assert.deepEqual(health.status('r'), { ...healthy, lastFailure: { reason: 'upstream_error', atMs: START_MS } });
-      fail(4);
-      assert.equal(state(), 'closed');
-    });
-
-    it('opens the breaker again with its one failure, for the whole time', () => {
-      openUntilProbe();
-      const probe = enter();
-      nowMs += 500;
-      probe.failed('upstream_timeout', 'response');
-      assert.deepEqual(health.status('r'), {
-        state: 'open',
-        failuresInARow: 6,
-        lastFailure: { reason: 'upstream_timeout', atMs: nowMs },
-        probeAtMs: nowMs + 10_000,
-        accounts: [{ accountId: 'a', state: 'open', failuresInARow: 6, probeAtMs: nowMs + 10_000 }],
-      });
-      nowMs += 9_999;
-      assertRefused();
-      nowMs += 1;
-      enter();
-    });
-
-    it('that ends without a verdict leaves the breaker open, and the next call is the probe', () => {
-      openUntilProbe();
-      enter().ended();
-      assert.equal(state(), 'open');
-      const next = enter();
-      assert.equal(state(), 'probing');
-      assertRefused();
-      next.succeeded();
-      assert.equal(state(), 'closed');
-    });
-
-    it('counts one verdict: a later verdict does not end the probe of another call', () => {
-      openUntilProbe();
-      const first = enter();
-      first.ended();
-      enter();
-      first.succeeded();
-      first.failed('late', 'response');
-      first.began();
-      assert.equal(state(), 'probing');
-      assertRefused();
-    });
-
-    it('closes the breaker as soon as its success begins: other calls do not wait for the end of a long stream', () => {
-      openUntilProbe();
-      const probe = enter();
-      probe.began();
-      assert.equal(state(), 'closed');
-      enter();
-      probe.succeeded();
-      assert.equal(state(), 'closed');
-    });
-
-    it('whose success began and then broke off is one failure like any other', () => {
-      openUntilProbe();
-      const probe = enter();
-      probe.began();
-      probe.failed('upstream_error', 'response');
-      assert.equal(health.status('r').failuresInARow, 1);
-      assert.equal(state(), 'closed');
-    });
-  });
-
-  it('does not take the beginning of a success for a success if it is no probe', () => {
-    fail(4);
-    const permit = enter();
-    permit.began();
-    assert.equal(health.status('r').failuresInARow, 4);
-    permit.failed('upstream_error', 'response');
-    assert.equal(state(), 'open');
-  });
-
-  describe('calls that began before it opened', () => {
-    it('do not close it with a success', () => {
-      const early = enter();
-      fail(5);
-      early.succeeded();
-      assert.equal(state(), 'open');
-    });
-
-    it('do not put the probe off with a failure', () => {
-      const early = enter();
-      fail(5);
-      nowMs += 9_000;
-      early.failed('upstream_timeout', 'response');
-      assert.equal(health.status('r').probeAtMs, START_MS + 10_000);
-      assert.deepEqual(health.status('r').lastFailure, { reason: 'upstream_timeout', atMs: nowMs });
-    });
-
-    it('neither end nor decide a probe', () => {
-      const [failing, succeeding, leaving] = [enter(), enter(), enter()];
-      openUntilProbe();
-      enter();
-      failing.failed('late', 'response');
-      succeeding.succeeded();
-      leaving.ended();
-      assert.equal(state(), 'probing');
-      assertRefused();
-    });
-
-    it('do not open it again after a probe has closed it', () => {
-      const early = Array.from({ length: 20 }, () => enter());
-      openUntilProbe();
-      enter().succeeded();
-      for (const permit of early) permit.failed('upstream_timeout', 'response');
-      assert.equal(state(), 'closed');
-      assert.equal(health.status('r').failuresInARow, 0);
-    });
-  });
+  const transcripts: Record<string, string> = {
+    'a success between failures starts anew': `
+      a 4 fails
+      a succeeds
+      a 4 fails
+      the route is closed
+      a fails
+      the route is open, a`,
+    'a call that ended without a result is neither a failure nor a success': `
+      a 4 fails
+      a calls
+      a's call ends
+      4 failures in a row
+      a fails
+      the route is open, a`,
+    'a probe goes through when the time is over, not a millisecond before': `
+      a 5 fails
+      after 9.999 s
+      a is refused
+      after 0.001 s
+      a is let through
+      the route is open, a
+      a calls
+      the route is probing, a`,
+    'a probe is one call; the others are refused while it is under way, however long that takes': `
+      a 5 fails
+      after 10 s
+      a calls
+      a is refused
+      after 3600 s
+      a is refused
+      a's call succeeds
+      a 2 calls
+      a is let through`,
+    'a probe that succeeds closes it, and failures count from none again': `
+      a 5 fails
+      after 10 s
+      a succeeds
+      0 failures in a row
+      a 4 fails
+      the route is closed`,
+    'a probe that fails opens it again, for the whole time': `
+      a 5 fails
+      after 10 s
+      a calls
+      after 0.5 s
+      a's call fails
+      6 failures in a row
+      after 9.999 s
+      a is refused
+      after 0.001 s
+      a is let through`,
+    'a probe that ends without a result leaves it open, and the next call is the probe': `
+      a 5 fails
+      after 10 s
+      a calls
+      a's call ends
+      the route is open, a
+      a calls
+      the route is probing, a
+      a is refused
+      a's call succeeds
+      the route is closed`,
+    'a probe closes it as soon as its success begins: other calls do not wait for the end of a long stream': `
+      a 5 fails
+      after 10 s
+      a calls
+      a's call begins
+      the route is closed
+      a calls
+      a's call succeeds
+      the route is closed`,
+    'a probe whose success began and then broke off is one failure like any other': `
+      a 5 fails
+      after 10 s
+      a calls
+      a's call begins
+      a's call fails
+      1 failures in a row
+      the route is closed`,
+    'the beginning of a success is none if the call is no probe': `
+      a 4 fails
+      a calls
+      a's call begins
+      4 failures in a row
+      a's call fails
+      the route is open, a`,
+    'calls that began before it opened neither close it nor put the probe off': `
+      a 2 calls
+      a 5 fails
+      a's call succeeds
+      the route is open, a
+      after 9 s
+      a's call fails
+      after 1 s
+      a is let through`,
+    'calls that began before it opened neither end nor decide a probe': `
+      a 3 calls
+      a 5 fails
+      after 10 s
+      a calls
+      a's call fails
+      a's call succeeds
+      a's call ends
+      the route is probing, a
+      a is refused`,
+    'calls that began before it opened do not open it again after a probe has closed it': `
+      a 5 calls
+      a 5 fails
+      after 10 s
+      a succeeds
+      a's call fails
+      a's call fails
+      a's call fails
+      a's call fails
+      a's call fails
+      0 failures in a row
+      the route is closed`,
+  };
+  for (const [what, transcript] of Object.entries(transcripts)) it(what, () => play(transcript));
 
   describe('policy changed by a reload', () => {
     it('apply from the next failure on', () => {
       fail(3);
       terms = { failuresMax: 2, probeAfterMs: 1_000 };
-      assert.equal(state(), 'closed');
+      assert.equal(health.status('r').state, 'closed');
       fail(1);
       assert.equal(health.status('r').probeAtMs, START_MS + 1_000);
-    });
-
-    it('let a route fail more often from then on', () => {
-      fail(4);
-      terms = { failuresMax: 7, probeAfterMs: 10_000 };
-      fail(2);
-      assert.equal(state(), 'closed');
-      fail(1);
-      assert.equal(state(), 'open');
     });
 
     it('leave the time of a probe that was set before', () => {
@@ -352,55 +359,6 @@ describe('the breaker of a route', () => {
   });
 });
 
-const kinds: Readonly<Record<string, FailureKind>> = {
-  fails: 'response',
-  breaks: 'connection',
-  'meets 401': 'operator',
-};
-
-/**
- * What several accounts, each named by a letter, do on one route, one line a step:
- *
- * - `a fails`, `a 5 fails`: calls of account a that get a failed response; `a breaks`: calls that get no connection; `a meets
- *   401`: calls that the provider refuses because of the operator's credential or account
- * - `a succeeds`
- * - `a probes`: a call that stays under way; `a's probe fails`, `a's probe succeeds`: its end
- * - `a is refused`, `a is let through`: whether a call would be let through now
- * - `after 10 s`
- * - `the route is open`: what is shown, then the accounts with breakers that are not closed
- */
-function play(transcript: string): void {
-  let nowMs = START_MS;
-  const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 5, probeAfterMs: 10_000 }));
-  const probes = new Map<string, RoutePermit>();
-  const enter = (accountId: string, line: string): RoutePermit =>
-    health.enter('r', accountId) ?? assert.fail(`refused: ${line}`);
-  for (const line of transcript
-    .split('\n')
-    .map((text) => text.trim())
-    .filter((text) => text !== '')) {
-    const [who = '', ...words] = line.split(/[ ,]+/);
-    const count = /^\d+$/.test(words[0] ?? '') ? Number(words.shift()) : 1;
-    const what = words.join(' ');
-    if (who === 'after') nowMs += count * 1000;
-    else if (what === 'probes') probes.set(who, enter(who, line));
-    else if (what === 'probe fails') probes.get(who.charAt(0))!.failed('status 500', 'response');
-    else if (what === 'probe succeeds') probes.get(who.charAt(0))!.succeeded();
-    else if (what === 'is refused') assert.equal(health.allows('r', who), false, line);
-    else if (what === 'is let through') assert.equal(health.allows('r', who), true, line);
-    else if (who === 'the') {
-      const { state, accounts } = health.status('r');
-      assert.deepEqual(['route', 'is', state, ...accounts.map(({ accountId }) => accountId)], words, line);
-    } else {
-      for (let i = 0; i < count; i++) {
-        const permit = enter(who, line);
-        if (what === 'succeeds') permit.succeeded();
-        else permit.failed('x', kinds[what] ?? assert.fail(line));
-      }
-    }
-  }
-}
-
 describe('the breakers of accounts on one route', () => {
   const transcripts: Record<string, string> = {
     'one account fails beside another: its own breaker opens, and nobody else notices': `
@@ -416,11 +374,11 @@ describe('the breakers of accounts on one route', () => {
       after 1 s
       a is let through`,
     'one account fails while another one only waits: the other one is not affected': `
-      b probes
+      b calls
       a 5 fails
       a is refused
       b is let through
-      b's probe succeeds`,
+      b's call succeeds`,
     'failed responses of two accounts open it for all': `
       a 4 fails
       b fails
@@ -542,10 +500,10 @@ describe('the breakers of accounts on one route', () => {
       b succeeds
       a 5 fails
       after 10 s
-      a probes
+      a calls
       a is refused
       b is let through
-      a's probe succeeds
+      a's call succeeds
       a is let through
       the route is closed`,
     'the probe of an account that fails opens its breaker again': `
@@ -568,9 +526,9 @@ describe('the breakers of accounts on one route', () => {
       after 10 s
       a fails
       a is refused
-      b probes
+      b calls
       c is refused
-      b's probe succeeds
+      b's call succeeds
       c is let through
       the route is closed`,
     'two probes of different accounts that fail keep all out': `
@@ -593,7 +551,7 @@ describe('the breakers of accounts on one route', () => {
       a 4 fails
       b fails
       after 10 s
-      a probes
+      a calls
       b is refused
       after 9 s
       b is refused
@@ -606,23 +564,23 @@ describe('the breakers of accounts on one route', () => {
       a 4 fails
       b fails
       after 10 s
-      a probes
+      a calls
       after 10 s
-      b probes
-      a's probe fails
+      b calls
+      a's call fails
       c is refused
-      b's probe succeeds
+      b's call succeeds
       c is let through`,
     'a probe that took long may still succeed, whoever followed': `
       a 4 fails
       b fails
       after 10 s
-      a probes
+      a calls
       after 10 s
-      b probes
-      a's probe succeeds
+      b calls
+      a's call succeeds
       c is let through
-      b's probe fails
+      b's call fails
       c is let through`,
   };
   for (const [what, transcript] of Object.entries(transcripts)) it(what, () => play(transcript));

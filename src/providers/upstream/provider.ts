@@ -122,17 +122,6 @@ function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
   });
 }
 
-/** The providers of one configuration. */
-export interface Providers {
-  get(id: string): Provider;
-  /** Uses the credentials of this configuration from now on, and tries again those that were refused. */
-  useCredentials(): void;
-  /** Closes the connections of providers that `next` no longer uses, once their calls have ended. */
-  retire(next: Providers): void;
-  close(): Promise<void>;
-  destroy(): Promise<void>;
-}
-
 /**
  * Creates the providers of a configuration; those of which no setting but the credentials changed keep their connections, and their
  * credentials until `useCredentials`.
@@ -142,14 +131,13 @@ export function createProviders(configs: Readonly<Record<string, ProviderConfig>
   for (const [id, config] of Object.entries(configs)) {
     const { apiKey, apiKeys, ...others } = config;
     const settings = JSON.stringify(others);
-    const kept = previous instanceof ProviderSet ? previous.find(id, settings) : undefined;
     byId.set(id, {
-      provider: kept ?? createProvider(id, config),
+      provider: previous?.find(id, settings) ?? createProvider(id, config),
       settings,
       credentials: credentialsOf({ apiKey, apiKeys }),
     });
   }
-  return new ProviderSet(byId);
+  return new Providers(byId);
 }
 
 interface Entry {
@@ -159,13 +147,15 @@ interface Entry {
   readonly credentials: readonly NamedCredential[];
 }
 
-class ProviderSet implements Providers {
+/** The providers of one configuration. */
+export class Providers {
   readonly #byId: ReadonlyMap<string, Entry>;
 
   constructor(byId: ReadonlyMap<string, Entry>) {
     this.#byId = byId;
   }
 
+  /** Uses the credentials of this configuration from now on, and tries again those that were refused. */
   useCredentials(): void {
     for (const { provider, credentials } of this.#byId.values()) provider.credentials.replace(credentials);
   }
@@ -176,15 +166,16 @@ class ProviderSet implements Providers {
     return entry.provider;
   }
 
+  /** The provider of that name, if its settings are these. */
   find(id: string, settings: string): Provider | undefined {
     const entry = this.#byId.get(id);
     return entry?.settings === settings ? entry.provider : undefined;
   }
 
+  /** Closes the connections of providers that `next` no longer uses, once their calls have ended. */
   retire(next: Providers): void {
     for (const [id, { provider }] of this.#byId) {
-      if (next instanceof ProviderSet && next.#byId.get(id)?.provider === provider) continue;
-      void provider.close();
+      if (next.#byId.get(id)?.provider !== provider) void provider.close();
     }
   }
 

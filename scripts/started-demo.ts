@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+/**
+ * Waits until a pattern is in what a program has printed.
+ *
+ * @throws Error with what it has printed, if it ends before that.
+ */
+export type ReadPrinted = (pattern: RegExp) => Promise<RegExpExecArray>;
+
+export function readPrinted(child: ChildProcess): ReadPrinted {
+  let text = '';
+  const output = child.stdout!.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  const ended = once(child, 'close').then(() => Promise.reject(new Error(`the gateway ended early:\n${text}`)));
+  ended.catch(() => undefined);
+  return async (pattern) => {
+    for (;;) {
+      const found = pattern.exec(text);
+      if (found !== null) return found;
+      await Promise.race([once(output, 'data'), ended]);
+    }
+  };
+}
+
+/** What a gateway prints once it serves, with its address. */
+export const LISTENING = /^listening on (\S+)\n/m;
+
+/** Has a demo of this checkout serve while `work` goes on, on data that are removed with it. */
+export async function withDemo<Result>(
+  environment: Readonly<Record<string, string>>,
+  work: (printed: ReadPrinted) => Promise<Result>,
+): Promise<Result> {
+  const directory = mkdtempSync(join(tmpdir(), 'faregate-demo-'));
+  const gateway = spawn(process.execPath, [MAIN, 'serve'], {
+    env: { ...process.env, FAREGATE_DATA_DIR: directory, PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    return await work(readPrinted(gateway));
+  } finally {
+    // A SIGTERM would be for load balancers, which it waits for.
+    gateway.kill('SIGINT');
+    if (gateway.exitCode === null && gateway.signalCode === null) await once(gateway, 'exit');
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
