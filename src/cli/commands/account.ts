@@ -8,7 +8,7 @@ import { type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf
 import { localTime } from '../local-time.ts';
 import type { Output } from '../output.ts';
 import { listAll } from '../pages.ts';
-import { renderFields, renderTable } from '../table.ts';
+import { printTable, renderFields, renderTable } from '../table.ts';
 import { addMinuteOptions, describeMinuteLimits, orNull, readMinuteLimits } from './minute-options.ts';
 
 /** `faregate account …`; returns the command, for those of other files. */
@@ -50,19 +50,18 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
           '/accounts',
           options.search === undefined ? {} : { search: String(options.search) },
         );
-        output.print(accounts, () =>
-          renderTable(
-            accounts,
-            [
-              { title: 'id', cell: (row) => row.id },
-              { title: 'name', cell: (row) => row.name },
-              { title: 'status', cell: (row) => (row.verified ? row.status : 'unverified') },
-              { title: 'balance ¥', cell: (row) => row.balanceYuan, align: 'right' },
-              { title: 'held ¥', cell: (row) => row.heldYuan, align: 'right' },
-              { title: 'today ¥', cell: (row) => row.spentTodayYuan, align: 'right' },
-            ],
-            'There are no accounts yet. Create one: faregate account create <name> --verified --balance 10',
-          ),
+        printTable(
+          output,
+          accounts,
+          'There are no accounts yet. Create one: faregate account create <name> --verified --balance 10',
+          [
+            { title: 'id', cell: (row) => row.id },
+            { title: 'name', cell: (row) => row.name },
+            { title: 'status', cell: (row) => (row.verified ? row.status : 'unverified') },
+            { title: 'balance ¥', cell: (row) => row.balanceYuan, align: 'right' },
+            { title: 'held ¥', cell: (row) => row.heldYuan, align: 'right' },
+            { title: 'today ¥', cell: (row) => row.spentTodayYuan, align: 'right' },
+          ],
         );
       }),
     );
@@ -270,15 +269,11 @@ function readPriceFactor(text: string): number {
 }
 
 function describeLedger(entries: readonly LedgerEntryResponse[]): string {
-  return renderTable(
-    entries,
-    [
-      { title: 'when', cell: (row) => localTime(row.createdAt) },
-      { title: 'kind', cell: (row) => row.kind },
-      { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
-      { title: 'balance ¥', cell: (row) => row.balanceAfterYuan, align: 'right' },
-      { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
-    ],
-    'The ledger is empty.',
-  );
+  return renderTable(entries, 'The ledger is empty.', [
+    { title: 'when', cell: (row) => localTime(row.createdAt) },
+    { title: 'kind', cell: (row) => row.kind },
+    { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
+    { title: 'balance ¥', cell: (row) => row.balanceAfterYuan, align: 'right' },
+    { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
+  ]);
 }

@@ -55,21 +55,17 @@ export function callsCommand(program: Command, kit: CommandKit): void {
 }
 
 function renderCalls(calls: readonly CallResponse[], empty: string): string {
-  return renderTable(
-    calls,
-    [
-      { title: 'when', cell: (row) => localTime(row.startedAt) },
-      { title: 'call', cell: (row) => row.id },
-      { title: 'model', cell: (row) => row.model },
-      { title: 'status', cell: (row) => row.status },
-      { title: 'input', cell: (row) => inputOf(row.usage), align: 'right' },
-      { title: 'output', cell: (row) => outputOf(row.usage), align: 'right' },
-      { title: 'charge ¥', cell: chargeOf, align: 'right' },
-      { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
-      { title: 'usage', cell: (row) => row.usage?.source ?? '' },
-    ],
-    empty,
-  );
+  return renderTable(calls, empty, [
+    { title: 'when', cell: (row) => localTime(row.startedAt) },
+    { title: 'call', cell: (row) => row.id },
+    { title: 'model', cell: (row) => row.model },
+    { title: 'status', cell: (row) => row.status },
+    { title: 'input', cell: (row) => inputOf(row.usage), align: 'right' },
+    { title: 'output', cell: (row) => outputOf(row.usage), align: 'right' },
+    { title: 'charge ¥', cell: chargeOf, align: 'right' },
+    { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
+    { title: 'usage', cell: (row) => row.usage?.source ?? '' },
+  ]);
 }
 
 /** What became of a request: its calls, and what was refused. */
@@ -85,20 +81,16 @@ async function printRequest(admin: AdminClient, output: Output, query: URLSearch
 }
 
 function renderInFlight(calls: readonly InFlightResponse[]): string {
-  return renderTable(
-    calls,
-    [
-      { title: 'since', cell: (row) => localTime(row.startedAt ?? row.reservedAt) },
-      { title: 'call', cell: (row) => row.id },
-      { title: 'account', cell: (row) => row.accountName },
-      { title: 'key', cell: (row) => row.keyName ?? row.keyId },
-      { title: 'model', cell: (row) => row.model },
-      { title: 'route', cell: (row) => row.route.provider ?? '' },
-      { title: 'node', cell: (row) => row.nodeId },
-      { title: 'held', cell: heldOf, align: 'right' },
-    ],
-    'No calls are in flight.',
-  );
+  return renderTable(calls, 'No calls are in flight.', [
+    { title: 'since', cell: (row) => localTime(row.startedAt ?? row.reservedAt) },
+    { title: 'call', cell: (row) => row.id },
+    { title: 'account', cell: (row) => row.accountName },
+    { title: 'key', cell: (row) => row.keyName ?? row.keyId },
+    { title: 'model', cell: (row) => row.model },
+    { title: 'route', cell: (row) => row.route.provider ?? '' },
+    { title: 'node', cell: (row) => row.nodeId },
+    { title: 'held', cell: heldOf, align: 'right' },
+  ]);
 }
 
 function heldOf({ heldYuan, heldTokens }: Pick<InFlightResponse, 'heldYuan' | 'heldTokens'>): string {

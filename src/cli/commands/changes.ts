@@ -4,7 +4,7 @@ import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listUpTo } from '../pages.ts';
-import { renderTable } from '../table.ts';
+import { printTable } from '../table.ts';
 import { changeDifference } from './change-difference.ts';
 
 /** `faregate changes` */
@@ -38,22 +38,16 @@ export function changesCommand(program: Command, kit: CommandKit): void {
           if (options[name] !== undefined) query[name] = String(options[name]);
         }
         const changes = await listUpTo<ChangeResponse>(admin, '/changes', query, String(options.limit));
-        output.print(changes, () =>
-          renderTable(
-            changes,
-            [
-              { title: 'when', cell: (row) => localTime(row.at) },
-              { title: 'who', cell: whoOf },
-              { title: 'from', cell: (row) => row.clientAddress ?? '' },
-              { title: 'what', cell: (row) => row.sentence.en },
-              { title: 'differs', cell: ({ before, after }) => changeDifference(before, after) },
-              { title: 'outcome', cell: (row) => [row.outcome, row.errorCode].filter(Boolean).join(' ') },
-              { title: 'action', cell: (row) => row.action },
-              { title: 'of', cell: (row) => row.subject.id ?? row.subject.kind },
-            ],
-            'No changes are recorded.',
-          ),
-        );
+        printTable(output, changes, 'No changes are recorded.', [
+          { title: 'when', cell: (row) => localTime(row.at) },
+          { title: 'who', cell: whoOf },
+          { title: 'from', cell: (row) => row.clientAddress ?? '' },
+          { title: 'what', cell: (row) => row.sentence.en },
+          { title: 'differs', cell: ({ before, after }) => changeDifference(before, after) },
+          { title: 'outcome', cell: (row) => [row.outcome, row.errorCode].filter(Boolean).join(' ') },
+          { title: 'action', cell: (row) => row.action },
+          { title: 'of', cell: (row) => row.subject.id ?? row.subject.kind },
+        ]);
       }),
     );
 }

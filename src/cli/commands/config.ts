@@ -7,7 +7,7 @@ import { configTemplate } from '../../config/template.ts';
 import type { CommandKit } from '../command.ts';
 import { demoEnvironment, findConfigSource } from '../environment.ts';
 import { presetOf } from '../preset-reference.ts';
-import { type Column, renderFields, renderTable } from '../table.ts';
+import { type Column, printTable, renderFields } from '../table.ts';
 import { FORCE, writeForEditing } from '../written-file.ts';
 
 const PRESET_COLUMNS: readonly Column<Preset>[] = [
@@ -30,7 +30,7 @@ export function configCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.plain(async (_flags, output, _environment, [file], options) => {
         if (options.list === true) {
-          output.print(presets, () => renderTable(presets, PRESET_COLUMNS, ''));
+          printTable(output, presets, '', PRESET_COLUMNS);
           return 0;
         }
         const path = file!;

@@ -8,7 +8,7 @@ import { loadForBooks } from '../environment.ts';
 import { localTime } from '../local-time.ts';
 import { createLogger } from '../log/logger.ts';
 import { openOrCreateOwnDatabases, openOwnDatabase } from '../own-database.ts';
-import { renderTable } from '../table.ts';
+import { printTable } from '../table.ts';
 import { partitionCommands } from './partitions.ts';
 import { transferCommands } from './transfer.ts';
 
@@ -60,17 +60,11 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
         try {
           const states = await migrationState(database);
           await printDatabase(location);
-          output.print(states, () =>
-            renderTable(
-              states,
-              [
-                { title: 'step', cell: (row) => String(row.version), align: 'right' },
-                { title: 'name', cell: (row) => row.name },
-                { title: 'applied', cell: (row) => localTime(row.appliedAt?.toISOString() ?? 'not yet') },
-              ],
-              'This program has no migrations.',
-            ),
-          );
+          printTable(output, states, 'This program has no migrations.', [
+            { title: 'step', cell: (row) => String(row.version), align: 'right' },
+            { title: 'name', cell: (row) => row.name },
+            { title: 'applied', cell: (row) => localTime(row.appliedAt?.toISOString() ?? 'not yet') },
+          ]);
         } finally {
           await database.close();
         }

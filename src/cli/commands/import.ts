@@ -125,18 +125,14 @@ function shown({ source, version, accounts, leftOut }: ForeignBooks) {
 }
 
 function describePlan(books: ForeignBooks): string {
-  const accounts = renderTable(
-    books.accounts,
-    [
-      { title: 'account', cell: (row) => row.name },
-      { title: 'e-mail', cell: (row) => row.email ?? '' },
-      { title: 'balance ¥', cell: (row) => formatYuan(row.balanceNano), align: 'right' },
-      { title: 'keys', cell: (row) => String(row.keys.filter(({ isRevoked }) => !isRevoked).length), align: 'right' },
-      { title: 'revoked', cell: (row) => String(row.keys.filter(({ isRevoked }) => isRevoked).length), align: 'right' },
-      { title: 'suspended', cell: (row) => row.suspendedBecause ?? '' },
-    ],
-    'There are no accounts in it.',
-  );
+  const accounts = renderTable(books.accounts, 'There are no accounts in it.', [
+    { title: 'account', cell: (row) => row.name },
+    { title: 'e-mail', cell: (row) => row.email ?? '' },
+    { title: 'balance ¥', cell: (row) => formatYuan(row.balanceNano), align: 'right' },
+    { title: 'keys', cell: (row) => String(row.keys.filter(({ isRevoked }) => !isRevoked).length), align: 'right' },
+    { title: 'revoked', cell: (row) => String(row.keys.filter(({ isRevoked }) => isRevoked).length), align: 'right' },
+    { title: 'suspended', cell: (row) => row.suspendedBecause ?? '' },
+  ]);
   return [
     `${books.source}, ${books.version}`,
     accounts,
@@ -146,25 +142,20 @@ function describePlan(books: ForeignBooks): string {
 }
 
 function describeLeftOut({ leftOut }: ForeignBooks): string {
-  const columns = [
-    { title: 'count', cell: (row: (typeof leftOut)[number]) => String(row.count), align: 'right' as const },
-    { title: 'is left out', cell: (row: (typeof leftOut)[number]) => row.what },
-    { title: 'because', cell: (row: (typeof leftOut)[number]) => row.why },
-  ];
-  return renderTable(leftOut, columns, 'Nothing is left out.');
+  return renderTable(leftOut, 'Nothing is left out.', [
+    { title: 'count', cell: (row) => String(row.count), align: 'right' },
+    { title: 'is left out', cell: (row) => row.what },
+    { title: 'because', cell: (row) => row.why },
+  ]);
 }
 
 function describeWritten(books: ForeignBooks, written: readonly WrittenAccount[]): string {
-  const accounts = renderTable(
-    written,
-    [
-      { title: 'account', cell: (row) => row.name },
-      { title: 'id', cell: (row) => row.accountId },
-      { title: 'moved ¥', cell: (row) => row.balanceYuan, align: 'right' },
-      { title: 'keys', cell: (row) => String(row.keys), align: 'right' },
-    ],
-    'There are no accounts in it.',
-  );
+  const accounts = renderTable(written, 'There are no accounts in it.', [
+    { title: 'account', cell: (row) => row.name },
+    { title: 'id', cell: (row) => row.accountId },
+    { title: 'moved ¥', cell: (row) => row.balanceYuan, align: 'right' },
+    { title: 'keys', cell: (row) => String(row.keys), align: 'right' },
+  ]);
   return [accounts, describeLeftOut(books), `${summary(books)} are there. Prove it: faregate audit`].join('\n\n');
 }
 

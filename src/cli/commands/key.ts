@@ -6,7 +6,7 @@ import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
-import { renderTable } from '../table.ts';
+import { printTable } from '../table.ts';
 import { keyFindCommand } from './key-find.ts';
 import { addOwnerLimitOptions, describeOwnerLimits, describeUse, readList, readOwnerLimits } from './limit-options.ts';
 import { addMinuteOptions, describeMinuteLimits, NONE, orNull, readMinuteLimits } from './minute-options.ts';
@@ -75,25 +75,19 @@ export function keyCommands(program: Command, kit: CommandKit): void {
       kit.reading(async (admin, output, [reference]) => {
         const accountId = await resolveAccount(admin, reference!);
         const keys = await listAll<KeyResponse>(admin, `/accounts/${accountId}/keys`, {});
-        output.print(keys, () =>
-          renderTable(
-            keys,
-            [
-              { title: 'id', cell: (row) => row.id },
-              { title: 'name', cell: (row) => row.name ?? '' },
-              { title: 'key', cell: (row) => row.prefix },
-              { title: 'created', cell: (row) => localTime(row.createdAt) },
-              { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
-              { title: 'last used', cell: (row) => localTime(row.lastUsedAt ?? '') },
-              { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
-              { title: 'scopes', cell: (row) => row.scopes.join(' ') },
-              { title: 'whose', cell: whoseKey },
-              { title: 'limits', cell: describeLimits },
-              { title: 'used', cell: (row) => describeUse(row) },
-            ],
-            `The account has no keys. Create one: faregate key create ${reference}`,
-          ),
-        );
+        printTable(output, keys, `The account has no keys. Create one: faregate key create ${reference}`, [
+          { title: 'id', cell: (row) => row.id },
+          { title: 'name', cell: (row) => row.name ?? '' },
+          { title: 'key', cell: (row) => row.prefix },
+          { title: 'created', cell: (row) => localTime(row.createdAt) },
+          { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
+          { title: 'last used', cell: (row) => localTime(row.lastUsedAt ?? '') },
+          { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
+          { title: 'scopes', cell: (row) => row.scopes.join(' ') },
+          { title: 'whose', cell: whoseKey },
+          { title: 'limits', cell: describeLimits },
+          { title: 'used', cell: (row) => describeUse(row) },
+        ]);
       }),
     );
 

@@ -41,7 +41,7 @@ function describe({ data, from, timezone, isCut }: LatencyResponse): string {
     ...FIGURES,
   ];
   const cut = isCut ? '\nThere are more groups than are shown.' : '';
-  return `${renderTable(data, columns, 'No calls.')}\n\nFrom ${localTime(from)} on; days of ${timezone}.${cut}`;
+  return `${renderTable(data, 'No calls.', columns)}\n\nFrom ${localTime(from)} on; days of ${timezone}.${cut}`;
 }
 
 const ms = (value: number | null): string => (value === null ? '-' : String(value));

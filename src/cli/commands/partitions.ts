@@ -114,22 +114,18 @@ async function lookAtAll({ directory, partitions }: Databases): Promise<Listed[]
 }
 
 function renderAll(found: readonly Listed[]): string {
-  return renderTable(
-    found,
-    [
-      { title: 'partition', cell: ({ number }) => String(number), align: 'right' },
-      { title: 'schema', cell: ({ schema }) => schema ?? 'that of the directory' },
-      { title: 'state', cell: stateOf },
-      { title: 'accounts', cell: ({ accounts }) => String(accounts), align: 'right' },
-      { title: 'version', cell: ({ version }) => (version === null ? '' : String(version)), align: 'right' },
-      {
-        title: 'size',
-        cell: ({ sizeBytes }) => (sizeBytes === null ? '' : `${(sizeBytes / 1e6).toFixed(1)} MB`),
-        align: 'right',
-      },
-    ],
-    '',
-  );
+  return renderTable(found, '', [
+    { title: 'partition', cell: ({ number }) => String(number), align: 'right' },
+    { title: 'schema', cell: ({ schema }) => schema ?? 'that of the directory' },
+    { title: 'state', cell: stateOf },
+    { title: 'accounts', cell: ({ accounts }) => String(accounts), align: 'right' },
+    { title: 'version', cell: ({ version }) => (version === null ? '' : String(version)), align: 'right' },
+    {
+      title: 'size',
+      cell: ({ sizeBytes }) => (sizeBytes === null ? '' : `${(sizeBytes / 1e6).toFixed(1)} MB`),
+      align: 'right',
+    },
+  ]);
 }
 
 function stateOf({ state, takesAccounts, error }: Listed): string {

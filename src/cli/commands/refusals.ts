@@ -30,21 +30,17 @@ export function refusalsCommand(program: Command, kit: CommandKit): void {
 }
 
 export function renderRefusals(refusals: readonly RefusalResponse[], empty: string): string {
-  return renderTable(
-    refusals,
-    [
-      { title: 'when', cell: (row) => localTime(row.at) },
-      { title: 'request', cell: (row) => (row.path === null && row.message === null ? '' : row.id) },
-      { title: 'count', cell: (row) => String(row.count), align: 'right' },
-      { title: 'account', cell: (row) => row.accountName ?? row.accountId ?? '' },
-      { title: 'key', cell: (row) => row.keyName ?? row.keyId ?? '' },
-      { title: 'from', cell: (row) => row.clientAddress ?? '' },
-      { title: 'path', cell: (row) => row.path ?? '' },
-      { title: 'model', cell: (row) => row.model ?? '' },
-      { title: 'status', cell: (row) => String(row.status ?? '') },
-      { title: 'code', cell: (row) => row.code },
-      { title: 'message', cell: (row) => row.message ?? '' },
-    ],
-    empty,
-  );
+  return renderTable(refusals, empty, [
+    { title: 'when', cell: (row) => localTime(row.at) },
+    { title: 'request', cell: (row) => (row.path === null && row.message === null ? '' : row.id) },
+    { title: 'count', cell: (row) => String(row.count), align: 'right' },
+    { title: 'account', cell: (row) => row.accountName ?? row.accountId ?? '' },
+    { title: 'key', cell: (row) => row.keyName ?? row.keyId ?? '' },
+    { title: 'from', cell: (row) => row.clientAddress ?? '' },
+    { title: 'path', cell: (row) => row.path ?? '' },
+    { title: 'model', cell: (row) => row.model ?? '' },
+    { title: 'status', cell: (row) => String(row.status ?? '') },
+    { title: 'code', cell: (row) => row.code },
+    { title: 'message', cell: (row) => row.message ?? '' },
+  ]);
 }

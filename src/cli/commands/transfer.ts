@@ -199,12 +199,12 @@ function describeSums({ balances, entriesSum, chargesSum }: ExportEnd): string {
 function describeImport({ end, rows, emptied, unsound }: Imported): string {
   const table = renderTable(
     EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name] ?? 0, here: rows[name] })),
+    '',
     [
       { title: 'table', cell: (row) => row.name },
       { title: 'in the file', cell: (row) => String(row.inFile), align: 'right' },
       { title: 'here', cell: (row) => String(row.here), align: 'right' },
     ],
-    '',
   );
   const compared = `Imported ${end.accounts} accounts; balance, ledger and charges of each are those of the file.`;
   const left = `An interrupted import had left rows, which were removed, in partition ${emptied.join(', ')}.`;

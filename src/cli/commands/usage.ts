@@ -116,7 +116,7 @@ const nanoOf = (yuan: string): bigint => parseYuan(yuan) ?? 0n;
 
 function describe({ data, completeUntil, timezone }: Groups, groupBy: readonly Group[]): string {
   const rows = data.length > 1 ? [...data, totalsOf(data)] : data;
-  const table = renderTable(rows, [...groupBy.map(groupColumn), ...AMOUNT_COLUMNS], 'No calls.');
+  const table = renderTable(rows, 'No calls.', [...groupBy.map(groupColumn), ...AMOUNT_COLUMNS]);
   const until =
     completeUntil === null ? 'records are still being summed' : `complete until ${localTime(completeUntil)}`;
   return `${table}\n\nDays of ${timezone}; ${until}.`;

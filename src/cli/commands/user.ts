@@ -7,7 +7,7 @@ import { type CommandKit, type CommandOptions, UsageError } from '../command.ts'
 import { localTime } from '../local-time.ts';
 import type { Output } from '../output.ts';
 import { listAll } from '../pages.ts';
-import { renderFields, renderTable } from '../table.ts';
+import { printTable, renderFields } from '../table.ts';
 import { resolveUser } from '../user-reference.ts';
 
 const USER_ARGUMENT = ['<user>', 'id, e-mail address, or the name of somebody without one'] as const;
@@ -49,21 +49,15 @@ export function userCommands(program: Command, kit: CommandKit): void {
           ...(options.operators === true ? { operators: 'true' } : {}),
         };
         const users = await listAll<UserResponse>(admin, '/users', query);
-        output.print(users, () =>
-          renderTable(
-            users,
-            [
-              { title: 'id', cell: (row) => row.id },
-              { title: 'name', cell: (row) => row.name },
-              { title: 'e-mail', cell: (row) => row.email ?? '' },
-              { title: 'operator', cell: (row) => row.operatorRole ?? '' },
-              { title: 'accounts', cell: (row) => row.memberships.map(({ accountName }) => accountName).join(', ') },
-              { title: 'status', cell: statusOf },
-              { title: 'signed in', cell: (row) => localTime(row.lastSignInAt ?? 'never') },
-            ],
-            'There are no users. Create one: faregate user create <name> --operator',
-          ),
-        );
+        printTable(output, users, 'There are no users. Create one: faregate user create <name> --operator', [
+          { title: 'id', cell: (row) => row.id },
+          { title: 'name', cell: (row) => row.name },
+          { title: 'e-mail', cell: (row) => row.email ?? '' },
+          { title: 'operator', cell: (row) => row.operatorRole ?? '' },
+          { title: 'accounts', cell: (row) => row.memberships.map(({ accountName }) => accountName).join(', ') },
+          { title: 'status', cell: statusOf },
+          { title: 'signed in', cell: (row) => localTime(row.lastSignInAt ?? 'never') },
+        ]);
       }),
     );
 

@@ -149,6 +149,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
 function renderEndpoints(endpoints: readonly WebhookResponse[]): string {
   return renderTable(
     endpoints,
+    'There are no webhook endpoints. Create one: faregate webhook create https://receiver.example/hook',
     [
       { title: 'id', cell: (row) => row.id },
       { title: 'account', cell: (row) => row.accountId ?? 'operators' },
@@ -158,25 +159,20 @@ function renderEndpoints(endpoints: readonly WebhookResponse[]): string {
       { title: 'failing since', cell: (row) => localTime(row.failingSince ?? '') },
       { title: 'reason', cell: (row) => row.statusReason ?? '' },
     ],
-    'There are no webhook endpoints. Create one: faregate webhook create https://receiver.example/hook',
   );
 }
 
 function renderDeliveries(deliveries: readonly DeliveryResponse[]): string {
-  return renderTable(
-    deliveries,
-    [
-      { title: 'notice', cell: (row) => row.noticeId },
-      { title: 'event', cell: (row) => row.event },
-      { title: 'when', cell: (row) => localTime(row.at) },
-      { title: 'status', cell: (row) => row.status },
-      { title: 'attempts', cell: (row) => String(row.attempts), align: 'right' },
-      { title: 'next attempt', cell: (row) => localTime(row.nextAttemptAt ?? '') },
-      { title: 'last status', cell: (row) => String(row.lastStatus ?? '') },
-      { title: 'last error', cell: (row) => row.lastError ?? '' },
-    ],
-    'Nothing was sent to this endpoint yet.',
-  );
+  return renderTable(deliveries, 'Nothing was sent to this endpoint yet.', [
+    { title: 'notice', cell: (row) => row.noticeId },
+    { title: 'event', cell: (row) => row.event },
+    { title: 'when', cell: (row) => localTime(row.at) },
+    { title: 'status', cell: (row) => row.status },
+    { title: 'attempts', cell: (row) => String(row.attempts), align: 'right' },
+    { title: 'next attempt', cell: (row) => localTime(row.nextAttemptAt ?? '') },
+    { title: 'last status', cell: (row) => String(row.lastStatus ?? '') },
+    { title: 'last error', cell: (row) => row.lastError ?? '' },
+  ]);
 }
 
 function asPath(id: string): string {
