@@ -4,11 +4,11 @@ import type { CallResponse, InFlightResponse } from '../../api/calls/wire.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import type { Page } from '../../api/management/response-fields.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
-import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import type { Output } from '../output.ts';
 import { listUpTo } from '../pages.ts';
+import { queryOf } from '../query.ts';
 import { renderTable } from '../table.ts';
 import { callCorrectionCommands } from './call-corrections.ts';
 import { renderRefusals } from './refusals.ts';
@@ -31,10 +31,7 @@ export function callsCommand(program: Command, kit: CommandKit): void {
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const query: Record<string, string> = {};
-        if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
-        if (options.model !== undefined) query.model = String(options.model);
-        if (options.status !== undefined) query.status = String(options.status);
+        const query = await queryOf(admin, options, ['model', 'status']);
         if (options.requestId !== undefined) {
           if (Object.keys(query).length > 0) throw new UsageError('--request-id: Leave the other filters out.');
           const asked = { limit: String(options.limit), requestId: String(options.requestId) };

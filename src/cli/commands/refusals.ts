@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Page } from '../../api/management/response-fields.ts';
 import type { RefusalResponse } from '../../api/refusals/admin.ts';
-import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
+import { queryOf } from '../query.ts';
 import { renderTable } from '../table.ts';
 
 /** `faregate refusals` */
@@ -18,11 +18,7 @@ export function refusalsCommand(program: Command, kit: CommandKit): void {
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const query: Record<string, string> = { limit: String(options.limit) };
-        if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
-        for (const name of ['code', 'from', 'to']) {
-          if (options[name] !== undefined) query[name] = String(options[name]);
-        }
+        const query = await queryOf(admin, options, ['limit', 'code', 'from', 'to']);
         const { data } = await admin.request<Page<RefusalResponse>>('GET', `/refusals?${new URLSearchParams(query)}`);
         output.print(data, () => renderRefusals(data, 'No refusals are recorded.'));
       }),

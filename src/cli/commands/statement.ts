@@ -22,7 +22,6 @@ export function statementCommand(program: Command, kit: CommandKit): void {
         const statement = await admin.request<StatementResponse>('GET', `/accounts/${id}/statement?month=${month}`);
         if (options.csv === true) for (const line of csvOf(statement)) kit.process.writeOut(line);
         else output.print(statement, () => describe(statement));
-        return undefined;
       }),
     );
 }

@@ -7,6 +7,7 @@ import { type CommandKit, type CommandOptions, UsageError } from '../command.ts'
 import { localTime } from '../local-time.ts';
 import type { Output } from '../output.ts';
 import { listAll } from '../pages.ts';
+import { queryOf } from '../query.ts';
 import { printTable, renderFields } from '../table.ts';
 import { resolveUser } from '../user-reference.ts';
 
@@ -44,10 +45,7 @@ export function userCommands(program: Command, kit: CommandKit): void {
     .option('--operators', 'only operators and auditors')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const query = {
-          ...(options.search === undefined ? {} : { search: String(options.search) }),
-          ...(options.operators === true ? { operators: 'true' } : {}),
-        };
+        const query = await queryOf(admin, options, ['search', 'operators']);
         const users = await listAll<UserResponse>(admin, '/users', query);
         printTable(output, users, 'There are no users. Create one: faregate user create <name> --operator', [
           { title: 'id', cell: (row) => row.id },

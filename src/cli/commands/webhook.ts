@@ -10,6 +10,7 @@ import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listUpTo } from '../pages.ts';
+import { queryOf } from '../query.ts';
 import { renderFields, renderTable } from '../table.ts';
 
 const ENDPOINT = 'the id of the endpoint, such as whk_01…';
@@ -53,8 +54,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .option('--limit <count>', 'how many', '50')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const accountId = options.account === undefined ? null : await resolveAccount(admin, String(options.account));
-        const query = accountId === null ? {} : { accountId };
+        const query = await queryOf(admin, options, []);
         const endpoints = await listUpTo<WebhookResponse>(admin, '/webhooks', query, String(options.limit));
         output.print(endpoints, () => renderEndpoints(endpoints));
       }),
