@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type CommandKit, UsageError } from '../command.ts';
-import { type Decimal, parseDecimal } from '../import/decimal.ts';
+import { type Decimal, parseDecimal } from '../decimal.ts';
 import type { ForeignBooks, ForeignDatabase } from '../import/foreign-books.ts';
 import type { WrittenAccount } from '../import/foreign-import.ts';
 import { createProgress } from '../progress.ts';
