@@ -1,6 +1,6 @@
 import { hashSecretText, shownPrefix } from '../../../lib/secret-text.ts';
-import { CliError } from '../../command.ts';
 import { NANO_PER_YUAN } from '../../../lib/yuan.ts';
+import { CliError } from '../../command.ts';
 import { type Decimal, parseDecimal, roundedQuotient } from '../../decimal.ts';
 import type { ForeignAccount, ForeignBooks, ForeignDatabase, ForeignKey, LeftOut } from '../foreign-books.ts';
 import { readLeftOut } from './left-out.ts';
