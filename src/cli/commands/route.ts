@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { BegunDrain, EndedDrain, RoutesResponse } from '../../api/routes/admin.ts';
 import type { DrainResponse, RouteResponse } from '../../api/routes/wire.ts';
-import { escapeText } from '../../lib/plain-text.ts';
-import { CliError, type CommandKit } from '../command.ts';
+import { CliError, type CommandKit, sayTo } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { shellWord } from '../shell-word.ts';
 import { renderTable } from '../table.ts';
@@ -50,10 +49,9 @@ export function routeCommands(program: Command, kit: CommandKit): void {
           ].join('\n'),
         );
         // Where scripts keep the output, people see it still.
+        const say = sayTo(kit.process);
         for (const model of drained.modelsWithoutRoutes) {
-          kit.process.writeError(
-            `${escapeText(`Warning: this was the only route of ${model} that takes calls: its calls are refused with 503 now.`)}\n`,
-          );
+          say(`Warning: this was the only route of ${model} that takes calls: its calls are refused with 503 now.`);
         }
       }),
     );

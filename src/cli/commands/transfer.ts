@@ -14,7 +14,6 @@ import { makePartitions, migrateAll } from '../../db/partitions.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createIds } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { escapeText } from '../../lib/plain-text.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { exportDatabase } from '../../transfer/export.ts';
 import { createExportStore } from '../../transfer/export-store.ts';
@@ -22,10 +21,10 @@ import type { ExportEnd } from '../../transfer/format.ts';
 import { type Imported, importDatabase } from '../../transfer/import.ts';
 import { createImportStore } from '../../transfer/import-store.ts';
 import { EXPORTED_TABLES } from '../../transfer/tables.ts';
-import { CliError, type CliProcess, type CommandKit } from '../command.ts';
+import { CliError, type CliProcess, type CommandKit, sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
 import { localUserName } from '../local-user.ts';
-import { createLogger } from '../log/logger.ts';
+import { createQuietLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
 import { openBooks, openOrCreateOwnDatabases } from '../own-database.ts';
 import { createProgress } from '../progress.ts';
@@ -107,15 +106,16 @@ async function fromDatabase<Result>(
   work: (chunks: AsyncIterable<Uint8Array | string>) => Promise<Result>,
 ): Promise<Result> {
   const name = await describeDatabase(location);
-  const books = await openBooks(location, createLogger(quiet(environment)), sayWaiting(process));
+  const say = sayTo(process);
+  const books = await openBooks(location, createQuietLogger(environment), say);
   if ('gateway' in books) {
     const { url, adminToken } = books.gateway;
-    process.writeError(`database: ${escapeText(`${name}, through the gateway on ${url}`)}\n`);
+    say(`database: ${name}, through the gateway on ${url}`);
     return work(await streamFromGateway(url, adminToken, EXPORT_PATH));
   }
   const { databases } = books;
   try {
-    process.writeError(`database: ${escapeText(name)}\n`);
+    say(`database: ${name}`);
     const store = createExportStore(databases);
     return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
   } finally {
@@ -123,34 +123,24 @@ async function fromDatabase<Result>(
   }
 }
 
-const sayWaiting =
-  ({ writeError }: CliProcess) =>
-  (message: string): void =>
-    writeError(`${escapeText(message)}\n`);
-
-const quiet = (environment: Environment): Environment => ({
-  ...environment,
-  LOG_LEVEL: environment.LOG_LEVEL ?? 'error',
-});
-
 async function importFrom(
   file: string,
   location: Config['database'],
   environment: Environment,
   process: CliProcess,
 ): Promise<Imported> {
-  const logger = createLogger(quiet(environment));
-  const databases = await openOrCreateOwnDatabases(location, logger, sayWaiting(process), {
-    partitions: location.partitions,
-  });
+  const logger = createQuietLogger(environment);
+  const say = sayTo(process);
+  const { partitions } = location;
+  const databases = await openOrCreateOwnDatabases(location, logger, say, { partitions });
   const database = databases.directory;
   const progress = createProgress(process);
   try {
-    process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
-    const waits = { onWaiting: sayWaiting(process) };
+    say(`database: ${await describeDatabase(location)}`);
+    const waits = { onWaiting: say };
     await migrateAll(databases, waits);
     // As many as a gateway would make later, when accounts are not spread any more.
-    if (!(await hasAccounts(database))) await makePartitions(databases, location.partitions, waits);
+    if (!(await hasAccounts(database))) await makePartitions(databases, partitions, waits);
     const store = createImportStore(databases);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
       progress.show(`${accounts} of ${of} accounts`);
