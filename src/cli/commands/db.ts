@@ -6,7 +6,7 @@ import { type CommandKit, sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
 import { localTime } from '../local-time.ts';
 import { createLogger } from '../log/logger.ts';
-import { openOrCreateOwnDatabases, openOwnDatabase } from '../own-database.ts';
+import { openOrCreateOwnDatabases, openOwnDatabases } from '../own-database.ts';
 import { printTable } from '../table.ts';
 import { partitionCommands } from './partitions.ts';
 import { transferCommands } from './transfer.ts';
@@ -53,9 +53,9 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.plain(async (flags, output, environment) => {
         const location = loadForBooks(flags, environment).database;
-        const database = await openOwnDatabase(location, createLogger(environment), say);
+        const databases = await openOwnDatabases(location, createLogger(environment), say);
         try {
-          const states = await migrationState(database);
+          const states = await migrationState(databases.directory);
           say(`database: ${await describeDatabase(location)}`);
           printTable(output, states, 'This program has no migrations.', [
             { title: 'step', cell: (row) => String(row.version), align: 'right' },
@@ -63,7 +63,7 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
             { title: 'applied', cell: (row) => localTime(row.appliedAt?.toISOString() ?? 'not yet') },
           ]);
         } finally {
-          await database.close();
+          await databases.close();
         }
       }),
     );
