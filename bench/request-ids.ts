@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCallsStore } from '../src/accounting/calls/calls-store.ts';
 import { type Database, toArray } from '../src/db/database.ts';
-import { migrate } from '../src/db/migrate.ts';
 import { openDatabases } from '../src/db/databases.ts';
+import { migrate } from '../src/db/migrate.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 
 /**

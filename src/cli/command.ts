@@ -7,20 +7,10 @@ import { escapeText } from '../lib/plain-text.ts';
 import type { Output } from './output.ts';
 
 /** A failure whose message explains it; it is printed without a stack. */
-export class CliError extends ForeseenError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'CliError';
-  }
-}
+export class CliError extends ForeseenError {}
 
 /** The command was used wrongly: the exit code is 2 (`program.ts`). */
-export class UsageError extends CliError {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
-}
+export class UsageError extends CliError {}
 
 /** The flags that every command takes. */
 export interface GlobalFlags {

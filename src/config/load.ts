@@ -31,7 +31,6 @@ export class ConfigError extends ForeseenError {
       return escapeText(`  ${place}: ${problem.key === '' ? '' : `${problem.key}: `}${problem.message}`);
     });
     super(`The configuration cannot be used:\n${lines.join('\n')}`);
-    this.name = 'ConfigError';
     this.file = file;
     this.problems = problems;
   }

@@ -30,7 +30,6 @@ export class OpenDataDirError extends ForeseenError {
       `Everybody on this machine may write to ${path}, where the data of the gateway are. Choose a directory of its own ` +
         `with FAREGATE_DATA_DIR, or run as the owner of this one: ${command}`,
     );
-    this.name = 'OpenDataDirError';
   }
 }
 
@@ -45,7 +44,6 @@ class UnusableDataDirError extends ForeseenError {
         'with FAREGATE_DATA_DIR or database.dataDir.',
       { cause },
     );
-    this.name = 'UnusableDataDirError';
   }
 }
 

@@ -103,7 +103,10 @@ async function runChaos(t: TestContext, run: Run): Promise<Result> {
   );
   for (const [fault, count] of Object.entries(faults)) t.diagnostic(`fault: ${count} ${fault}`);
 
-  const { directory: database } = await openDatabases({ url: run.databaseUrl, dataDir: environment.FAREGATE_DATA_DIR }, silentLogger);
+  const { directory: database } = await openDatabases(
+    { url: run.databaseUrl, dataDir: environment.FAREGATE_DATA_DIR },
+    silentLogger,
+  );
   try {
     const { counts, chargedNano, recordCount } = await compareBooks(
       database,
