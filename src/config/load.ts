@@ -38,10 +38,10 @@ export class ConfigError extends ForeseenError {
 
 /** Values that come from flags or the environment and beat the file. */
 export interface ConfigOverrides {
-  readonly host?: string;
-  readonly port?: number;
-  readonly databaseUrl?: string;
-  readonly dataDir?: string;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly databaseUrl?: string | undefined;
+  readonly dataDir?: string | undefined;
 }
 
 const OVERRIDDEN: Readonly<Record<keyof ConfigOverrides, string>> = {

@@ -5,15 +5,17 @@ import type { Page } from '../../api/management/response-fields.ts';
 import type { AccountResponse, LedgerEntryResponse } from '../../api/management/wire.ts';
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from '../command.ts';
+import { accountImportCommand } from '../import/account-import.ts';
 import { localTime } from '../local-time.ts';
 import type { Output } from '../output.ts';
 import { listAll } from '../pages.ts';
 import { queryOf } from '../query.ts';
 import { printTable, renderFields, renderTable } from '../table.ts';
+import { accountMemberCommands } from './account-member.ts';
 import { addMinuteOptions, describeMinuteLimits, orNull, readMinuteLimits } from './minute-options.ts';
 
-/** `faregate account …`; returns the command, for those of other files. */
-export function accountCommands(program: Command, kit: CommandKit): Command {
+/** `faregate account …` */
+export function accountCommands(program: Command, kit: CommandKit): void {
   const account = program.command('account').description('create, import, list, fund and suspend accounts');
 
   account
@@ -194,7 +196,9 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
         output.print(entry, () => `Corrected by ${amountYuan} yuan. The balance is ¥${entry.balanceYuan}.`);
       }),
     );
-  return account;
+
+  accountImportCommand(account, kit);
+  accountMemberCommands(account, kit);
 }
 
 const SUSPEND_HELP = `
