@@ -4,6 +4,7 @@ import { type CommandKit, UsageError } from '../command.ts';
 import { type Decimal, parseDecimal } from '../decimal.ts';
 import type { ForeignBooks, ForeignDatabase } from '../import/foreign-books.ts';
 import type { WrittenAccount } from '../import/foreign-import.ts';
+import type { Program as OneApi } from '../import/one-api/versions.ts';
 import { createProgress } from '../progress.ts';
 import { renderTable } from '../table.ts';
 
@@ -17,7 +18,7 @@ other gateway first, so that nothing is spent there afterwards.`;
 interface Program {
   readonly name: string;
   readonly description: string;
-  read(database: ForeignDatabase, usdCny: Decimal, at: Date): Promise<ForeignBooks>;
+  read(database: ForeignDatabase, usdCny: Decimal): Promise<ForeignBooks>;
 }
 
 const PROGRAMS: readonly Program[] = [
@@ -29,23 +30,20 @@ const PROGRAMS: readonly Program[] = [
       return readBooks({ database, usdCny });
     },
   },
-  {
-    name: 'one-api',
-    description: 'users with their tokens and what is left of their quota, of a one-api database',
-    async read(database, usdCny, at) {
-      const { readBooks } = await import('../import/one-api/read-books.ts');
-      return readBooks({ program: 'one-api', database, usdCny, at });
-    },
-  },
-  {
-    name: 'new-api',
-    description: 'the same of a new-api database',
-    async read(database, usdCny, at) {
-      const { readBooks } = await import('../import/one-api/read-books.ts');
-      return readBooks({ program: 'new-api', database, usdCny, at });
-    },
-  },
+  ofOneApi('one-api', 'users with their tokens and what is left of their quota, of a one-api database'),
+  ofOneApi('new-api', 'the same of a new-api database'),
 ];
+
+function ofOneApi(name: OneApi, description: string): Program {
+  return {
+    name,
+    description,
+    async read(database, usdCny) {
+      const { readBooks } = await import('../import/one-api/read-books.ts');
+      return readBooks({ program: name, database, usdCny, at: new Date() });
+    },
+  };
+}
 
 /** `faregate import …` */
 export function importCommands(program: Command, kit: CommandKit): void {
@@ -68,7 +66,7 @@ export function importCommands(program: Command, kit: CommandKit): void {
         kit.changing(async (admin, output, [source], options) => {
           const usdCny = parseDecimal(String(options.usdCny));
           if (usdCny === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
-          const read = await readFrom(source!, (database) => foreign.read(database, usdCny, new Date()));
+          const read = await readFrom(source!, (database) => foreign.read(database, usdCny));
           // Accounts are known by their source and what they are called there.
           const books = options.label === undefined ? read : { ...read, source: `${read.source} ${options.label}` };
           const { checkBooks } = await import('../import/check-books.ts');

@@ -66,7 +66,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .argument('<endpoint>', ENDPOINT)
     .action(
       kit.changing(async (admin, output, [id]) => {
-        const queued = await admin.request<QueuedResponse>('POST', `/webhooks/${asPath(id!)}/test`);
+        const queued = await admin.request<QueuedResponse>('POST', `/webhooks/${encodeURIComponent(id!)}/test`);
         output.print(queued, () => `Queued ${queued.noticeId}. See: faregate webhook deliveries ${id}`);
       }),
     );
@@ -78,7 +78,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.reading(async (admin, output, [id], options) => {
-        const path = `/webhooks/${asPath(id!)}/deliveries`;
+        const path = `/webhooks/${encodeURIComponent(id!)}/deliveries`;
         const deliveries = await listUpTo<DeliveryResponse>(admin, path, {}, String(options.limit));
         output.print(deliveries, () => renderDeliveries(deliveries));
       }),
@@ -91,7 +91,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .argument('<notice>', 'the id of the notice, such as ntc_01…')
     .action(
       kit.changing(async (admin, output, [id, noticeId]) => {
-        const queued = await admin.request('POST', `/webhooks/${asPath(id!)}/redeliver`, { noticeId });
+        const queued = await admin.request('POST', `/webhooks/${encodeURIComponent(id!)}/redeliver`, { noticeId });
         output.print(queued, () => `Queued ${noticeId}. See: faregate webhook deliveries ${id}`);
       }),
     );
@@ -106,7 +106,9 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
       .argument('<endpoint>', ENDPOINT)
       .action(
         kit.changing(async (admin, output, [id]) => {
-          const changed = await admin.request<WebhookResponse>('PATCH', `/webhooks/${asPath(id!)}`, { status });
+          const changed = await admin.request<WebhookResponse>('PATCH', `/webhooks/${encodeURIComponent(id!)}`, {
+            status,
+          });
           output.print(changed, () => `${changed.id} is ${changed.status}.`);
         }),
       );
@@ -118,7 +120,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .argument('<endpoint>', ENDPOINT)
     .action(
       kit.changing(async (admin, output, [id]) => {
-        await admin.request('DELETE', `/webhooks/${asPath(id!)}`);
+        await admin.request('DELETE', `/webhooks/${encodeURIComponent(id!)}`);
         output.print({ id, deleted: true }, () => `Deleted ${id}.`);
       }),
     );
@@ -173,8 +175,4 @@ function renderDeliveries(deliveries: readonly DeliveryResponse[]): string {
     { title: 'last status', cell: (row) => String(row.lastStatus ?? '') },
     { title: 'last error', cell: (row) => row.lastError ?? '' },
   ]);
-}
-
-function asPath(id: string): string {
-  return encodeURIComponent(id);
 }
