@@ -19,7 +19,7 @@ import { type ConfigOverrides, loadConfig } from './load.ts';
 import { ConfigLoads, type ConfigStatus } from './loads.ts';
 import { credentialsOf } from './provider-credentials.ts';
 import type { Config } from './schema.ts';
-import { type ConfigWatcher, type ConfigWatcherOptions, changedSettings, watchConfig } from './watch.ts';
+import { ConfigWatcher, type ConfigWatcherOptions, changedSettings } from './watch.ts';
 
 type Level = keyof Logger;
 
@@ -127,7 +127,7 @@ const text = (version: number, more = ''): string =>
 
 const versionOf = (config: Config): number => Number(new URL(config.providers.acme!.baseUrl).port);
 
-describe('watchConfig', () => {
+describe('a watcher of a configuration', () => {
   let directory = '';
   let file = '';
   let record: Recorder;
@@ -147,7 +147,7 @@ describe('watchConfig', () => {
   });
 
   function start(options: Partial<ConfigWatcherOptions> = {}, overrides: ConfigOverrides = {}): ConfigWatcher {
-    const watcher = watchConfig({
+    const watcher = new ConfigWatcher({
       file,
       environment: {},
       overrides,

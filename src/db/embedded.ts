@@ -113,7 +113,7 @@ export async function openEmbeddedSession(options: EmbeddedOptions): Promise<Emb
 }
 
 /** Runs one piece of work after the other, in the order of the calls; one that is aborted before its turn never begins. */
-function createSequence(): Sequence {
+function createSequence(): { readonly run: EmbeddedSession['exclusive']; figures(): ConnectionFigures } {
   let last: Promise<unknown> = Promise.resolve();
   let size = 0;
   let begun = 0;
@@ -144,11 +144,6 @@ function createSequence(): Sequence {
       return { name: 'session', used, connectionsMax: 1, waiting: size - used, begun, waitedMs, refused: 0 };
     },
   };
-}
-
-interface Sequence {
-  readonly run: EmbeddedSession['exclusive'];
-  figures(): ConnectionFigures;
 }
 
 const INITIALISE = moduleFile('./initialise-embedded', import.meta.url);

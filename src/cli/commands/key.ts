@@ -33,7 +33,6 @@ export function keyCommands(program: Command, kit: CommandKit): void {
         scopes: options.scope,
         userId: options.user,
         ...readLimits(options),
-        ...readMinuteLimits(options),
       });
       output.print(created, () => `${created.key}\n\nThis is the only time the key is shown. Its id is ${created.id}.`);
     }),
@@ -47,10 +46,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
       .argument('<key>', 'the id of the key, such as key_01…'),
   ).action(
     kit.changing(async (admin, output, [keyId], options) => {
-      const changed = await admin.request<KeyResponse>('PATCH', `/keys/${keyId}`, {
-        ...readLimits(options),
-        ...readMinuteLimits(options),
-      });
+      const changed = await admin.request<KeyResponse>('PATCH', `/keys/${keyId}`, readLimits(options));
       output.print(changed, () => `${changed.id}: ${describeLimits(changed)}`);
     }),
   );
@@ -153,6 +149,7 @@ function readSeconds(text: string): number {
 /** The limits that the options set; all others stay unchanged. */
 const readLimits = (options: Record<string, unknown>) => ({
   ...readOwnerLimits(options),
+  ...readMinuteLimits(options),
   allowedNetworks: orNull(options.networks),
 });
 

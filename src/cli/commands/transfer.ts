@@ -5,7 +5,6 @@ import { streamFromGateway } from '../../api/management/admin-client.ts';
 import { changeElsewhere } from '../../changes/change.ts';
 import { createChangeLog } from '../../changes/change-log.ts';
 import { createChangesStore } from '../../changes/changes-store.ts';
-import type { Environment } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { schemaVersion } from '../../db/migrations.ts';
@@ -33,15 +32,12 @@ import { readExport, STANDARD, type Written, writeExport } from './export-file.t
 
 /** `faregate db export`, `import` and `backup`. */
 export function transferCommands(db: Command, kit: CommandKit): void {
-  const writeTo = (file: string, location: DatabaseLocation, output: Output, environment: Environment) =>
-    exportTo(file, location, output, environment, kit.process);
-
   db.command('export')
     .description('write all of a database to a file, also while a gateway serves it; "-" is standard output')
     .argument('<file>', 'compressed if the name ends in .gz; it has stored responses, so keep it private')
     .action(
       kit.plain((flags, output, environment, [file]) =>
-        writeTo(file!, loadForBooks(flags, environment).database, output, environment),
+        exportTo(file!, loadForBooks(flags, environment).database, output, kit.process),
       ),
     );
 
@@ -57,7 +53,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
               'its log for any point in time. docs/moving.md has the commands. "faregate db export" works too.',
           );
         }
-        return writeTo(file!, database, output, environment);
+        return exportTo(file!, database, output, kit.process);
       }),
     );
 
@@ -67,7 +63,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
     .action(
       kit.plain(async (flags, output, environment, [file]) => {
         const { database } = loadForBooks(flags, environment);
-        const imported = await importFrom(file!, database, environment, kit.process);
+        const imported = await importFrom(file!, database, kit.process);
         output.print(imported, () => describeImport(imported));
         return imported.unsound.length === 0 ? 0 : 1;
       }),
@@ -78,7 +74,6 @@ async function exportTo(
   file: string,
   location: DatabaseLocation,
   output: Output,
-  environment: Environment,
   process: CliProcess,
 ): Promise<number> {
   const progress = createProgress(process);
@@ -87,7 +82,7 @@ async function exportTo(
     accounts += countAccounts(chunk);
     progress.show(`${accounts} accounts`, chunk.length);
   };
-  const written = await fromDatabase(location, environment, process, (chunks) =>
+  const written = await fromDatabase(location, process, (chunks) =>
     writeExport(file, chunks, process, onChunk),
   ).finally(() => progress.end());
   const text = describeExport(file, written);
@@ -101,13 +96,12 @@ async function exportTo(
 /** An export of the running gateway where the embedded database has one, else of the database itself. */
 async function fromDatabase<Result>(
   location: DatabaseLocation,
-  environment: Environment,
   process: CliProcess,
   work: (chunks: AsyncIterable<Uint8Array | string>) => Promise<Result>,
 ): Promise<Result> {
   const name = await describeDatabase(location);
   const say = sayTo(process);
-  const books = await openBooks(location, createQuietLogger(environment), say);
+  const books = await openBooks(location, createQuietLogger(process.environment), say);
   if ('gateway' in books) {
     const { url, adminToken } = books.gateway;
     say(`database: ${name}, through the gateway on ${url}`);
@@ -123,13 +117,8 @@ async function fromDatabase<Result>(
   }
 }
 
-async function importFrom(
-  file: string,
-  location: Config['database'],
-  environment: Environment,
-  process: CliProcess,
-): Promise<Imported> {
-  const logger = createQuietLogger(environment);
+async function importFrom(file: string, location: Config['database'], process: CliProcess): Promise<Imported> {
+  const logger = createQuietLogger(process.environment);
   const say = sayTo(process);
   const { partitions } = location;
   const databases = await openOrCreateOwnDatabases(location, logger, say, { partitions });

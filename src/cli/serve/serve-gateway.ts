@@ -4,7 +4,7 @@ import { localAdminClient } from '../../api/management/admin-client.ts';
 import type { Gateway } from '../../app/gateway.ts';
 import { type Environment, loadConfig } from '../../config/load.ts';
 import { ConfigLoads } from '../../config/loads.ts';
-import { watchConfig } from '../../config/watch.ts';
+import { ConfigWatcher } from '../../config/watch.ts';
 import { announceGateway } from '../../db/data-dir.ts';
 import type { Databases } from '../../db/databases.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -122,7 +122,7 @@ export async function serveGateway(
     }
     const url = await gateway.listen();
     if (isEmbedded) announceGateway(config.database.dataDir, url, localToken);
-    const watcher = watchConfig({
+    const watcher = new ConfigWatcher({
       file: source.file,
       environment: configEnvironment,
       overrides: source.overrides,
