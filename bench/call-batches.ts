@@ -9,8 +9,8 @@ import type { AdmissionTerms } from '../src/accounting/reservations/account-stat
 import { factsText, type ReservationRequest } from '../src/accounting/reservations/reservation.ts';
 import type { SettlementRecord } from '../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../src/db/database.ts';
+import { openDatabases } from '../src/db/databases.ts';
 import { migrate } from '../src/db/migrate.ts';
-import { openDatabase } from '../src/db/open.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { createIds } from '../src/lib/ids.ts';
@@ -54,7 +54,7 @@ export async function openCallBatches(
 ): Promise<CallBatches> {
   const database =
     path === null
-      ? await openDatabase({ url, dataDir }, silentLogger)
+      ? (await openDatabases({ url, dataDir }, silentLogger)).directory
       : openPostgres({ url, logger: silentLogger, schema: path });
   if (path === null) await migrate(database);
   const calls = createCallsStore(database);

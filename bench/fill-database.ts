@@ -3,7 +3,6 @@ import pg from 'pg';
 import { monthTableOf } from '../src/accounting/calls/calls-store.ts';
 import { openDatabases } from '../src/db/databases.ts';
 import { migrate } from '../src/db/migrate.ts';
-import { openDatabase } from '../src/db/open.ts';
 import { addPartition, migrateAll } from '../src/db/partitions.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 
@@ -138,7 +137,7 @@ async function openSessions(
     return [await connect(url, partition), await connect(url, partition)];
   }
   if (partitions > 1) throw new Error('Several partitions are filled on a server alone: give DATABASE_URL.');
-  const database = await openDatabase({ url, dataDir }, silentLogger);
+  const { directory: database } = await openDatabases({ url, dataDir }, silentLogger);
   await migrate(database);
   let closed: Promise<void> | null = null;
   let asked = 0;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCallsStore } from '../src/accounting/calls/calls-store.ts';
 import { type Database, toArray } from '../src/db/database.ts';
+import { openDatabases } from '../src/db/databases.ts';
 import { migrate } from '../src/db/migrate.ts';
-import { openDatabase } from '../src/db/open.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 
 /**
@@ -33,7 +33,7 @@ const variants = {
 } as const;
 
 const dataDir = mkdtempSync(join(tmpdir(), 'faregate-request-ids-'));
-const database = await openDatabase({ url, dataDir }, silentLogger);
+const { directory: database } = await openDatabases({ url, dataDir }, silentLogger);
 await migrate(database);
 await createCallsStore(database).prepareMonths(new Date());
 await database.script('drop index if exists calls_by_request');

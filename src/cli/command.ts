@@ -3,23 +3,14 @@ import type { AdminClient } from '../api/management/admin-client.ts';
 import type { Environment } from '../config/load.ts';
 import { IDEMPOTENCY_KEY_PATTERN } from '../http/idempotency-key.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
+import { escapeText } from '../lib/plain-text.ts';
 import type { Output } from './output.ts';
 
 /** A failure whose message explains it; it is printed without a stack. */
-export class CliError extends ForeseenError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'CliError';
-  }
-}
+export class CliError extends ForeseenError {}
 
 /** The command was used wrongly: the exit code is 2 (`program.ts`). */
-export class UsageError extends CliError {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
-}
+export class UsageError extends CliError {}
 
 /** The flags that every command takes. */
 export interface GlobalFlags {
@@ -45,6 +36,12 @@ export interface CliProcess {
   /** What tells a gateway of signals; absent: the process itself. */
   readonly signals?: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
 }
+
+/** Writes lines beside what a command prints: on standard error. */
+export const sayTo =
+  ({ writeError }: Pick<CliProcess, 'writeError'>) =>
+  (line: string): void =>
+    writeError(`${escapeText(line)}\n`);
 
 export type CommandOptions = Readonly<Record<string, unknown>>;
 export type Action = (...given: unknown[]) => Promise<void>;

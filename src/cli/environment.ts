@@ -33,18 +33,14 @@ const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
 export function findConfigSource(flags: GlobalFlags, environment: Environment): ConfigSource {
   const named = flags.config ?? nonEmpty(environment.FAREGATE_CONFIG);
   const file = named ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : DEMO_CONFIG);
-  const host = flags.host ?? nonEmpty(environment.HOST);
-  const port = readPort(flags.port ?? nonEmpty(environment.PORT));
-  const dataDir = flags.dataDir ?? nonEmpty(environment.FAREGATE_DATA_DIR);
-  const databaseUrl = nonEmpty(environment.DATABASE_URL);
   return {
     file,
     isDemo: file === DEMO_CONFIG,
     overrides: {
-      ...(host === undefined ? {} : { host }),
-      ...(port === undefined ? {} : { port }),
-      ...(dataDir === undefined ? {} : { dataDir }),
-      ...(databaseUrl === undefined ? {} : { databaseUrl }),
+      host: flags.host ?? nonEmpty(environment.HOST),
+      port: readPort(flags.port ?? nonEmpty(environment.PORT)),
+      dataDir: flags.dataDir ?? nonEmpty(environment.FAREGATE_DATA_DIR),
+      databaseUrl: nonEmpty(environment.DATABASE_URL),
     },
   };
 }
@@ -97,6 +93,9 @@ export function readAdminToken(environment: Environment): string | null {
   }
   return token;
 }
+
+export const NO_ADMIN_TOKEN =
+  'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only';
 
 /**
  * Whether a new demo has the data of a month.

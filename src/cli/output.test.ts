@@ -17,14 +17,10 @@ const printed = (isJson: boolean, value: unknown, render: () => string): string 
 
 describe('what a command prints', () => {
   it('has one line a row, aligned by visible width, whatever a cell contains', () => {
-    const table = renderTable(
-      [{ name: FORGER }, { name: 'bob' }],
-      [
-        { title: 'name', cell: (row) => row.name },
-        { title: 'n', cell: () => '1' },
-      ],
-      'none',
-    );
+    const table = renderTable([{ name: FORGER }, { name: 'bob' }], 'none', [
+      { title: 'name', cell: (row) => row.name },
+      { title: 'n', cell: () => '1' },
+    ]);
     const width = ESCAPED.length;
     assert.deepEqual(table.split('\n'), [`${'NAME'.padEnd(width)}  N`, `${ESCAPED}  1`, `${'bob'.padEnd(width)}  1`]);
   });
@@ -33,12 +29,12 @@ describe('what a command prints', () => {
     const names = ['李小龙', 'Zoë', 'e\u0301', '👩‍👩‍👧', 'ﾆﾎﾝ', '한국'];
     const table = renderTable(
       names.map((name) => ({ name })),
+      'none',
       [
         { title: 'name', cell: ({ name }) => name },
         { title: 'right', cell: ({ name }) => name, align: 'right' },
         { title: 'end', cell: () => '|' },
       ],
-      'none',
     );
     assert.deepEqual(table.split('\n'), [
       'NAME     RIGHT  END',

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { DataDirInUseError, type DataDirOwner, readDataDirOwner } from '../db/data-dir.ts';
-import type { Database } from '../db/database.ts';
 import { type Databases, openDatabases } from '../db/databases.ts';
 import { requireCurrentSchema } from '../db/migrate.ts';
-import { type DatabaseLocation, type OpenOptions, openDatabase } from '../db/open.ts';
+import type { DatabaseLocation, OpenOptions } from '../db/open.ts';
 import { requireCurrentPartitions } from '../db/partitions.ts';
 import type { Logger } from '../lib/logger.ts';
 
@@ -25,17 +24,7 @@ export function openOrCreateOwnDatabases(
 }
 
 /**
- * Opens an existing database, whatever its schema.
- *
- * @throws NoDatabaseError if there is no embedded database.
- */
-export function openOwnDatabase(location: DatabaseLocation, logger: Logger, onWaiting: OnWaiting): Promise<Database> {
-  keepToUser();
-  return openDatabase(location, logger, { mustExist: true, onWaiting });
-}
-
-/**
- * As `openOwnDatabase`, with the partitions.
+ * Opens an existing database and its partitions, whatever their schemas.
  *
  * @throws NoDatabaseError if there is no embedded database.
  */

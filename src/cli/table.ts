@@ -1,5 +1,6 @@
 import stringWidth from 'string-width';
 import { escapeText } from '../lib/plain-text.ts';
+import type { Output } from './output.ts';
 
 export interface Column<Row> {
   readonly title: string;
@@ -8,7 +9,7 @@ export interface Column<Row> {
 }
 
 /** Rows as aligned columns under their titles; the text `empty` if there are no rows. */
-export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty: string): string {
+export function renderTable<Row>(rows: readonly Row[], empty: string, columns: readonly Column<Row>[]): string {
   if (rows.length === 0) return empty;
   const cells = rows.map((row) => columns.map(({ cell }) => escapeText(cell(row))));
   const titles = columns.map(({ title }) => title.toUpperCase());
@@ -17,6 +18,16 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
   const pad = (text: string, i: number): string =>
     columns[i]!.align === 'right' ? padding(text, widths[i]!) + text : text + padding(text, widths[i]!);
   return lines.map((line) => line.map(pad).join('  ').trimEnd()).join('\n');
+}
+
+/** Prints the rows as JSON with `--json`, else as `renderTable` has them. */
+export function printTable<Row>(
+  output: Output,
+  rows: readonly Row[],
+  empty: string,
+  columns: readonly Column<Row>[],
+): void {
+  output.print(rows, () => renderTable(rows, empty, columns));
 }
 
 /** A line for each name and its value. */

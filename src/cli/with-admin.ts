@@ -5,12 +5,11 @@ import type { Config } from '../config/schema.ts';
 import { NoDatabaseError } from '../db/data-dir.ts';
 import { describeDatabase } from '../db/open.ts';
 import { systemClock } from '../lib/clock.ts';
-import { escapeText } from '../lib/plain-text.ts';
 import { withoutTrailing } from '../lib/trailing.ts';
-import { CliError, type CliProcess, type GlobalFlags, UsageError } from './command.ts';
+import { CliError, type CliProcess, type GlobalFlags, sayTo, UsageError } from './command.ts';
 import { findConfigSource, loadForBooks, readAdminToken } from './environment.ts';
 import { localUserName } from './local-user.ts';
-import { createLogger } from './log/logger.ts';
+import { createQuietLogger } from './log/logger.ts';
 import { findServingGateway, openBooks, type ServingGateway } from './own-database.ts';
 
 /** Whether a command only reads. If so, it prints which database it reads, so that a wrong data directory is noticed. */
@@ -29,9 +28,13 @@ export async function withAdmin<Result>(
   use: AdminUse,
   work: (admin: AdminClient) => Promise<Result>,
 ): Promise<Result> {
+  const say = sayTo({ writeError });
+  const sayWhere = (where: string): void => {
+    if (use === 'reads') say(where);
+  };
   if (flags.gateway !== undefined) {
     const admin = namedGateway(flags.gateway, environment);
-    if (use === 'reads') writeError(`gateway: ${escapeText(flags.gateway)}\n`);
+    sayWhere(`gateway: ${flags.gateway}`);
     return work(admin);
   }
   let config: Config;
@@ -41,34 +44,28 @@ export async function withAdmin<Result>(
     // A gateway goes on with the configuration that it has, and says why the file is not in force.
     const serving = error instanceof ConfigError ? gatewayBeside(flags, environment, use) : null;
     if (serving === null) throw error;
-    if (use === 'reads') writeError(`database: that of the gateway on ${serving.url}\n`);
+    sayWhere(`database: that of the gateway on ${serving.url}`);
     return work(askGateway(serving));
   }
   const { file, isDemo, overrides } = findConfigSource(flags, environment);
   const isUsualPlace = isDemo && overrides.dataDir === undefined;
   const name = await describeDatabase(config.database);
-  const printDatabase = (database: string): void => {
-    if (use === 'reads') writeError(`database: ${escapeText(database)}\n`);
-  };
-  const logger = createLogger({ ...environment, LOG_LEVEL: environment.LOG_LEVEL ?? 'error' });
-  const books = await openBooks(config.database, logger, (message) => writeError(`${escapeText(message)}\n`)).catch(
-    (error: unknown) => {
-      throw error instanceof NoDatabaseError && isUsualPlace
-        ? new CliError(`${error.message}\n${NO_CONFIGURATION}`)
-        : error;
-    },
-  );
+  const logger = createQuietLogger(environment);
+  const books = await openBooks(config.database, logger, say).catch((error: unknown) => {
+    throw error instanceof NoDatabaseError && isUsualPlace
+      ? new CliError(`${error.message}\n${NO_CONFIGURATION}`)
+      : error;
+  });
   if ('gateway' in books) {
-    const { url, adminToken } = books.gateway;
-    printDatabase(`${name}, through the gateway on ${url}`);
-    return work(remoteAdminClient(url, adminToken, localUserName()));
+    sayWhere(`database: ${name}, through the gateway on ${books.gateway.url}`);
+    return work(askGateway(books.gateway));
   }
   const { databases } = books;
   try {
     const { createLocalAdmin } = await import('../app/local-admin.ts');
     const loads = new ConfigLoads(file, overrides, systemClock);
     const admin = createLocalAdmin(config, databases, logger, loads, localUserName());
-    printDatabase(name);
+    sayWhere(`database: ${name}`);
     try {
       return await work(admin.client);
     } finally {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseAddressRange } from '../lib/ip-address.ts';
 import { isPlainText } from '../lib/plain-text.ts';
 import { withoutTrailing } from '../lib/trailing.ts';
-import { parseYuan } from '../lib/yuan.ts';
+import { NANO_PER_YUAN, parseYuan } from '../lib/yuan.ts';
 import { readRegularFile } from './regular-file.ts';
 import { closestName } from './suggest.ts';
 import { parseDayRange, parseDurationMs, parseSizeBytes } from './units.ts';
@@ -73,33 +73,39 @@ function parsed<Output>(read: (text: string) => Output | null, expected: string)
 /** The longest time that a timer of Node can wait. It fires at once when it is set to more. */
 const DURATION_MS_MAX = 2 ** 31 - 1;
 
-const durationFrom = (minMs: number, expected: string) =>
+const durationBetween = (minMs: number, maxMs: number, expected: string, read = parseDurationMs) =>
   parsed((text) => {
-    const ms = parseDurationMs(text);
-    return ms === null || ms < minMs || ms > DURATION_MS_MAX ? null : ms;
+    const ms = read(text);
+    return ms === null || ms < minMs || ms > maxMs ? null : ms;
   }, expected);
 
 /** Zero is refused: to some it means "at once" and to others "no limit". */
-export const durationMs = durationFrom(1, 'a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d');
-export const durationOrZeroMs = durationFrom(0, 'a duration such as 0s, 10s, 5m or 2h, at most 24d');
+export const durationMs = durationBetween(
+  1,
+  DURATION_MS_MAX,
+  'a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d',
+);
+export const durationOrZeroMs = durationBetween(
+  0,
+  DURATION_MS_MAX,
+  'a duration such as 0s, 10s, 5m or 2h, at most 24d',
+);
+
+const DAY_MS = 86_400_000;
 
 /** For what no timer waits for. */
-export const longDurationMs = parsed((text) => {
-  const ms = parseDurationMs(text);
-  return ms === null || ms < 60_000 || ms > 366 * 86_400_000 ? null : ms;
-}, 'a duration such as 12h or 7d, of one minute at least and at most 366d');
+export const longDurationMs = durationBetween(
+  60_000,
+  366 * DAY_MS,
+  'a duration such as 12h or 7d, of one minute at least and at most 366d',
+);
 
 /** How long something is kept: for what is deleted by the hour, or by the month. */
 const keptMs = (minMs: number, expected: string) =>
-  parsed((text) => {
-    const ms = text.trim() === '0' ? 0 : parseDurationMs(text);
-    return ms === null || ms < minMs || ms > KEPT_MS_MAX ? null : ms;
-  }, expected);
+  durationBetween(minMs, 36_500 * DAY_MS, expected, (text) => (text.trim() === '0' ? 0 : parseDurationMs(text)));
 
-const KEPT_MS_MAX = 36_500 * 86_400_000;
-
-export const keptDayMs = keptMs(86_400_000, 'a duration such as 400d, of one day at least and at most 36500d');
-export const keptWeekMs = keptMs(7 * 86_400_000, 'a duration such as 30d, of seven days at least and at most 36500d');
+export const keptDayMs = keptMs(DAY_MS, 'a duration such as 400d, of one day at least and at most 36500d');
+export const keptWeekMs = keptMs(7 * DAY_MS, 'a duration such as 30d, of seven days at least and at most 36500d');
 export const keptOrZeroMs = keptMs(0, 'a duration such as 30d or 12h, at most 36500d, or 0');
 
 export const sizeBytes = parsed((text) => {
@@ -121,10 +127,8 @@ export const amountNano = parsed((text) => {
 /** A factor on prices, in nano: half the price is 500,000,000. */
 export const priceFactor = parsed((text) => {
   const nano = parseYuan(text);
-  return nano === null || nano < 0n || nano > FACTOR_NANO_MAX ? null : nano;
+  return nano === null || nano < 0n || nano > 1_000n * NANO_PER_YUAN ? null : nano;
 }, 'a factor on the prices of tokens such as "0.5" or "2", from 0 to 1000, with at most 9 decimals');
-
-const FACTOR_NANO_MAX = 1_000_000_000_000n;
 
 /**
  * A price an image, or a table of them by quality, by size, or by one and then the other, with `default` for the rest.
@@ -137,16 +141,17 @@ export const imagePrices = z
   )
   .refine((table) => Object.keys(table).length > 0, { error: IMAGE_PRICES });
 
-/** The tokens of a model for one token of the estimator. */
-export const factor = parsed((text) => {
-  const value = Number(text);
-  return /^\d{1,2}(\.\d{1,4})?$/.test(text) && value >= 0.1 && value <= 10 ? value : null;
-}, 'a factor from 0.1 to 10, such as 1.25');
+/** A number that is written so. */
+const numberBetween = (min: number, max: number, form: RegExp, expected: string) =>
+  parsed((text) => {
+    const value = Number(text);
+    return form.test(text) && value >= min && value <= max ? value : null;
+  }, expected);
 
-export const ratio = parsed((text) => {
-  const value = Number(text);
-  return /^\d(\.\d{1,9})?$/.test(text) && value <= 1 ? value : null;
-}, 'a ratio from 0 to 1, such as 0.05');
+/** The tokens of a model for one token of the estimator. */
+export const factor = numberBetween(0.1, 10, /^\d{1,2}(\.\d{1,4})?$/, 'a factor from 0.1 to 10, such as 1.25');
+
+export const ratio = numberBetween(0, 1, /^\d(\.\d{1,9})?$/, 'a ratio from 0 to 1, such as 0.05');
 
 const ORIGIN = 'an origin such as https://app.example, without a path, or "*"';
 
@@ -162,10 +167,7 @@ export const corsOrigins = listOf(
 
 export const addressRange = parsed(parseAddressRange, 'an IP address, or a range such as 10.0.0.0/8');
 
-export const port = parsed((text) => {
-  const value = Number(text);
-  return /^\d{1,5}$/.test(text) && value <= 65_535 ? value : null;
-}, 'a port from 0 to 65535');
+export const port = numberBetween(0, 65_535, /^\d{1,5}$/, 'a port from 0 to 65535');
 
 const LISTEN_ADDRESS = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/;
 
@@ -176,14 +178,10 @@ export const listenAddress = parsed((text) => {
   return match === null || port > 65_535 ? null : { host: (match[1] ?? match[2])!, port };
 }, 'an address such as 127.0.0.1:9464 or [::1]:9464');
 
-export const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
-  parsed(
-    (text) => {
-      const value = Number(text);
-      return /^-?\d+$/.test(text) && value >= min && value <= max ? value : null;
-    },
-    `a whole number ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}`,
-  );
+export const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) => {
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+  return numberBetween(min, max, /^-?\d+$/, `a whole number ${range}`);
+};
 
 /** A yes or no; as text too, because a variable is text. */
 export const trueOrFalse = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
@@ -235,8 +233,12 @@ export const timezone = z
   .refine(isTimezone, { error: (issue) => timezoneExpected(issue.input as string) });
 
 function isTimezone(name: string): boolean {
+  return succeeds(() => new Intl.DateTimeFormat('en', { timeZone: name }));
+}
+
+function succeeds(work: () => unknown): boolean {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
+    work();
     return true;
   } catch {
     return false;
@@ -274,12 +276,7 @@ export const proxyUrl = parsed((value) => {
 }, 'the address of an HTTP proxy such as http://user:password@proxy.example:3128');
 
 function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return succeeds(() => decodeURIComponent(text));
 }
 
 /**
@@ -301,11 +298,7 @@ function readText(path: string): string | null {
 }
 
 function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).subject !== null;
-  } catch {
-    return false;
-  }
+  return succeeds(() => new X509Certificate(pem));
 }
 
 /** The address of a database, or nothing. */

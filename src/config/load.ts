@@ -31,7 +31,6 @@ export class ConfigError extends ForeseenError {
       return escapeText(`  ${place}: ${problem.key === '' ? '' : `${problem.key}: `}${problem.message}`);
     });
     super(`The configuration cannot be used:\n${lines.join('\n')}`);
-    this.name = 'ConfigError';
     this.file = file;
     this.problems = problems;
   }
@@ -39,10 +38,25 @@ export class ConfigError extends ForeseenError {
 
 /** Values that come from flags or the environment and beat the file. */
 export interface ConfigOverrides {
-  readonly host?: string;
-  readonly port?: number;
-  readonly databaseUrl?: string;
-  readonly dataDir?: string;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly databaseUrl?: string | undefined;
+  readonly dataDir?: string | undefined;
+}
+
+const OVERRIDDEN: Readonly<Record<keyof ConfigOverrides, string>> = {
+  host: 'server.host',
+  port: 'server.port',
+  databaseUrl: 'database.url',
+  dataDir: 'database.dataDir',
+};
+
+/** The texts of overrides, by the settings of the file in place of which they stand. */
+export function overriddenSettings(overrides: ConfigOverrides): ReadonlyMap<string, string> {
+  const names = Object.keys(OVERRIDDEN) as (keyof ConfigOverrides)[];
+  return new Map(
+    names.filter((name) => overrides[name] !== undefined).map((name) => [OVERRIDDEN[name], String(overrides[name])]),
+  );
 }
 
 export interface ConfigOptions extends ConfigOverrides {
@@ -101,8 +115,8 @@ export function parseConfig(
   // Without values there is nothing else to check.
   if (document.value === undefined && problems.length > 0) throw new ConfigError(file, problems);
 
-  const overridden = new Overridden(overrides);
-  const value = overridden.applyTo(document.value ?? {});
+  const overridden = overriddenSettings(overrides);
+  const value = withTexts(document.value ?? {}, overridden);
   const result = configSchema.safeParse(value);
   const reported = new Set(problems.map((problem) => problem.key));
   const found = [
@@ -125,45 +139,32 @@ export function parseConfig(
   );
 }
 
-/** The values from outside the file, and where they belong. */
-class Overridden {
-  readonly #values: readonly { readonly section: string; readonly key: string; readonly text: string }[];
-
-  constructor({ host, port, databaseUrl, dataDir }: ConfigOverrides) {
-    this.#values = [
-      { section: 'server', key: 'host', text: host },
-      { section: 'server', key: 'port', text: port?.toString() },
-      { section: 'database', key: 'url', text: databaseUrl },
-      { section: 'database', key: 'dataDir', text: dataDir },
-    ].flatMap(({ text, ...place }) => (text === undefined ? [] : [{ ...place, text }]));
+/** Replaces values of the file with texts from outside, so that these are checked in the same way. */
+function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown {
+  if (!isRecord(value)) return value;
+  const copy = { ...value };
+  for (const [setting, text] of texts) {
+    const [section, key] = setting.split('.') as [string, string];
+    const given = copy[section] ?? {};
+    if (isRecord(given)) copy[section] = { ...given, [key]: text };
   }
-
-  /** Replaces values of the file with them, so that they are checked in the same way. */
-  applyTo(value: unknown): unknown {
-    if (!isRecord(value)) return value;
-    const copy = { ...value };
-    for (const { section, key, text } of this.#values) {
-      const given = copy[section] ?? {};
-      if (isRecord(given)) copy[section] = { ...given, [key]: text };
-    }
-    return copy;
-  }
-
-  textAt(path: Path): string | undefined {
-    return this.#values.find(({ section, key }) => dotted(path) === `${section}.${key}`)?.text;
-  }
+  return copy;
 }
 
 /**
  * Makes sentences from the issues of the schema, which knows what is expected, and from the document, which knows what
  * is there instead.
  */
-function issueProblems(issue: z.core.$ZodIssue, document: ConfigDocument, overridden: Overridden): ConfigProblem[] {
+function issueProblems(
+  issue: z.core.$ZodIssue,
+  document: ConfigDocument,
+  overridden: ReadonlyMap<string, string>,
+): ConfigProblem[] {
   if (issue.code === 'unrecognized_keys') {
     const sentences = issue.message.split('\n');
     return issue.keys.map((key, index) => placed([...issue.path, key], sentences[index]!, document));
   }
-  const text = overridden.textAt(issue.path);
+  const text = overridden.get(dotted(issue.path));
   if (text !== undefined) {
     const message = `Expected ${issue.message}; found ${describeText(text, issue.path)}, given by a flag or the environment.`;
     return [{ line: 0, key: dotted(issue.path), message }];

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import type { ConfigOverrides } from './load.ts';
+import { type ConfigOverrides, overriddenSettings } from './load.ts';
 
 /** Where the configuration in force comes from, and what became of later attempts to load another one. */
 export interface ConfigStatus {
@@ -14,13 +14,6 @@ export interface ConfigStatus {
   readonly lastError: { readonly atMs: number; readonly message: string } | null;
 }
 
-const OVERRIDES: Readonly<Record<keyof ConfigOverrides, string>> = {
-  host: 'server.host',
-  port: 'server.port',
-  databaseUrl: 'database.url',
-  dataDir: 'database.dataDir',
-};
-
 /** Remembers when the configuration was loaded, and the last error until a reload succeeds. */
 export class ConfigLoads {
   readonly #clock: Clock;
@@ -30,9 +23,7 @@ export class ConfigLoads {
     this.#clock = clock;
     this.#status = {
       file,
-      overridden: (Object.keys(OVERRIDES) as (keyof ConfigOverrides)[])
-        .filter((key) => overrides[key] !== undefined)
-        .map((key) => OVERRIDES[key]),
+      overridden: [...overriddenSettings(overrides).keys()],
       loadedAtMs: clock.nowMs(),
       needsRestart: [],
       lastError: null,

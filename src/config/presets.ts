@@ -51,7 +51,7 @@ const messages = (name: string, baseUrl: string, auth?: PresetProvider['auth']):
 });
 const mayLackUsage = (provider: PresetProvider): PresetProvider => ({ ...provider, missingUsage: 'estimate' });
 
-export const presets: readonly Preset[] = [
+const VENDORS: readonly Omit<Preset, 'readOn'>[] = [
   {
     name: 'openai',
     title: 'OpenAI',
@@ -59,7 +59,6 @@ export const presets: readonly Preset[] = [
     keyVariable: 'OPENAI_API_KEY',
     priceFileNames: ['openai'],
     source: 'the npm package openai 7.55.0',
-    readOn: READ_ON,
   },
   {
     name: 'anthropic',
@@ -68,7 +67,6 @@ export const presets: readonly Preset[] = [
     keyVariable: 'ANTHROPIC_API_KEY',
     priceFileNames: ['anthropic'],
     source: 'the npm package @anthropic-ai/sdk 1.11.0',
-    readOn: READ_ON,
   },
   {
     name: 'google',
@@ -78,7 +76,6 @@ export const presets: readonly Preset[] = [
     keyVariable: 'GEMINI_API_KEY',
     priceFileNames: ['gemini'],
     source: 'https://ai.google.dev/gemini-api/docs/openai',
-    readOn: READ_ON,
   },
   {
     name: 'deepseek',
@@ -90,7 +87,6 @@ export const presets: readonly Preset[] = [
     keyVariable: 'DEEPSEEK_API_KEY',
     priceFileNames: ['deepseek'],
     source: 'https://api-docs.deepseek.com/guides/anthropic_api',
-    readOn: READ_ON,
   },
   {
     name: 'moonshot',
@@ -104,7 +100,6 @@ export const presets: readonly Preset[] = [
     otherRegion: { baseUrl: 'https://api.moonshot.ai' },
     source:
       'https://docs.rs/rig-core/0.43.0/src/rig_core/providers/moonshot.rs.html, and https://gist.github.com/mbijon/eb01efe3368e9c5e6b5230b6a920d506 for how messages take the key',
-    readOn: READ_ON,
   },
   {
     name: 'zhipu',
@@ -118,7 +113,6 @@ export const presets: readonly Preset[] = [
     otherRegion: { baseUrl: 'https://api.z.ai/api/paas/v4', priceFileNames: ['zai'] },
     source:
       'https://pypi.org/project/zhipuai, and https://raw.githubusercontent.com/Agents365-ai/dsclaude/main/glmclaude for messages',
-    readOn: READ_ON,
   },
   {
     name: 'dashscope',
@@ -133,7 +127,6 @@ export const presets: readonly Preset[] = [
     priceFileNames: ['dashscope'],
     otherRegion: { baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' },
     source: 'https://help.aliyun.com/zh/model-studio/compatibility-of-openai-with-dashscope',
-    readOn: READ_ON,
   },
   {
     name: 'volcengine-ark',
@@ -142,7 +135,6 @@ export const presets: readonly Preset[] = [
     keyVariable: 'ARK_API_KEY',
     priceFileNames: ['volcengine'],
     source: 'https://www.volcengine.com/docs/82379/1298459',
-    readOn: READ_ON,
   },
   {
     name: 'minimax',
@@ -156,7 +148,6 @@ export const presets: readonly Preset[] = [
     otherRegion: { baseUrl: 'https://api.minimaxi.com/v1' },
     source:
       'https://platform.minimax.io/docs/api-reference/text-anthropic-api, and https://github.com/anomalyco/models.dev/issues/1398 for how messages take the key',
-    readOn: READ_ON,
   },
   {
     name: 'siliconflow',
@@ -166,7 +157,6 @@ export const presets: readonly Preset[] = [
     priceFileNames: ['siliconflow'],
     otherRegion: { baseUrl: 'https://api.siliconflow.com/v1' },
     source: 'https://docs.siliconflow.cn/docs/userguide/quickstart',
-    readOn: READ_ON,
   },
   {
     name: 'xai',
@@ -175,7 +165,6 @@ export const presets: readonly Preset[] = [
     keyVariable: 'XAI_API_KEY',
     priceFileNames: ['xai'],
     source: 'https://docs.x.ai/developers/rest-api-reference/inference',
-    readOn: READ_ON,
   },
   {
     name: 'mistral',
@@ -184,7 +173,6 @@ export const presets: readonly Preset[] = [
     keyVariable: 'MISTRAL_API_KEY',
     priceFileNames: ['mistral'],
     source: 'the npm package @ai-sdk/mistral 2.0.0',
-    readOn: READ_ON,
   },
   {
     name: 'groq',
@@ -194,7 +182,6 @@ export const presets: readonly Preset[] = [
     priceFileNames: ['groq'],
     notes: ['It refuses logprobs, logit_bias, top_logprobs, names of messages, and n other than 1.'],
     source: 'https://console.groq.com/docs/openai',
-    readOn: READ_ON,
   },
   {
     name: 'openrouter',
@@ -203,7 +190,6 @@ export const presets: readonly Preset[] = [
     keyVariable: 'OPENROUTER_API_KEY',
     priceFileNames: ['openrouter'],
     source: 'https://openrouter.ai/docs/use-cases/usage-accounting',
-    readOn: READ_ON,
   },
   {
     name: 'vllm',
@@ -217,7 +203,6 @@ export const presets: readonly Preset[] = [
     notes: [OWN_SERVER],
     source:
       'https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html, and https://github.com/vllm-project/vllm/issues/51572 for how messages take the key',
-    readOn: READ_ON,
   },
   {
     name: 'ollama',
@@ -230,7 +215,6 @@ export const presets: readonly Preset[] = [
     priceFileNames: ['ollama'],
     notes: [OWN_SERVER, 'Messages are served from version 0.14.0 on.'],
     source: 'https://docs.ollama.com/api/openai-compatibility and https://ollama.com/blog/claude',
-    readOn: READ_ON,
   },
   {
     name: 'sglang',
@@ -240,9 +224,10 @@ export const presets: readonly Preset[] = [
     priceFileNames: [],
     notes: [OWN_SERVER],
     source: 'https://mintlify.com/sgl-project/sglang/quickstart',
-    readOn: READ_ON,
   },
 ];
+
+export const presets: readonly Preset[] = VENDORS.map((vendor) => ({ ...vendor, readOn: READ_ON }));
 
 /** What to know of it, a sentence each. */
 export function notesOf({ otherRegion, notes = [] }: Preset): readonly string[] {

@@ -242,27 +242,18 @@ describe('the keys of a provider', () => {
     assert.deepEqual(keyProblems('apiKeys:\n      - good\n      - canary key'), [
       `7: providers.acme.apiKeys.1: ${secretMessage}`,
     ]);
-    assert.deepEqual(keyProblems('apiKey: { file: "${F}" }', { F: written('b', 'canary key') }), [
-      '5: providers.acme.apiKey.file: The file has to hold one credential, without spaces, line breaks or letters beyond ASCII.',
-    ]);
-    assert.deepEqual(keyProblems('apiKey: { file: "${F}" }', { F: written('c', '\n') }), [
-      '5: providers.acme.apiKey.file: The file is empty.',
-    ]);
-    assert.deepEqual(keyProblems('apiKey: { file: "${F}" }', { F: written('d', 'a'.repeat(16 * 1024 + 1)) }), [
-      '5: providers.acme.apiKey.file: The file is larger than a credential, 16 KiB.',
-    ]);
-    assert.deepEqual(keyProblems('apiKey: { file: sk-canary }'), [
-      '5: providers.acme.apiKey.file: There is no such file.',
-    ]);
-    assert.deepEqual(keyProblems(`apiKey: { file: ${'canary'.repeat(100)} }`), [
-      '5: providers.acme.apiKey.file: The file cannot be read.',
-    ]);
-    assert.deepEqual(keyProblems(`apiKey: { file: ${directory} }`), [
-      '5: providers.acme.apiKey.file: This is a directory, not a file.',
-    ]);
-    assert.deepEqual(keyProblems('apiKey: { file: [canary] }'), [
-      '5: providers.acme.apiKey.file: Expected the path of a file; found a list.',
-    ]);
+    const one = 'The file has to hold one credential, without spaces, line breaks or letters beyond ASCII.';
+    for (const [file, problem] of [
+      [written('b', 'canary key'), one],
+      [written('c', '\n'), 'The file is empty.'],
+      [written('d', 'a'.repeat(16 * 1024 + 1)), 'The file is larger than a credential, 16 KiB.'],
+      ['sk-canary', 'There is no such file.'],
+      ['canary'.repeat(100), 'The file cannot be read.'],
+      [directory, 'This is a directory, not a file.'],
+      ['[canary]', 'Expected the path of a file; found a list.'],
+    ] as const) {
+      assert.deepEqual(keyProblems(`apiKey: { file: ${file} }`), [`5: providers.acme.apiKey.file: ${problem}`]);
+    }
     assert.deepEqual(keyProblems('apiKey: { fiel: canary }'), [
       '5: providers.acme.apiKey.file: This key is required. Expected the path of a file.',
       '5: providers.acme.apiKey.fiel: Unknown key. Did you mean "file"?',

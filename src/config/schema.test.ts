@@ -65,6 +65,19 @@ limits:
 
 const KEYS = { ACME_API_KEY: 'acme-key', OTHER_API_KEY: 'other-key' };
 
+/** What a provider has of which the file says nothing. */
+const PROVIDER_DEFAULTS = {
+  timeouts: { connect: 10_000, firstByte: 600_000, idle: 300_000 },
+  connections: 1024,
+  queue: { length: 1024, wait: 10_000 },
+  headers: {},
+  proxy: '',
+  http2: false,
+  sharedState: 'own',
+  missingUsage: 'refuse',
+  traceContext: 'off',
+};
+
 const parse = (text: string, environment: Record<string, string> = KEYS): Config =>
   parseConfig(text, 'faregate.yaml', environment);
 
@@ -139,15 +152,7 @@ describe('the schema', () => {
           protocol: 'chat',
           baseUrl: 'https://api.acme.example/v1',
           apiKey: 'acme-key',
-          timeouts: { connect: 10_000, firstByte: 600_000, idle: 300_000 },
-          connections: 1024,
-          queue: { length: 1024, wait: 10_000 },
-          headers: {},
-          proxy: '',
-          http2: false,
-          sharedState: 'own',
-          missingUsage: 'refuse',
-          traceContext: 'off',
+          ...PROVIDER_DEFAULTS,
         },
         other: {
           protocol: 'messages',
@@ -155,15 +160,7 @@ describe('the schema', () => {
           auth: 'x-api-key',
           baseUrl: 'https://api.other.example',
           apiKey: 'other-key',
-          timeouts: { connect: 10_000, firstByte: 600_000, idle: 300_000 },
-          connections: 1024,
-          queue: { length: 1024, wait: 10_000 },
-          headers: {},
-          proxy: '',
-          http2: false,
-          sharedState: 'own',
-          missingUsage: 'refuse',
-          traceContext: 'off',
+          ...PROVIDER_DEFAULTS,
         },
       },
       models: {

@@ -277,31 +277,22 @@ const officialPrices = section({
 
 const peakHours = listOf('at least one range of hours such as "09:00-21:00"', dayRange, 1);
 
-const price = section({
-  ...unitPrices,
-  official: officialPrices.optional(),
-  timeOfDay: section({
-    id: name,
-    timezone,
-    peak: section({
-      hours: peakHours,
-      ...unitPrices,
-      official: officialPrices.optional(),
-    }),
-    offPeak: section({ ...unitPrices, official: officialPrices.optional() }),
-  }).optional(),
-});
+/** Prices, and others by the hour. */
+const pricesOfDay = <Prices extends z.ZodRawShape>(prices: Prices) =>
+  section({
+    ...prices,
+    timeOfDay: section({
+      id: name,
+      timezone,
+      peak: section({ hours: peakHours, ...prices }),
+      offPeak: section(prices),
+    }).optional(),
+  });
 
-/** A price list of a route: what the operator pays for its calls. It has the shape of a model's price. */
-const cost = section({
-  ...unitPrices,
-  timeOfDay: section({
-    id: name,
-    timezone,
-    peak: section({ hours: peakHours, ...unitPrices }),
-    offPeak: section(unitPrices),
-  }).optional(),
-});
+const price = pricesOfDay({ ...unitPrices, official: officialPrices.optional() });
+
+/** A price list of a route: what the operator pays for its calls. */
+const cost = pricesOfDay(unitPrices);
 
 const route = section({
   provider: name,

@@ -3,8 +3,10 @@
  * text.
  */
 
-const SIZE = /^(\d+(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|GB|GiB)?$/;
+const DECIMAL_WITH_UNIT = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/;
+
 const SIZE_FACTORS: Readonly<Record<string, number>> = {
+  '': 1,
   B: 1,
   KB: 1e3,
   KiB: 2 ** 10,
@@ -16,21 +18,21 @@ const SIZE_FACTORS: Readonly<Record<string, number>> = {
 
 /** `64MiB`, `500 KB` or plain bytes. */
 export function parseSizeBytes(text: string): number | null {
-  const match = SIZE.exec(text.trim());
-  return match === null ? null : scaleExactly(match[1]!, SIZE_FACTORS[match[2] ?? 'B']!);
+  return parseScaled(text, SIZE_FACTORS);
 }
 
-const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/;
 const DURATION_FACTORS: Readonly<Record<string, number>> = { ms: 1, s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7 };
 
 /** `500ms`, `10s`, `5m`, `2h` or `1d`. */
 export function parseDurationMs(text: string): number | null {
-  const match = DURATION.exec(text.trim());
-  return match === null ? null : scaleExactly(match[1]!, DURATION_FACTORS[match[2]!]!);
+  return parseScaled(text, DURATION_FACTORS);
 }
 
 /** Decimal x factor if that is a whole number. In floating point 1.1MB would be 1100000.0000000002 bytes. */
-function scaleExactly(decimal: string, factor: number): number | null {
+function parseScaled(text: string, factors: Readonly<Record<string, number>>): number | null {
+  const [, decimal = '', unit = ''] = DECIMAL_WITH_UNIT.exec(text.trim()) ?? [];
+  const factor = Object.hasOwn(factors, unit) ? factors[unit]! : null;
+  if (decimal === '' || factor === null) return null;
   const [whole, fraction = ''] = decimal.split('.') as [string, string?];
   const scaled = BigInt(whole + fraction) * BigInt(factor);
   const divisor = 10n ** BigInt(fraction.length);

@@ -19,7 +19,7 @@ import { type ConfigOverrides, loadConfig } from './load.ts';
 import { ConfigLoads, type ConfigStatus } from './loads.ts';
 import { credentialsOf } from './provider-credentials.ts';
 import type { Config } from './schema.ts';
-import { type ConfigWatcher, type ConfigWatcherOptions, changedSettings, watchConfig } from './watch.ts';
+import { ConfigWatcher, type ConfigWatcherOptions, changedSettings } from './watch.ts';
 
 type Level = keyof Logger;
 
@@ -127,7 +127,7 @@ const text = (version: number, more = ''): string =>
 
 const versionOf = (config: Config): number => Number(new URL(config.providers.acme!.baseUrl).port);
 
-describe('watchConfig', () => {
+describe('a watcher of a configuration', () => {
   let directory = '';
   let file = '';
   let record: Recorder;
@@ -147,7 +147,7 @@ describe('watchConfig', () => {
   });
 
   function start(options: Partial<ConfigWatcherOptions> = {}, overrides: ConfigOverrides = {}): ConfigWatcher {
-    const watcher = watchConfig({
+    const watcher = new ConfigWatcher({
       file,
       environment: {},
       overrides,
@@ -159,6 +159,13 @@ describe('watchConfig', () => {
     });
     watchers.push(watcher);
     return watcher;
+  }
+
+  /** Writes a version, which is the only one that was applied in the end. */
+  async function appliesOnly(version: number): Promise<void> {
+    writeFileSync(file, text(version));
+    await record.nextApplied();
+    assert.deepEqual(record.versions, [version]);
   }
 
   describe('applies a change', () => {
@@ -286,9 +293,7 @@ describe('watchConfig', () => {
       watcher.reload();
       const { message } = await record.nextLogged('info');
       assert.equal(message, 'the configuration is in force already; nothing to reload');
-      writeFileSync(file, text(2));
-      await record.nextApplied();
-      assert.deepEqual(record.versions, [2]);
+      await appliesOnly(2);
     });
 
     it('if a file that holds a key is gone, empty or no key, and takes it when it is back', async () => {
@@ -322,9 +327,7 @@ describe('watchConfig', () => {
       start();
       writeFileSync(file, `# a comment\n${text(1, 'server: { bodyLimit: 65536KiB }')}`);
       assert.match((await record.nextLogged('debug')).message, /in force already/);
-      writeFileSync(file, text(2));
-      await record.nextApplied();
-      assert.deepEqual(record.versions, [2]);
+      await appliesOnly(2);
     });
 
     it('if the file is not valid, and logs why, once', async () => {
@@ -342,9 +345,7 @@ describe('watchConfig', () => {
       const other = new Recorder();
       start({ current: versionOne, logger: other.logger, apply: other.apply });
       await other.nextLogged('error');
-      writeFileSync(file, text(3));
-      await record.nextApplied();
-      assert.deepEqual(record.versions, [3]);
+      await appliesOnly(3);
       assert.equal(record.logged('error').length, 1);
     });
 
@@ -360,9 +361,7 @@ describe('watchConfig', () => {
         (await record.nextLogged('error')).message,
         /The file is empty\.\nThe configuration in force stays\.$/,
       );
-      writeFileSync(file, text(2));
-      await record.nextApplied();
-      assert.deepEqual(record.versions, [2]);
+      await appliesOnly(2);
     });
 
     it('if the configuration cannot be applied; the next one is compared with the one still in force', async () => {
@@ -452,9 +451,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       start();
       writeFileSync(file, text(1, 'server: { port: 9 }'));
       await record.nextLogged('warn');
-      writeFileSync(file, text(2));
-      await record.nextApplied();
-      assert.deepEqual(record.versions, [2]);
+      await appliesOnly(2);
     });
   });
 

@@ -42,16 +42,6 @@ export interface ConfigWatcherOptions {
   readonly setTimer?: (ms: number, expire: () => void) => () => void;
 }
 
-export interface ConfigWatcher {
-  /**
-   * Reads the file and applies it, as SIGHUP asks, as soon as it is no longer being written to. Logs the result, even
-   * if nothing changed. Several requests at once count as one.
-   */
-  readonly reload: () => void;
-  /** Stops watching; nothing is applied or logged afterwards. */
-  readonly close: () => void;
-}
-
 const POLL_MS = 5_000;
 const SETTLE_MS = 250;
 
@@ -88,12 +78,7 @@ const FIXED_SERVER_KEYS = [
  * valid configuration with half of the models: a text that removes a model, a provider or a plan has to stand for five
  * seconds.
  */
-export function watchConfig(options: ConfigWatcherOptions): ConfigWatcher {
-  const watcher = new Watcher(options);
-  return { reload: () => watcher.reload(), close: () => watcher.close() };
-}
-
-class Watcher {
+export class ConfigWatcher {
   readonly #options: ConfigWatcherOptions;
   readonly #unwatchFile: () => void;
   /** What ends the watching of the files of credentials. */
@@ -121,12 +106,17 @@ class Watcher {
     this.#lookSoon();
   }
 
-  reload(): void {
+  /**
+   * Reads the file and applies it, as SIGHUP asks, as soon as it is no longer being written to. Logs the result, even
+   * if nothing changed. Several requests at once count as one.
+   */
+  readonly reload = (): void => {
     if (!this.#isOpen) return;
     this.#isAsked = true;
     this.#lookSoon();
-  }
+  };
 
+  /** Stops watching; nothing is applied or logged afterwards. */
   close(): void {
     this.#isOpen = false;
     this.#unwatchFile();

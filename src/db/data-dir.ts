@@ -44,7 +44,6 @@ export class DataDirInUseError extends ForeseenError {
         'The embedded database has one owner at a time: stop that process, choose another directory with ' +
         'FAREGATE_DATA_DIR, or use PostgreSQL with DATABASE_URL.',
     );
-    this.name = 'DataDirInUseError';
     this.owner = owner;
   }
 }
@@ -58,7 +57,6 @@ export class NoLockError extends ForeseenError {
         'DATABASE_URL.',
       { cause },
     );
-    this.name = 'NoLockError';
   }
 }
 
@@ -69,7 +67,6 @@ export class NoDatabaseError extends ForeseenError {
       `There is no database in ${dataDir}; create one with "faregate db migrate", or start the gateway, which creates it: ` +
         'faregate serve',
     );
-    this.name = 'NoDatabaseError';
   }
 }
 

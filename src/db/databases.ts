@@ -28,9 +28,11 @@ export interface Databases {
 
 /**
  * Opens the database that the configuration names, and as many partitions as its directory knows. It looks neither at the schemas of
- * these nor whether they are there (`partitions.ts`).
+ * these nor whether they are there (`partitions.ts`). The engines are loaded only when used: PGlite is 27 MB of code.
  *
- * @throws as `openDatabase`, and if the server cannot be reached.
+ * @throws NoDatabaseError if an embedded database must exist and does not.
+ * @throws DataDirInUseError if another process keeps an embedded database.
+ * @throws if the server cannot be reached.
  */
 export async function openDatabases(
   location: DatabaseLocation,

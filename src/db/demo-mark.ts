@@ -1,6 +1,7 @@
 import { UPGRADE_FIRST } from '../lib/earliest.ts';
-import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Database, Queryable, Statement } from './database.ts';
+import { AdvisedError } from './errors.ts';
+import { isTableThere } from './migrate.ts';
 
 /**
  * A database is the demo's or it is not, from its first start on: nobody has paid for the balances of the demo, so no other
@@ -15,16 +16,7 @@ export interface ServedAs {
 }
 
 /** The database is the demo's and the configuration is not, or the reverse; the message says what to do. */
-export class DemoMarkError extends ForeseenError {
-  readonly reason: string;
-  readonly advice: string;
-  constructor({ reason, advice }: { readonly reason: string; readonly advice: string }) {
-    super(`${reason} ${advice}`);
-    this.name = 'DemoMarkError';
-    this.reason = reason;
-    this.advice = advice;
-  }
-}
+export class DemoMarkError extends AdvisedError {}
 
 const NAME_ANOTHER =
   'For this configuration name another data directory (database.dataDir, --data-dir or FAREGATE_DATA_DIR) or another database ' +
@@ -54,19 +46,6 @@ const IS_SERVED_OTHERWISE = {
   advice: IS_NOT_DEMO.advice,
 };
 
-interface Status {
-  /** `null`: no gateway has marked it. */
-  readonly isDemo: boolean | null;
-  readonly hasAccounts: boolean;
-  /** Whether it has the account that `demo.json` names. */
-  readonly hasDemoAccount: boolean;
-}
-
-const findTable: Statement = {
-  name: 'demo-mark.find-table',
-  text: `select to_regclass('database_identity') is not null as is_there`,
-};
-
 const selectMark: Statement = { name: 'demo-mark.select', text: 'select is_demo from database_identity' };
 
 const lockMark: Statement = {
@@ -90,11 +69,10 @@ const setMark: Statement = {
  * @throws DemoMarkError
  */
 export async function checkDemoMark(database: Queryable, served: ServedAs): Promise<void> {
-  const [table] = await database.query<{ is_there: boolean }>(findTable);
-  if (!table!.is_there) return;
+  if (!(await isTableThere(database, 'database_identity'))) return;
   const [mark] = await database.query<{ is_demo: boolean | null }>(selectMark);
   // The schema of prepared files has no identity until a gateway takes it (`migrate.ts`).
-  if (mark !== undefined) requireSame(await readStatus(database, mark.is_demo, served), served);
+  if (mark !== undefined) await requireSame(database, mark.is_demo, served);
 }
 
 /**
@@ -106,25 +84,20 @@ export function setDemoMark(database: Database, served: ServedAs): Promise<void>
   return database.transaction(async (transaction) => {
     const [mark] = await transaction.query<{ is_demo: boolean | null }>(lockMark);
     const isDemo = mark!.is_demo;
-    requireSame(await readStatus(transaction, isDemo, served), served);
+    await requireSame(transaction, isDemo, served);
     if (isDemo === null) await transaction.query(setMark, [served.isDemo]);
   });
 }
 
-async function readStatus(database: Queryable, isDemo: boolean | null, { demoAccountId }: ServedAs): Promise<Status> {
-  if (isDemo !== null) return { isDemo, hasAccounts: true, hasDemoAccount: false };
-  const [found] = await database.query<{ has_accounts: boolean; has_demo_account: boolean }>(findAccounts, [
-    demoAccountId,
-  ]);
-  return { isDemo, hasAccounts: found!.has_accounts, hasDemoAccount: found!.has_demo_account };
-}
-
-function requireSame({ isDemo, hasAccounts, hasDemoAccount }: Status, served: ServedAs): void {
+/** @param isDemo `null`: no gateway has marked the database. */
+async function requireSame(database: Queryable, isDemo: boolean | null, served: ServedAs): Promise<void> {
   if (isDemo !== null) {
     if (isDemo !== served.isDemo) throw new DemoMarkError(isDemo ? IS_DEMO : IS_SERVED_OTHERWISE);
     return;
   }
+  const parameters = [served.demoAccountId];
+  const [found] = await database.query<{ has_accounts: boolean; has_demo_account: boolean }>(findAccounts, parameters);
   // The mark is set before the demo makes its account.
-  if (hasDemoAccount) throw new DemoMarkError(IS_UNMARKED_DEMO);
-  if (served.isDemo && hasAccounts) throw new DemoMarkError(IS_NOT_DEMO);
+  if (found!.has_demo_account) throw new DemoMarkError(IS_UNMARKED_DEMO);
+  if (served.isDemo && found!.has_accounts) throw new DemoMarkError(IS_NOT_DEMO);
 }

@@ -3,7 +3,6 @@ import {
   type Database,
   executeText,
   GENERIC_PLANS,
-  type LaneName,
   type Parameter,
   type Query,
   type Queryable,
@@ -12,14 +11,14 @@ import {
   type Statement,
 } from './database.ts';
 import { type EmbeddedEngine, FIRST_SCHEMA } from './embedded-engine.ts';
-import { createLane, createLanes, type Turns } from './lanes.ts';
+import { createLanes, type LaneTurns, type Turns } from './lanes.ts';
 
 /** The one session of the embedded engine, and what all schemas that work in it share. */
 export interface EmbeddedSession {
   readonly engine: EmbeddedEngine;
   /** Runs work when it is its turn: nothing else may run during a transaction of several messages. */
   exclusive<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
-  readonly lanes: ReadonlyMap<LaneName, Turns>;
+  readonly lanes: LaneTurns;
   readonly audits: Turns;
   figures(): readonly ConnectionFigures[];
   close(): Promise<void>;
@@ -45,7 +44,7 @@ export function createEmbeddedHandle(session: EmbeddedSession, schema: string = 
     exclusive(() => inTransaction([place], ([transaction]) => work(transaction!)));
   const database: Database = {
     engine: 'embedded',
-    lane: (name) => lanes.get(name),
+    lane: (name) => lane(name),
     query: (statement, parameters, signal) => exclusive(() => query(place, statement, parameters), signal),
     transaction,
     longTransaction: transaction,
@@ -75,12 +74,7 @@ export function createEmbeddedHandle(session: EmbeddedSession, schema: string = 
     figures: () => session.figures(),
     close: schema === FIRST_SCHEMA ? () => session.close() : async () => undefined,
   };
-  const lanes = createLanes((name) =>
-    createLane(session.lanes.get(name)!, {
-      query: (statement, parameters) => database.query(statement, parameters),
-      transaction: (work) => database.transaction(work),
-    }),
-  );
+  const lane = createLanes(session.lanes, () => database);
   return database;
 }
 

@@ -2,16 +2,7 @@ import { workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { PLANNER_OPTIONS } from './database.ts';
 import { EmbeddedFiles, SYNC_PARAMETERS } from './embedded-files.ts';
-import type {
-  Failure,
-  FilesModule,
-  Notification,
-  Order,
-  Response,
-  Rows,
-  ThreadOptions,
-  Work,
-} from './embedded-messages.ts';
+import type { Failure, Notification, Order, Response, Rows, ThreadOptions, Work } from './embedded-messages.ts';
 import { EngineStoppedError, toStatementError } from './errors.ts';
 
 /**
@@ -82,8 +73,9 @@ async function carryOut(order: Order): Promise<readonly Rows[]> {
 }
 
 async function open(directory: string): Promise<PGlite> {
+  const others = files === undefined ? null : ((await import(files.url)) as LoadedFiles);
   return PGlite.create({
-    fs: files === undefined ? new EmbeddedFiles(directory) : await otherFiles(files, directory),
+    fs: others === null ? new EmbeddedFiles(directory) : others.openFiles(directory, files!.data),
     startParams: START_PARAMETERS,
     parsers: { [BIGINT_OID]: BigInt, [DATE_OID]: String },
   });
@@ -91,11 +83,6 @@ async function open(directory: string): Promise<PGlite> {
 
 interface LoadedFiles {
   openFiles(directory: string, data: unknown): EmbeddedFiles;
-}
-
-async function otherFiles({ url, data }: FilesModule, directory: string): Promise<EmbeddedFiles> {
-  const { openFiles } = (await import(url)) as LoadedFiles;
-  return openFiles(directory, data);
 }
 
 async function listen(session: PGlite, channel: string): Promise<void> {

@@ -13,7 +13,7 @@ import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
 import type { FilesModule } from './embedded-messages.ts';
 import { toStatementError } from './errors.ts';
 import { currentWorkTime } from './lane-holder.ts';
-import { AUDITS_WAITING_MAX, LANE_NAMES, laneTurns, Turns } from './lanes.ts';
+import { AUDITS_WAITING_MAX, createLaneTurns, Turns } from './lanes.ts';
 import { warnOfNetworkFileSystem } from './network-file-system.ts';
 import { makePrivateDirectory } from './private-directory.ts';
 
@@ -101,7 +101,7 @@ export async function openEmbeddedSession(options: EmbeddedOptions): Promise<Emb
   }
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
   // There is one session, so lanes only bound how much of each kind waits for it, whatever the schema.
-  const lanes = new Map(LANE_NAMES.map((name) => [name, laneTurns(name, 1)]));
+  const lanes = createLaneTurns(() => 1);
   return {
     engine,
     exclusive,
@@ -113,7 +113,7 @@ export async function openEmbeddedSession(options: EmbeddedOptions): Promise<Emb
 }
 
 /** Runs one piece of work after the other, in the order of the calls; one that is aborted before its turn never begins. */
-function createSequence(): Sequence {
+function createSequence(): { readonly run: EmbeddedSession['exclusive']; figures(): ConnectionFigures } {
   let last: Promise<unknown> = Promise.resolve();
   let size = 0;
   let begun = 0;
@@ -144,11 +144,6 @@ function createSequence(): Sequence {
       return { name: 'session', used, connectionsMax: 1, waiting: size - used, begun, waitedMs, refused: 0 };
     },
   };
-}
-
-interface Sequence {
-  readonly run: EmbeddedSession['exclusive'];
-  figures(): ConnectionFigures;
 }
 
 const INITIALISE = moduleFile('./initialise-embedded', import.meta.url);

@@ -1,3 +1,5 @@
+import { ForeseenError } from '../lib/foreseen-error.ts';
+
 /** What errors of the database mean and may say; the same for both engines. */
 
 /** SQLSTATE of a database error, or `undefined` if the error did not come from a statement: such as `EPIPE`. */
@@ -98,6 +100,17 @@ export class EngineStoppedError extends Error {
   constructor(reason: string) {
     super(`the embedded database has stopped, and recovers when the gateway is started again: ${reason}`);
     this.name = 'EngineStoppedError';
+  }
+}
+
+/** What stands in the way of using a database, and what to do about it. */
+export class AdvisedError extends ForeseenError {
+  readonly reason: string;
+  readonly advice: string;
+  constructor({ reason, advice }: { readonly reason: string; readonly advice: string }, options?: ErrorOptions) {
+    super(`${reason} ${advice}`, options);
+    this.reason = reason;
+    this.advice = advice;
   }
 }
 

@@ -34,10 +34,18 @@ const ID_SLACK_MS = 600_000;
 const FIXED = 8;
 
 /** Rows without an item end a slice. */
-interface SliceEnd extends StoredRow {
+export interface SliceRow extends StoredRow {
   readonly id: string | null;
   readonly last_id: string | null;
   readonly rows_read: number;
+}
+
+/** The rows with items of a slice of so many rows, and behind which id the next one goes on. */
+export function sliceOfRows(found: readonly SliceRow[], rows: number, wanted: number) {
+  const items = found.filter((row): row is SliceRow & { readonly id: string } => row.id !== null);
+  const { last_id: lastId, rows_read: rowsRead } = found[0]!;
+  if (items.length === wanted) return { items, next: items.at(-1)!.id };
+  return { items, next: rowsRead < rows ? null : lastId };
 }
 
 type FilteredList<Row, Column extends string> = (
@@ -79,11 +87,9 @@ export function createFilteredList<Row extends object, Column extends string>(
     const isExact = rest.every((value) => value === null) && from === null && to === null;
     return lookThrough({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {
       const parameters = [rows, wanted, behind ?? lastId, ...bounds, led, ...rest];
-      const found = await database.query<SliceEnd>(slices.get(lead)!, parameters);
-      const items = found.filter(({ id }) => id !== null);
-      const { last_id: last, rows_read: rowsRead } = found[0]!;
-      if (items.length === wanted) return { items: columns.all(items), next: items.at(-1)!.id };
-      return { items: columns.all(items), next: rowsRead < rows ? null : last };
+      const found = await database.query<SliceRow>(slices.get(lead)!, parameters);
+      const { items, next } = sliceOfRows(found, rows, wanted);
+      return { items: columns.all(items), next };
     });
   };
 }

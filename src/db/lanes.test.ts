@@ -34,7 +34,7 @@ describe('turns', () => {
 describe('turns of holders', () => {
   /** Work that a test ends, by name. */
   function scene(atOnceMax: number, heldWaitingMax: number) {
-    const turns = new Turns('test', atOnceMax, 2, { heldWaitingMax });
+    const turns = new Turns('test', atOnceMax, 2, heldWaitingMax);
     const begun: string[] = [];
     const ends = new Map<string, () => void>();
     return {

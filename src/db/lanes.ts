@@ -48,10 +48,6 @@ const HELD_TIMES = 16;
 /** The part of those that may be one holder's. */
 const HOLDER_PART = 1 / 4;
 
-interface TurnsOptions {
-  readonly heldWaitingMax?: number;
-}
-
 interface Holder {
   running: number;
   waiting: number;
@@ -84,12 +80,7 @@ export class Turns {
   #waitedMs = 0;
   #refused = 0;
 
-  constructor(
-    name: string,
-    atOnceMax: number,
-    waitingMax: number,
-    { heldWaitingMax = HELD_TIMES * waitingMax }: TurnsOptions = {},
-  ) {
+  constructor(name: string, atOnceMax: number, waitingMax: number, heldWaitingMax = HELD_TIMES * waitingMax) {
     this.#name = name;
     this.#atOnceMax = atOnceMax;
     this.#heldAtOnceMax = Math.max(1, atOnceMax - 1);
@@ -208,34 +199,20 @@ export class Turns {
   }
 }
 
-/** A lane of limited length. */
-interface LimitedLane extends Lane {
-  readonly figures: ConnectionFigures;
+/** The turns of lanes by name, and how much of each runs at a time. */
+export type LaneTurns = ReadonlyMap<LaneName, Turns>;
+
+export const createLaneTurns = (atOnceMax: (name: LaneName) => number): LaneTurns =>
+  new Map(LANE_NAMES.map((name) => [name, new Turns(name, atOnceMax(name), LANES[name].waitingMax)]));
+
+/** Lanes by name, each of which runs what its target runs, by turns. Lanes of several schemas may share them. */
+export function createLanes(turns: LaneTurns, targetOf: (name: LaneName) => Lane): (name: LaneName) => Lane {
+  const lanes = new Map(LANE_NAMES.map((name) => [name, laneOf(turns.get(name)!, targetOf(name))]));
+  return (name) => lanes.get(name)!;
 }
 
-/** The turns of a lane, of which so many run at a time. */
-export const laneTurns = (name: LaneName, atOnceMax: number): Turns =>
-  new Turns(name, atOnceMax, LANES[name].waitingMax);
-
-/** Runs what its target runs, by turns. Lanes of several schemas may share them. */
-export function createLane(turns: Turns, target: Lane): LimitedLane {
-  return {
-    query: (statement, parameters) =>
-      turns.run(() => target.query(statement, parameters), currentHolder(), currentWorkTime()),
-    transaction: (work) => turns.run(() => target.transaction(work), currentHolder(), currentWorkTime()),
-    get figures() {
-      return turns.figures;
-    },
-  };
-}
-
-interface Lanes {
-  get(name: LaneName): Lane;
-  figures(): readonly ConnectionFigures[];
-}
-
-/** Lanes by name, each made of what runs its statements. */
-export function createLanes(make: (name: LaneName) => LimitedLane): Lanes {
-  const lanes = new Map(LANE_NAMES.map((name) => [name, make(name)]));
-  return { get: (name) => lanes.get(name)!, figures: () => [...lanes.values()].map(({ figures }) => figures) };
-}
+const laneOf = (turns: Turns, target: Lane): Lane => ({
+  query: (statement, parameters) =>
+    turns.run(() => target.query(statement, parameters), currentHolder(), currentWorkTime()),
+  transaction: (work) => turns.run(() => target.transaction(work), currentHolder(), currentWorkTime()),
+});

@@ -1,6 +1,6 @@
 import { UPGRADE_FIRST } from '../lib/earliest.ts';
-import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Database, Queryable, Statement } from './database.ts';
+import { AdvisedError } from './errors.ts';
 import { MIGRATION_LOCK, type MigrationWaits, NODE_SILENCE_S, NODES_RUNNING, untilApplied } from './migration-waits.ts';
 import { type Migration, readMigrations } from './migrations.ts';
 
@@ -11,16 +11,7 @@ interface MigrationState {
 }
 
 /** The schema of a database is not the one that this program works with; the message says what to run. */
-export class SchemaError extends ForeseenError {
-  readonly reason: string;
-  readonly advice: string;
-  constructor({ reason, advice }: { readonly reason: string; readonly advice: string }) {
-    super(`${reason} ${advice}`);
-    this.name = 'SchemaError';
-    this.reason = reason;
-    this.advice = advice;
-  }
-}
+export class SchemaError extends AdvisedError {}
 
 /** Which steps a schema has. */
 export const CREATE_RECORD = `create table if not exists schema_migrations (

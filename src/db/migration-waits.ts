@@ -83,7 +83,6 @@ class LocksHeldError extends ForeseenError {
       `The database cannot be changed for this version while others hold locks on its tables: ${holders}. End their ` +
         'transactions, then start this version again.',
     );
-    this.name = 'LocksHeldError';
   }
 }
 
@@ -127,6 +126,5 @@ class NodesRunningError extends ForeseenError {
       `The database cannot be changed for this version while nodes of an earlier one run: ${nodes}. Stop them first, then ` +
         'start this version again; a rolling update has to stop all old nodes before it starts new ones.',
     );
-    this.name = 'NodesRunningError';
   }
 }

@@ -1,12 +1,7 @@
 import { type LookedThrough, lookThrough, type SliceTiming } from '../lib/slices.ts';
 import type { Statement } from './database.ts';
+import { type SliceRow, sliceOfRows } from './filtered-list.ts';
 import type { DirectoryQueryable } from './home-lanes.ts';
-
-interface IdRow {
-  readonly id: string | null;
-  readonly last_id: string | null;
-  readonly rows_read: number;
-}
 
 /**
  * Ids of rows, newest first, because ids sort by time: all of them, or those that have the text in one of their names, such as an
@@ -31,11 +26,9 @@ export function createNameSearch(
   return (text, beforeId, limit, timing) =>
     lookThrough({ start: beforeId, limit, isExact: text === undefined }, timing, async (behind, rows, wanted) => {
       const statement = behind === null ? sliceFirst : sliceNext;
-      const found = await database.query<IdRow>(statement, [behind, rows, wanted, text ?? null]);
-      const items = found.flatMap(({ id }) => (id === null ? [] : [id]));
-      const { last_id: lastId, rows_read: rowsRead } = found[0]!;
-      if (items.length === wanted) return { items, next: items.at(-1)! };
-      return { items, next: rowsRead < rows ? null : lastId };
+      const found = await database.query<SliceRow>(statement, [behind, rows, wanted, text ?? null]);
+      const { items, next } = sliceOfRows(found, rows, wanted);
+      return { items: items.map(({ id }) => id), next };
     });
 }
 

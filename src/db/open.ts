@@ -1,6 +1,3 @@
-import type { Logger } from '../lib/logger.ts';
-import type { Database } from './database.ts';
-
 export interface DatabaseLocation {
   /** A postgres:// address, or empty for the embedded engine. */
   readonly url: string;
@@ -20,29 +17,6 @@ export interface OpenOptions {
   readonly stopped?: AbortSignal | undefined;
   /** Does not wait for a gateway that serves an embedded database. */
   readonly unlessServed?: boolean;
-}
-
-/**
- * Opens the database that the configuration names: its directory, and the first partition. The engines are loaded only when used: PGlite is 27 MB of code.
- *
- * @throws NoDatabaseError if an embedded database must exist and does not.
- * @throws DataDirInUseError if another process keeps an embedded database.
- */
-export async function openDatabase(
-  location: DatabaseLocation,
-  logger: Logger,
-  options: OpenOptions = {},
-): Promise<Database> {
-  if (location.url !== '') {
-    const [{ openPostgres }, { shareOfDirectory }] = await Promise.all([
-      import('./postgres.ts'),
-      import('./connection-shares.ts'),
-    ]);
-    const { statementConnections: max } = options;
-    return openPostgres({ url: location.url, logger, share: max === undefined ? max : shareOfDirectory(1, max) });
-  }
-  const { openEmbedded } = await import('./embedded.ts');
-  return openEmbedded({ dataDir: location.dataDir, logger, ...options });
 }
 
 /** The engine and the place of a database for messages, such as "embedded, in ./data"; without user and password. */

@@ -1,5 +1,5 @@
 import type { Lane, Queryable, Statement } from './database.ts';
-import { sqlState } from './errors.ts';
+import { isUniqueViolation } from './errors.ts';
 import { intColumn, orNull, type RowOf, selection, textColumn } from './table.ts';
 
 /** The SQL of what the directory knows of partitions, and of what a partition says of itself. */
@@ -17,8 +17,6 @@ const PARTITIONS = selection({
 
 /** A partition, as the directory knows it. */
 export type PartitionRow = RowOf<typeof PARTITIONS>;
-
-export const UNIQUE_VIOLATION = '23505';
 
 /** Plan: primary key. */
 const listPartitions: Statement = {
@@ -55,7 +53,7 @@ export async function beginPartition(directory: Lane, number: number, schema: st
       return PARTITIONS.first(await transaction.query(insertPartition, [number, schema]));
     });
   } catch (error) {
-    if (sqlState(error) === UNIQUE_VIOLATION) return null;
+    if (isUniqueViolation(error)) return null;
     throw error;
   }
 }

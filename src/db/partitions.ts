@@ -1,7 +1,7 @@
 import { ALLOW_TRIGGERS, distribute, functionsOf, hasCitus, isDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import type { Databases } from './databases.ts';
-import { StatementError, sqlState } from './errors.ts';
+import { isUniqueViolation, StatementError, sqlState } from './errors.ts';
 import {
   appliedVersions,
   CREATE_RECORD,
@@ -20,7 +20,6 @@ import {
   type PartitionRow,
   readPartitions,
   readSchemaOf,
-  UNIQUE_VIOLATION,
 } from './partitions-store.ts';
 
 /**
@@ -289,7 +288,7 @@ async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> 
   try {
     return await attempt();
   } catch (error) {
-    if (![UNIQUE_VIOLATION, DUPLICATE_SCHEMA].includes(sqlState(error) ?? '')) throw error;
+    if (!isUniqueViolation(error) && sqlState(error) !== DUPLICATE_SCHEMA) throw error;
     return attempt();
   }
 }
@@ -299,5 +298,5 @@ function withPartition(row: PartitionRow, error: unknown): unknown {
   const reason = `${nameOf(row)} could not be brought up to date, and is as it was: ${error.reason}.`;
   const advice =
     'The directory and the partitions before it are up to date. Mend that, then go on: faregate db migrate';
-  return Object.assign(new SchemaError({ reason, advice }), { cause: error });
+  return new SchemaError({ reason, advice }, { cause: error });
 }

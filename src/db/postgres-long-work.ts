@@ -5,22 +5,35 @@ import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
 /** Exports and imports on a server: connections of their own, without limits of time. */
 
-/** `readers`: connections that the end of the database cuts off. */
-export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.Client>): Promise<SnapshotReader> {
-  const plans = SLICE_PLANS.flatMap((setting) => ['-c', setting]);
-  const client = new Connection(withOptions(connection, [...PLANNER_OPTIONS, ...plans]));
-  readers.add(client);
+/** Opens a connection by `begin`. `readers`: connections that the end of the database cuts off. */
+export async function openReader(
+  config: pg.ClientConfig,
+  readers: Set<pg.Client>,
+  begin: (reader: Connection) => Promise<unknown>,
+): Promise<{ readonly reader: Connection; readonly close: () => Promise<void> }> {
+  const reader = new Connection(config);
+  readers.add(reader);
   const close = async (): Promise<void> => {
-    readers.delete(client);
-    await client.end();
+    readers.delete(reader);
+    await reader.end();
   };
   try {
-    await client.open();
-    await client.ask('database.begin', 'begin isolation level repeatable read, read only');
+    await begin(reader);
   } catch (error) {
     await close();
     throw error;
   }
+  return { reader, close };
+}
+
+/** `readers`: as for `openReader`. */
+export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.Client>): Promise<SnapshotReader> {
+  const plans = SLICE_PLANS.flatMap((setting) => ['-c', setting]);
+  const config = withOptions(connection, [...PLANNER_OPTIONS, ...plans]);
+  const { reader: client, close } = await openReader(config, readers, async (opened) => {
+    await opened.open();
+    await opened.ask('database.begin', 'begin isolation level repeatable read, read only');
+  });
   return {
     async read(queries) {
       const rows: unknown[][] = [];

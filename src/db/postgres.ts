@@ -19,16 +19,15 @@ import { BATCH_LOCK_MAX_MS } from './errors.ts';
 import {
   AUDIT_STATEMENT_MAX_MS,
   AUDITS_WAITING_MAX,
-  createLane,
   createLanes,
+  createLaneTurns,
   LANES,
-  laneTurns,
   STATEMENT_CONNECTIONS_MAX,
   Turns,
 } from './lanes.ts';
 import { listen, type NotificationTiming } from './notifications.ts';
 import { Connection, ConnectionPool } from './postgres-connections.ts';
-import { longTransaction, openSnapshots } from './postgres-long-work.ts';
+import { longTransaction, openReader, openSnapshots } from './postgres-long-work.ts';
 import { type OptionedConfig, splitOptions, withOptions } from './postgres-options.ts';
 
 export interface PostgresOptions {
@@ -97,17 +96,19 @@ export function openPostgres(options: PostgresOptions): Database {
   const timeoutMs = options.statementTimeoutMs ?? 10_000;
   const share = options.share ?? shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
-  const pool = new ConnectionPool(
-    'statements',
-    {
-      ...settings,
-      ...limits,
-      max: share.statements,
-      // A node that lost its network in the middle of a transaction has locked rows that all other nodes wait for.
-      idle_in_transaction_session_timeout: timeoutMs,
-    },
-    options.logger,
-  );
+  const pools: ConnectionPool[] = [];
+  const openPool = (name: string, config: pg.PoolConfig & { readonly max: number }): ConnectionPool => {
+    const opened = new ConnectionPool(name, config, options.logger);
+    pools.push(opened);
+    return opened;
+  };
+  const pool = openPool('statements', {
+    ...settings,
+    ...limits,
+    max: share.statements,
+    // A node that lost its network in the middle of a transaction has locked rows that all other nodes wait for.
+    idle_in_transaction_session_timeout: timeoutMs,
+  });
   // Transactions of two messages have connections of their own, with other planner settings and time limits.
   const hot = {
     // Citus has no generic plan of an insert that reads its rows from arrays.
@@ -115,38 +116,24 @@ export function openPostgres(options: PostgresOptions): Database {
     ...limits,
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
-  const hotPool = new ConnectionPool(
-    'batches',
-    { ...hot, max: share.batches, lock_timeout: BATCH_LOCK_MAX_MS },
-    options.logger,
-  );
-  const waitingPool = new ConnectionPool(
-    'locks',
-    { ...hot, max: share.locks, lock_timeout: WAITING_LOCK_MAX_MS },
-    options.logger,
-  );
-  const pools = [pool, hotPool, waitingPool];
+  const hotPool = openPool('batches', { ...hot, max: share.batches, lock_timeout: BATCH_LOCK_MAX_MS });
+  const waitingPool = openPool('locks', { ...hot, max: share.locks, lock_timeout: WAITING_LOCK_MAX_MS });
   /** What a transaction does first. */
   const firstOf = (lockMaxMs: number): readonly Query[] => (options.isOnCitus ? [limitLocksOnWorker(lockMaxMs)] : []);
   const [firstOfBatch, firstOfWaiting] = [firstOf(BATCH_LOCK_MAX_MS), firstOf(WAITING_LOCK_MAX_MS)];
-  const lanes = createLanes((name) => {
+  const turns = createLaneTurns(share.lane);
+  const lane = createLanes(turns, (name) => {
     const { statementMaxMs, lockMaxMs } = LANES[name];
-    const max = share.lane(name);
-    const lanePool = new ConnectionPool(
-      name,
-      {
-        ...settings,
-        max,
-        statement_timeout: statementMaxMs,
-        lock_timeout: lockMaxMs,
-        idle_in_transaction_session_timeout: statementMaxMs,
-        // If the server says nothing any more.
-        query_timeout: statementMaxMs + 1_000,
-      },
-      options.logger,
-    );
-    pools.push(lanePool);
-    return createLane(laneTurns(name, max), laneOf(lanePool, firstOf(lockMaxMs)));
+    const lanePool = openPool(name, {
+      ...settings,
+      max: share.lane(name),
+      statement_timeout: statementMaxMs,
+      lock_timeout: lockMaxMs,
+      idle_in_transaction_session_timeout: statementMaxMs,
+      // If the server says nothing any more.
+      query_timeout: statementMaxMs + 1_000,
+    });
+    return laneOf(lanePool, firstOf(lockMaxMs));
   });
   const auditStatementMaxMs = options.auditStatementMaxMs ?? AUDIT_STATEMENT_MAX_MS;
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
@@ -186,23 +173,13 @@ export function openPostgres(options: PostgresOptions): Database {
   }
 
   async function openTables(): Promise<OpenTableReader> {
-    const reader = new Connection({
+    const tables = {
       ...withOptions(connection, READ_TABLES),
       statement_timeout: auditStatementMaxMs,
       // If the server says nothing any more: the next audit waits for this one.
       query_timeout: auditStatementMaxMs + 1_000,
-    });
-    readers.add(reader);
-    const close = async (): Promise<void> => {
-      readers.delete(reader);
-      await reader.end();
     };
-    try {
-      await reader.open();
-    } catch (error) {
-      await close();
-      throw error;
-    }
+    const { reader, close } = await openReader(tables, readers, (opened) => opened.open());
     return { query: (statement, parameters) => reader.run(statement, parameters), close };
   }
 
@@ -218,7 +195,7 @@ export function openPostgres(options: PostgresOptions): Database {
   return {
     engine: 'postgresql',
     ...laneOf(pool, []),
-    lane: lanes.get,
+    lane,
     readThenWrite(transaction, signal) {
       const [from, first] = transaction.waitsForLocks ? [waitingPool, firstOfWaiting] : [hotPool, firstOfBatch];
       const run = (connection: Connection) =>
@@ -243,7 +220,7 @@ export function openPostgres(options: PostgresOptions): Database {
     },
     subscribe: (channel, onPayload, onReconnect) =>
       listen({ connection, logger: options.logger, channel, onPayload, onReconnect, timing: options.notifications }),
-    figures: () => [pool.figures, hotPool.figures, waitingPool.figures, ...lanes.figures(), audits.figures],
+    figures: () => [pool, hotPool, waitingPool, ...turns.values(), audits].map(({ figures }) => figures),
     async close() {
       for (const reader of readers) void reader.end();
       await Promise.all(pools.map((each) => each.end()));

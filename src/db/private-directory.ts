@@ -30,7 +30,6 @@ export class OpenDataDirError extends ForeseenError {
       `Everybody on this machine may write to ${path}, where the data of the gateway are. Choose a directory of its own ` +
         `with FAREGATE_DATA_DIR, or run as the owner of this one: ${command}`,
     );
-    this.name = 'OpenDataDirError';
   }
 }
 
@@ -45,7 +44,6 @@ class UnusableDataDirError extends ForeseenError {
         'with FAREGATE_DATA_DIR or database.dataDir.',
       { cause },
     );
-    this.name = 'UnusableDataDirError';
   }
 }
 
@@ -132,7 +130,11 @@ export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: R
 function isShared(root: string, names: readonly string[]): boolean {
   if ((modeOf(root) & 0o1000) !== 0) return true;
   return names.some(
-    (name) => !OWN_NAMES.test(name) && name !== 'lost+found' && !name.startsWith('.') && isDirectory(join(root, name)),
+    (name) =>
+      !OWN_NAMES.test(name) &&
+      name !== 'lost+found' &&
+      !name.startsWith('.') &&
+      orNull(() => lstatSync(join(root, name)))?.isDirectory(),
   );
 }
 
@@ -199,14 +201,6 @@ class Walk {
 
 function modeOf(path: string): number {
   return statSync(path).mode;
-}
-
-function isDirectory(path: string): boolean {
-  try {
-    return lstatSync(path).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 /** Quoted as one argument of a shell command. */

@@ -21,6 +21,5 @@ export type ServerFacts = RowOf<typeof FACTS>;
 const readFacts: Statement = { name: 'server-facts.read', text: `select ${FACTS.list}` };
 
 export async function readServerFacts(database: Queryable): Promise<ServerFacts> {
-  const [row] = await database.query(readFacts);
-  return FACTS.read(row!);
+  return FACTS.first(await database.query(readFacts))!;
 }

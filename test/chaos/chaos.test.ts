@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { openDatabase } from '../../src/db/open.ts';
+import { openDatabases } from '../../src/db/databases.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { formatYuan } from '../../src/lib/yuan.ts';
 import { type PlannedCall, planCalls } from '../support/chaos-calls.ts';
@@ -103,7 +103,10 @@ async function runChaos(t: TestContext, run: Run): Promise<Result> {
   );
   for (const [fault, count] of Object.entries(faults)) t.diagnostic(`fault: ${count} ${fault}`);
 
-  const database = await openDatabase({ url: run.databaseUrl, dataDir: environment.FAREGATE_DATA_DIR }, silentLogger);
+  const { directory: database } = await openDatabases(
+    { url: run.databaseUrl, dataDir: environment.FAREGATE_DATA_DIR },
+    silentLogger,
+  );
   try {
     const { counts, chargedNano, recordCount } = await compareBooks(
       database,

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { parseDecimal } from '../../src/cli/import/decimal.ts';
+import { parseDecimal } from '../../src/cli/decimal.ts';
 import { openForeignDatabase } from '../../src/cli/import/foreign-database.ts';
 import { readBooks } from '../../src/cli/import/one-api/read-books.ts';
 import type { Program } from '../../src/cli/import/one-api/versions.ts';

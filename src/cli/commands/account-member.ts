@@ -4,7 +4,7 @@ import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
-import { renderTable } from '../table.ts';
+import { printTable } from '../table.ts';
 import { resolveUser } from '../user-reference.ts';
 import { addOwnerLimitOptions, describeOwnerLimits, describeUse, readOwnerLimits } from './limit-options.ts';
 import { NONE } from './minute-options.ts';
@@ -24,22 +24,21 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
       kit.reading(async (admin, output, [reference]) => {
         const id = await resolveAccount(admin, reference!);
         const members = await listAll<MemberResponse>(admin, `/accounts/${id}/members`, {});
-        output.print(members, () =>
-          renderTable(
-            members,
-            [
-              { title: 'id', cell: (row) => row.userId },
-              { title: 'name', cell: (row) => row.name },
-              { title: 'e-mail', cell: (row) => row.email ?? '' },
-              { title: 'role', cell: (row) => row.role },
-              { title: 'status', cell: (row) => row.status },
-              { title: 'since', cell: (row) => localTime(row.since) },
-              { title: 'signed in', cell: (row) => localTime(row.lastSignInAt ?? 'never') },
-              { title: 'limits', cell: (row) => describeOwnerLimits(row).join(', ') || NONE },
-              { title: 'used', cell: describeUse },
-            ],
-            'Nobody belongs to the account. Add somebody: faregate account member add <account> <user> --role owner',
-          ),
+        printTable(
+          output,
+          members,
+          'Nobody belongs to the account. Add somebody: faregate account member add <account> <user> --role owner',
+          [
+            { title: 'id', cell: (row) => row.userId },
+            { title: 'name', cell: (row) => row.name },
+            { title: 'e-mail', cell: (row) => row.email ?? '' },
+            { title: 'role', cell: (row) => row.role },
+            { title: 'status', cell: (row) => row.status },
+            { title: 'since', cell: (row) => localTime(row.since) },
+            { title: 'signed in', cell: (row) => localTime(row.lastSignInAt ?? 'never') },
+            { title: 'limits', cell: (row) => describeOwnerLimits(row).join(', ') || NONE },
+            { title: 'used', cell: describeUse },
+          ],
         );
       }),
     );

@@ -4,15 +4,18 @@ import type { AdminClient } from '../../api/management/admin-client.ts';
 import type { Page } from '../../api/management/response-fields.ts';
 import type { AccountResponse, LedgerEntryResponse } from '../../api/management/wire.ts';
 import { resolveAccount } from '../account-reference.ts';
-import { type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from '../command.ts';
+import { type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from '../command.ts';
+import { accountImportCommand } from '../import/account-import.ts';
 import { localTime } from '../local-time.ts';
 import type { Output } from '../output.ts';
 import { listAll } from '../pages.ts';
-import { renderFields, renderTable } from '../table.ts';
+import { queryOf } from '../query.ts';
+import { printTable, renderFields, renderTable } from '../table.ts';
+import { accountMemberCommands } from './account-member.ts';
 import { addMinuteOptions, describeMinuteLimits, orNull, readMinuteLimits } from './minute-options.ts';
 
-/** `faregate account …`; returns the command, for those of other files. */
-export function accountCommands(program: Command, kit: CommandKit): Command {
+/** `faregate account …` */
+export function accountCommands(program: Command, kit: CommandKit): void {
   const account = program.command('account').description('create, import, list, fund and suspend accounts');
 
   account
@@ -45,24 +48,20 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
     .option('--search <text>', 'only those whose name, e-mail or id has this text')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const accounts = await listAll<AccountResponse>(
-          admin,
-          '/accounts',
-          options.search === undefined ? {} : { search: String(options.search) },
-        );
-        output.print(accounts, () =>
-          renderTable(
-            accounts,
-            [
-              { title: 'id', cell: (row) => row.id },
-              { title: 'name', cell: (row) => row.name },
-              { title: 'status', cell: (row) => (row.verified ? row.status : 'unverified') },
-              { title: 'balance ¥', cell: (row) => row.balanceYuan, align: 'right' },
-              { title: 'held ¥', cell: (row) => row.heldYuan, align: 'right' },
-              { title: 'today ¥', cell: (row) => row.spentTodayYuan, align: 'right' },
-            ],
-            'There are no accounts yet. Create one: faregate account create <name> --verified --balance 10',
-          ),
+        const query = await queryOf(admin, options, ['search']);
+        const accounts = await listAll<AccountResponse>(admin, '/accounts', query);
+        printTable(
+          output,
+          accounts,
+          'There are no accounts yet. Create one: faregate account create <name> --verified --balance 10',
+          [
+            { title: 'id', cell: (row) => row.id },
+            { title: 'name', cell: (row) => row.name },
+            { title: 'status', cell: (row) => (row.verified ? row.status : 'unverified') },
+            { title: 'balance ¥', cell: (row) => row.balanceYuan, align: 'right' },
+            { title: 'held ¥', cell: (row) => row.heldYuan, align: 'right' },
+            { title: 'today ¥', cell: (row) => row.spentTodayYuan, align: 'right' },
+          ],
         );
       }),
     );
@@ -88,13 +87,7 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
     .description('give an account another name; its id stays')
     .argument('<account>', 'id or name')
     .argument('<name>', 'what to call it')
-    .action(
-      kit.changing(async (admin, output, [reference, name]) => {
-        const id = await resolveAccount(admin, reference!);
-        const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, { name });
-        output.print(view, () => describeAccount(view));
-      }),
-    );
+    .action(kit.changing((admin, output, [reference, name]) => changeAccount(admin, output, reference!, { name })));
 
   account
     .command('verify')
@@ -102,13 +95,9 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
     .argument('<account>', 'id or name')
     .option('--revoke', 'take the verification back')
     .action(
-      kit.changing(async (admin, output, [reference], options) => {
-        const id = await resolveAccount(admin, reference!);
-        const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, {
-          verified: options.revoke !== true,
-        });
-        output.print(view, () => describeAccount(view));
-      }),
+      kit.changing((admin, output, [reference], { revoke }) =>
+        changeAccount(admin, output, reference!, { verified: revoke !== true }),
+      ),
     );
 
   addMinuteOptions(
@@ -118,13 +107,9 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
       .argument('<account>', 'id or name')
       .option('--daily-cap <yuan>', 'the most it may spend in a day'),
   ).action(
-    kit.changing(async (admin, output, [reference], options) => {
-      const id = await resolveAccount(admin, reference!);
-      const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, {
-        dailySpendCapYuan: orNull(options.dailyCap),
-        ...readMinuteLimits(options),
-      });
-      output.print(view, () => describeAccount(view));
+    kit.changing((admin, output, [reference], options) => {
+      const limits = { dailySpendCapYuan: orNull(options.dailyCap), ...readMinuteLimits(options) };
+      return changeAccount(admin, output, reference!, limits);
     }),
   );
 
@@ -135,7 +120,9 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
     .option('--reason <text>', 'why; "account show" says it')
     .addHelpText('after', SUSPEND_HELP)
     .action(
-      kit.changing((admin, output, [reference], options) => setStatus(admin, output, reference!, 'suspended', options)),
+      kit.changing((admin, output, [reference], { reason }) =>
+        changeAccount(admin, output, reference!, { status: 'suspended', statusReason: reason }),
+      ),
     );
 
   account
@@ -144,7 +131,9 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
     .argument('<account>', 'id or name')
     .option('--reason <text>', 'why; "account show" says it')
     .action(
-      kit.changing((admin, output, [reference], options) => setStatus(admin, output, reference!, 'active', options)),
+      kit.changing((admin, output, [reference], { reason }) =>
+        changeAccount(admin, output, reference!, { status: 'active', statusReason: reason }),
+      ),
     );
 
   account
@@ -167,10 +156,7 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
         if (priceFactorBasisPoints === undefined && membersSeeBalance === undefined) {
           throw new UsageError('Say what to change: --price-factor or --members-see-balance.');
         }
-        const id = await resolveAccount(admin, reference!);
-        const change = { priceFactorBasisPoints, membersSeeBalance };
-        const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, change);
-        output.print(view, () => describeAccount(view));
+        await changeAccount(admin, output, reference!, { priceFactorBasisPoints, membersSeeBalance });
       }),
     );
 
@@ -210,7 +196,9 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
         output.print(entry, () => `Corrected by ${amountYuan} yuan. The balance is ¥${entry.balanceYuan}.`);
       }),
     );
-  return account;
+
+  accountImportCommand(account, kit);
+  accountMemberCommands(account, kit);
 }
 
 const SUSPEND_HELP = `
@@ -218,15 +206,14 @@ Every node refuses new calls of the account within a second, with 401 invalid_ap
 and its plan cannot be asked with its keys either. Calls in flight go on to their end and are charged. The daily cap, the keys
 and the subscriptions stay as they are, and time that passes counts for subscriptions as ever.`;
 
-async function setStatus(
+async function changeAccount(
   admin: AdminClient,
   output: Output,
   reference: string,
-  status: 'active' | 'suspended',
-  { reason }: CommandOptions,
+  change: object,
 ): Promise<undefined> {
   const id = await resolveAccount(admin, reference);
-  const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, { status, statusReason: reason });
+  const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, change);
   output.print(view, () => describeAccount(view));
 }
 
@@ -270,15 +257,11 @@ function readPriceFactor(text: string): number {
 }
 
 function describeLedger(entries: readonly LedgerEntryResponse[]): string {
-  return renderTable(
-    entries,
-    [
-      { title: 'when', cell: (row) => localTime(row.createdAt) },
-      { title: 'kind', cell: (row) => row.kind },
-      { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
-      { title: 'balance ¥', cell: (row) => row.balanceAfterYuan, align: 'right' },
-      { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
-    ],
-    'The ledger is empty.',
-  );
+  return renderTable(entries, 'The ledger is empty.', [
+    { title: 'when', cell: (row) => localTime(row.createdAt) },
+    { title: 'kind', cell: (row) => row.kind },
+    { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
+    { title: 'balance ¥', cell: (row) => row.balanceAfterYuan, align: 'right' },
+    { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
+  ]);
 }

@@ -4,11 +4,11 @@ import type { CallResponse, InFlightResponse } from '../../api/calls/wire.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import type { Page } from '../../api/management/response-fields.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
-import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import type { Output } from '../output.ts';
 import { listUpTo } from '../pages.ts';
+import { queryOf } from '../query.ts';
 import { renderTable } from '../table.ts';
 import { callCorrectionCommands } from './call-corrections.ts';
 import { renderRefusals } from './refusals.ts';
@@ -31,10 +31,7 @@ export function callsCommand(program: Command, kit: CommandKit): void {
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const query: Record<string, string> = {};
-        if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
-        if (options.model !== undefined) query.model = String(options.model);
-        if (options.status !== undefined) query.status = String(options.status);
+        const query = await queryOf(admin, options, ['model', 'status']);
         if (options.requestId !== undefined) {
           if (Object.keys(query).length > 0) throw new UsageError('--request-id: Leave the other filters out.');
           const asked = { limit: String(options.limit), requestId: String(options.requestId) };
@@ -55,21 +52,17 @@ export function callsCommand(program: Command, kit: CommandKit): void {
 }
 
 function renderCalls(calls: readonly CallResponse[], empty: string): string {
-  return renderTable(
-    calls,
-    [
-      { title: 'when', cell: (row) => localTime(row.startedAt) },
-      { title: 'call', cell: (row) => row.id },
-      { title: 'model', cell: (row) => row.model },
-      { title: 'status', cell: (row) => row.status },
-      { title: 'input', cell: (row) => inputOf(row.usage), align: 'right' },
-      { title: 'output', cell: (row) => outputOf(row.usage), align: 'right' },
-      { title: 'charge ¥', cell: chargeOf, align: 'right' },
-      { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
-      { title: 'usage', cell: (row) => row.usage?.source ?? '' },
-    ],
-    empty,
-  );
+  return renderTable(calls, empty, [
+    { title: 'when', cell: (row) => localTime(row.startedAt) },
+    { title: 'call', cell: (row) => row.id },
+    { title: 'model', cell: (row) => row.model },
+    { title: 'status', cell: (row) => row.status },
+    { title: 'input', cell: (row) => inputOf(row.usage), align: 'right' },
+    { title: 'output', cell: (row) => outputOf(row.usage), align: 'right' },
+    { title: 'charge ¥', cell: chargeOf, align: 'right' },
+    { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
+    { title: 'usage', cell: (row) => row.usage?.source ?? '' },
+  ]);
 }
 
 /** What became of a request: its calls, and what was refused. */
@@ -85,20 +78,16 @@ async function printRequest(admin: AdminClient, output: Output, query: URLSearch
 }
 
 function renderInFlight(calls: readonly InFlightResponse[]): string {
-  return renderTable(
-    calls,
-    [
-      { title: 'since', cell: (row) => localTime(row.startedAt ?? row.reservedAt) },
-      { title: 'call', cell: (row) => row.id },
-      { title: 'account', cell: (row) => row.accountName },
-      { title: 'key', cell: (row) => row.keyName ?? row.keyId },
-      { title: 'model', cell: (row) => row.model },
-      { title: 'route', cell: (row) => row.route.provider ?? '' },
-      { title: 'node', cell: (row) => row.nodeId },
-      { title: 'held', cell: heldOf, align: 'right' },
-    ],
-    'No calls are in flight.',
-  );
+  return renderTable(calls, 'No calls are in flight.', [
+    { title: 'since', cell: (row) => localTime(row.startedAt ?? row.reservedAt) },
+    { title: 'call', cell: (row) => row.id },
+    { title: 'account', cell: (row) => row.accountName },
+    { title: 'key', cell: (row) => row.keyName ?? row.keyId },
+    { title: 'model', cell: (row) => row.model },
+    { title: 'route', cell: (row) => row.route.provider ?? '' },
+    { title: 'node', cell: (row) => row.nodeId },
+    { title: 'held', cell: heldOf, align: 'right' },
+  ]);
 }
 
 function heldOf({ heldYuan, heldTokens }: Pick<InFlightResponse, 'heldYuan' | 'heldTokens'>): string {

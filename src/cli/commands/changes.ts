@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { ChangeResponse } from '../../api/changes/admin.ts';
-import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listUpTo } from '../pages.ts';
-import { renderTable } from '../table.ts';
+import { queryOf } from '../query.ts';
+import { printTable } from '../table.ts';
 import { changeDifference } from './change-difference.ts';
 
 /** `faregate changes` */
@@ -27,33 +27,23 @@ export function changesCommand(program: Command, kit: CommandKit): void {
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const query: Record<string, string> = {};
-        if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
+        const query = await queryOf(admin, options, ['action', 'from', 'to']);
         if (options.subject !== undefined) query.subjectId = String(options.subject);
         if (options.actor !== undefined) {
           const actor = String(options.actor);
           query[/^(usr|tok|key)_\w{26}$/.test(actor) ? 'actorId' : 'actorKind'] = actor;
         }
-        for (const name of ['action', 'from', 'to']) {
-          if (options[name] !== undefined) query[name] = String(options[name]);
-        }
         const changes = await listUpTo<ChangeResponse>(admin, '/changes', query, String(options.limit));
-        output.print(changes, () =>
-          renderTable(
-            changes,
-            [
-              { title: 'when', cell: (row) => localTime(row.at) },
-              { title: 'who', cell: whoOf },
-              { title: 'from', cell: (row) => row.clientAddress ?? '' },
-              { title: 'what', cell: (row) => row.sentence.en },
-              { title: 'differs', cell: ({ before, after }) => changeDifference(before, after) },
-              { title: 'outcome', cell: (row) => [row.outcome, row.errorCode].filter(Boolean).join(' ') },
-              { title: 'action', cell: (row) => row.action },
-              { title: 'of', cell: (row) => row.subject.id ?? row.subject.kind },
-            ],
-            'No changes are recorded.',
-          ),
-        );
+        printTable(output, changes, 'No changes are recorded.', [
+          { title: 'when', cell: (row) => localTime(row.at) },
+          { title: 'who', cell: whoOf },
+          { title: 'from', cell: (row) => row.clientAddress ?? '' },
+          { title: 'what', cell: (row) => row.sentence.en },
+          { title: 'differs', cell: ({ before, after }) => changeDifference(before, after) },
+          { title: 'outcome', cell: (row) => [row.outcome, row.errorCode].filter(Boolean).join(' ') },
+          { title: 'action', cell: (row) => row.action },
+          { title: 'of', cell: (row) => row.subject.id ?? row.subject.kind },
+        ]);
       }),
     );
 }

@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../../config/load.ts';
 import { presetConfig } from '../../config/preset-config.ts';
 import { type Preset, presets } from '../../config/presets.ts';
 import { priceWarnings } from '../../config/price-warnings.ts';
 import { configTemplate } from '../../config/template.ts';
 import type { CommandKit } from '../command.ts';
-import { demoEnvironment, findConfigSource } from '../environment.ts';
+import { findConfigSource, loadForCommand } from '../environment.ts';
 import { presetOf } from '../preset-reference.ts';
-import { type Column, renderFields, renderTable } from '../table.ts';
+import { type Column, printTable, renderFields } from '../table.ts';
 import { FORCE, writeForEditing } from '../written-file.ts';
 
 const PRESET_COLUMNS: readonly Column<Preset>[] = [
@@ -30,24 +29,18 @@ export function configCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.plain(async (_flags, output, _environment, [file], options) => {
         if (options.list === true) {
-          output.print(presets, () => renderTable(presets, PRESET_COLUMNS, ''));
+          printTable(output, presets, '', PRESET_COLUMNS);
           return 0;
         }
-        const path = file!;
         const preset = options.provider === undefined ? null : presetOf(String(options.provider));
-        writeForEditing(path, preset === null ? configTemplate : presetConfig(preset), options.force);
-        if (preset !== null) {
-          const { keyVariable } = preset;
-          output.print(
-            { file: path, keyVariable },
-            () =>
-              `Wrote ${path}. Set ${keyVariable}, add models to it (faregate models import --help), then: faregate check --config ${path}`,
-          );
-          return 0;
-        }
+        writeForEditing(file!, preset === null ? configTemplate : presetConfig(preset), options.force);
+        const next =
+          preset === null
+            ? 'Set the keys that it names'
+            : `Set ${preset.keyVariable}, add models to it (faregate models import --help)`;
         output.print(
-          { file: path },
-          () => `Wrote ${path}. Set the keys that it names, then: faregate check --config ${path}`,
+          { file, ...(preset !== null && { keyVariable: preset.keyVariable }) },
+          () => `Wrote ${file}. ${next}, then: faregate check --config ${file}`,
         );
         return 0;
       }),
@@ -62,7 +55,7 @@ export function configCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.plain(async (flags, output, environment) => {
         const source = findConfigSource(flags, environment);
-        const config = loadConfig(source.file, demoEnvironment(environment), source.overrides);
+        const config = loadForCommand(flags, environment);
         const summary = {
           file: source.file,
           providers: Object.keys(config.providers),

@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
 import { migrationState } from '../../db/migrate.ts';
-import { type DatabaseLocation, describeDatabase } from '../../db/open.ts';
+import { describeDatabase } from '../../db/open.ts';
 import { migrateAll } from '../../db/partitions.ts';
-import { escapeText } from '../../lib/plain-text.ts';
-import type { CommandKit } from '../command.ts';
+import { type CommandKit, sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
 import { localTime } from '../local-time.ts';
 import { createLogger } from '../log/logger.ts';
-import { openOrCreateOwnDatabases, openOwnDatabase } from '../own-database.ts';
-import { renderTable } from '../table.ts';
+import { openOrCreateOwnDatabases, openOwnDatabases } from '../own-database.ts';
+import { printTable } from '../table.ts';
 import { partitionCommands } from './partitions.ts';
 import { transferCommands } from './transfer.ts';
 
@@ -17,9 +16,7 @@ const inPartition = (partition: number): string => (partition === 0 ? '' : ` in 
 
 /** `faregate db …` */
 export function databaseCommands(program: Command, kit: CommandKit): void {
-  const printDatabase = async (location: DatabaseLocation): Promise<void> =>
-    kit.process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
-  const printWaiting = (message: string): void => kit.process.writeError(`${escapeText(message)}\n`);
+  const say = sayTo(kit.process);
   const db = program
     .command('db')
     .description('show and migrate the schema of the database, and its partitions; export, import and back it up');
@@ -32,10 +29,10 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.plain(async (flags, output, environment) => {
         const location = loadForBooks(flags, environment).database;
-        const databases = await openOrCreateOwnDatabases(location, createLogger(environment), printWaiting);
+        const databases = await openOrCreateOwnDatabases(location, createLogger(environment), say);
         try {
-          const applied = await migrateAll(databases, { onWaiting: printWaiting });
-          await printDatabase(location);
+          const applied = await migrateAll(databases, { onWaiting: say });
+          say(`database: ${await describeDatabase(location)}`);
           const ofFirst = ({ version, name }: { version: number; name: string }) => ({ version, name });
           const steps = applied.map((step) => (step.partition === 0 ? ofFirst(step) : step));
           output.print(steps, () =>
@@ -56,23 +53,17 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.plain(async (flags, output, environment) => {
         const location = loadForBooks(flags, environment).database;
-        const database = await openOwnDatabase(location, createLogger(environment), printWaiting);
+        const databases = await openOwnDatabases(location, createLogger(environment), say);
         try {
-          const states = await migrationState(database);
-          await printDatabase(location);
-          output.print(states, () =>
-            renderTable(
-              states,
-              [
-                { title: 'step', cell: (row) => String(row.version), align: 'right' },
-                { title: 'name', cell: (row) => row.name },
-                { title: 'applied', cell: (row) => localTime(row.appliedAt?.toISOString() ?? 'not yet') },
-              ],
-              'This program has no migrations.',
-            ),
-          );
+          const states = await migrationState(databases.directory);
+          say(`database: ${await describeDatabase(location)}`);
+          printTable(output, states, 'This program has no migrations.', [
+            { title: 'step', cell: (row) => String(row.version), align: 'right' },
+            { title: 'name', cell: (row) => row.name },
+            { title: 'applied', cell: (row) => localTime(row.appliedAt?.toISOString() ?? 'not yet') },
+          ]);
         } finally {
-          await database.close();
+          await databases.close();
         }
       }),
     );

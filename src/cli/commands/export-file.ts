@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { syncDirectory } from '../../lib/files/durable-files.ts';
 import { type ExportEnd, readEnd, TransferError } from '../../transfer/format.ts';
 import type { CliProcess } from '../command.ts';
 
@@ -70,16 +71,6 @@ export async function writeExport(
     await handle.close().catch(() => undefined);
     await rm(unfinished, { force: true });
     throw error;
-  }
-}
-
-/** A rename is durable with its directory. */
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

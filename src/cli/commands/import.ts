@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type CommandKit, UsageError } from '../command.ts';
-import { type Decimal, parseDecimal } from '../import/decimal.ts';
+import { type Decimal, parseDecimal } from '../decimal.ts';
 import type { ForeignBooks, ForeignDatabase } from '../import/foreign-books.ts';
 import type { WrittenAccount } from '../import/foreign-import.ts';
+import type { Program as OneApi } from '../import/one-api/versions.ts';
 import { createProgress } from '../progress.ts';
 import { renderTable } from '../table.ts';
 
@@ -17,7 +18,7 @@ other gateway first, so that nothing is spent there afterwards.`;
 interface Program {
   readonly name: string;
   readonly description: string;
-  read(database: ForeignDatabase, usdCny: Decimal, at: Date): Promise<ForeignBooks>;
+  read(database: ForeignDatabase, usdCny: Decimal): Promise<ForeignBooks>;
 }
 
 const PROGRAMS: readonly Program[] = [
@@ -29,23 +30,20 @@ const PROGRAMS: readonly Program[] = [
       return readBooks({ database, usdCny });
     },
   },
-  {
-    name: 'one-api',
-    description: 'users with their tokens and what is left of their quota, of a one-api database',
-    async read(database, usdCny, at) {
-      const { readBooks } = await import('../import/one-api/read-books.ts');
-      return readBooks({ program: 'one-api', database, usdCny, at });
-    },
-  },
-  {
-    name: 'new-api',
-    description: 'the same of a new-api database',
-    async read(database, usdCny, at) {
-      const { readBooks } = await import('../import/one-api/read-books.ts');
-      return readBooks({ program: 'new-api', database, usdCny, at });
-    },
-  },
+  ofOneApi('one-api', 'users with their tokens and what is left of their quota, of a one-api database'),
+  ofOneApi('new-api', 'the same of a new-api database'),
 ];
+
+function ofOneApi(name: OneApi, description: string): Program {
+  return {
+    name,
+    description,
+    async read(database, usdCny) {
+      const { readBooks } = await import('../import/one-api/read-books.ts');
+      return readBooks({ program: name, database, usdCny, at: new Date() });
+    },
+  };
+}
 
 /** `faregate import …` */
 export function importCommands(program: Command, kit: CommandKit): void {
@@ -68,7 +66,7 @@ export function importCommands(program: Command, kit: CommandKit): void {
         kit.changing(async (admin, output, [source], options) => {
           const usdCny = parseDecimal(String(options.usdCny));
           if (usdCny === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
-          const read = await readFrom(source!, (database) => foreign.read(database, usdCny, new Date()));
+          const read = await readFrom(source!, (database) => foreign.read(database, usdCny));
           // Accounts are known by their source and what they are called there.
           const books = options.label === undefined ? read : { ...read, source: `${read.source} ${options.label}` };
           const { checkBooks } = await import('../import/check-books.ts');
@@ -125,18 +123,14 @@ function shown({ source, version, accounts, leftOut }: ForeignBooks) {
 }
 
 function describePlan(books: ForeignBooks): string {
-  const accounts = renderTable(
-    books.accounts,
-    [
-      { title: 'account', cell: (row) => row.name },
-      { title: 'e-mail', cell: (row) => row.email ?? '' },
-      { title: 'balance ¥', cell: (row) => formatYuan(row.balanceNano), align: 'right' },
-      { title: 'keys', cell: (row) => String(row.keys.filter(({ isRevoked }) => !isRevoked).length), align: 'right' },
-      { title: 'revoked', cell: (row) => String(row.keys.filter(({ isRevoked }) => isRevoked).length), align: 'right' },
-      { title: 'suspended', cell: (row) => row.suspendedBecause ?? '' },
-    ],
-    'There are no accounts in it.',
-  );
+  const accounts = renderTable(books.accounts, 'There are no accounts in it.', [
+    { title: 'account', cell: (row) => row.name },
+    { title: 'e-mail', cell: (row) => row.email ?? '' },
+    { title: 'balance ¥', cell: (row) => formatYuan(row.balanceNano), align: 'right' },
+    { title: 'keys', cell: (row) => String(row.keys.filter(({ isRevoked }) => !isRevoked).length), align: 'right' },
+    { title: 'revoked', cell: (row) => String(row.keys.filter(({ isRevoked }) => isRevoked).length), align: 'right' },
+    { title: 'suspended', cell: (row) => row.suspendedBecause ?? '' },
+  ]);
   return [
     `${books.source}, ${books.version}`,
     accounts,
@@ -146,25 +140,20 @@ function describePlan(books: ForeignBooks): string {
 }
 
 function describeLeftOut({ leftOut }: ForeignBooks): string {
-  const columns = [
-    { title: 'count', cell: (row: (typeof leftOut)[number]) => String(row.count), align: 'right' as const },
-    { title: 'is left out', cell: (row: (typeof leftOut)[number]) => row.what },
-    { title: 'because', cell: (row: (typeof leftOut)[number]) => row.why },
-  ];
-  return renderTable(leftOut, columns, 'Nothing is left out.');
+  return renderTable(leftOut, 'Nothing is left out.', [
+    { title: 'count', cell: (row) => String(row.count), align: 'right' },
+    { title: 'is left out', cell: (row) => row.what },
+    { title: 'because', cell: (row) => row.why },
+  ]);
 }
 
 function describeWritten(books: ForeignBooks, written: readonly WrittenAccount[]): string {
-  const accounts = renderTable(
-    written,
-    [
-      { title: 'account', cell: (row) => row.name },
-      { title: 'id', cell: (row) => row.accountId },
-      { title: 'moved ¥', cell: (row) => row.balanceYuan, align: 'right' },
-      { title: 'keys', cell: (row) => String(row.keys), align: 'right' },
-    ],
-    'There are no accounts in it.',
-  );
+  const accounts = renderTable(written, 'There are no accounts in it.', [
+    { title: 'account', cell: (row) => row.name },
+    { title: 'id', cell: (row) => row.accountId },
+    { title: 'moved ¥', cell: (row) => row.balanceYuan, align: 'right' },
+    { title: 'keys', cell: (row) => String(row.keys), align: 'right' },
+  ]);
   return [accounts, describeLeftOut(books), `${summary(books)} are there. Prove it: faregate audit`].join('\n\n');
 }
 

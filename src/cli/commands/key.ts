@@ -6,7 +6,7 @@ import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
-import { renderTable } from '../table.ts';
+import { printTable } from '../table.ts';
 import { keyFindCommand } from './key-find.ts';
 import { addOwnerLimitOptions, describeOwnerLimits, describeUse, readList, readOwnerLimits } from './limit-options.ts';
 import { addMinuteOptions, describeMinuteLimits, NONE, orNull, readMinuteLimits } from './minute-options.ts';
@@ -33,7 +33,6 @@ export function keyCommands(program: Command, kit: CommandKit): void {
         scopes: options.scope,
         userId: options.user,
         ...readLimits(options),
-        ...readMinuteLimits(options),
       });
       output.print(created, () => `${created.key}\n\nThis is the only time the key is shown. Its id is ${created.id}.`);
     }),
@@ -47,10 +46,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
       .argument('<key>', 'the id of the key, such as key_01…'),
   ).action(
     kit.changing(async (admin, output, [keyId], options) => {
-      const changed = await admin.request<KeyResponse>('PATCH', `/keys/${keyId}`, {
-        ...readLimits(options),
-        ...readMinuteLimits(options),
-      });
+      const changed = await admin.request<KeyResponse>('PATCH', `/keys/${keyId}`, readLimits(options));
       output.print(changed, () => `${changed.id}: ${describeLimits(changed)}`);
     }),
   );
@@ -75,25 +71,19 @@ export function keyCommands(program: Command, kit: CommandKit): void {
       kit.reading(async (admin, output, [reference]) => {
         const accountId = await resolveAccount(admin, reference!);
         const keys = await listAll<KeyResponse>(admin, `/accounts/${accountId}/keys`, {});
-        output.print(keys, () =>
-          renderTable(
-            keys,
-            [
-              { title: 'id', cell: (row) => row.id },
-              { title: 'name', cell: (row) => row.name ?? '' },
-              { title: 'key', cell: (row) => row.prefix },
-              { title: 'created', cell: (row) => localTime(row.createdAt) },
-              { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
-              { title: 'last used', cell: (row) => localTime(row.lastUsedAt ?? '') },
-              { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
-              { title: 'scopes', cell: (row) => row.scopes.join(' ') },
-              { title: 'whose', cell: whoseKey },
-              { title: 'limits', cell: describeLimits },
-              { title: 'used', cell: (row) => describeUse(row) },
-            ],
-            `The account has no keys. Create one: faregate key create ${reference}`,
-          ),
-        );
+        printTable(output, keys, `The account has no keys. Create one: faregate key create ${reference}`, [
+          { title: 'id', cell: (row) => row.id },
+          { title: 'name', cell: (row) => row.name ?? '' },
+          { title: 'key', cell: (row) => row.prefix },
+          { title: 'created', cell: (row) => localTime(row.createdAt) },
+          { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
+          { title: 'last used', cell: (row) => localTime(row.lastUsedAt ?? '') },
+          { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
+          { title: 'scopes', cell: (row) => row.scopes.join(' ') },
+          { title: 'whose', cell: whoseKey },
+          { title: 'limits', cell: describeLimits },
+          { title: 'used', cell: (row) => describeUse(row) },
+        ]);
       }),
     );
 
@@ -159,6 +149,7 @@ function readSeconds(text: string): number {
 /** The limits that the options set; all others stay unchanged. */
 const readLimits = (options: Record<string, unknown>) => ({
   ...readOwnerLimits(options),
+  ...readMinuteLimits(options),
   allowedNetworks: orNull(options.networks),
 });
 

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { LatencyResponse, LatencyRow } from '../../api/latency/admin.ts';
 import { type CommandKit, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
+import { queryOf } from '../query.ts';
 import { type Column, renderTable } from '../table.ts';
 
 const GROUPS = ['hour', 'day', 'model', 'provider', 'providerModel'] as const;
@@ -18,18 +19,13 @@ export function latencyCommand(program: Command, kit: CommandKit): void {
     .option('--model <model>', 'only this model')
     .option('--provider <provider>', 'only this provider')
     .action(
-      kit.reading(async (admin, output, _arguments, { groupBy, last, from, model, provider }) => {
-        const hours = HOURS[String(last) as keyof typeof HOURS];
+      kit.reading(async (admin, output, _arguments, options) => {
+        const hours = HOURS[String(options.last) as keyof typeof HOURS];
         if (hours === undefined) throw new UsageError(`--last: Expected one of ${Object.keys(HOURS).join(', ')}.`);
-        const query = new URLSearchParams({
-          groupBy: String(groupBy),
-          from: from === undefined ? new Date(Date.now() - hours * 3_600_000).toISOString() : String(from),
-          ...(model !== undefined && { model: String(model) }),
-          ...(provider !== undefined && { provider: String(provider) }),
-        });
-        const found = await admin.request<LatencyResponse>('GET', `/latency?${query}`);
+        const query = await queryOf(admin, options, ['groupBy', 'from', 'model', 'provider']);
+        query.from ??= new Date(Date.now() - hours * 3_600_000).toISOString();
+        const found = await admin.request<LatencyResponse>('GET', `/latency?${new URLSearchParams(query)}`);
         output.print(found, () => describe(found));
-        return undefined;
       }),
     );
 }
@@ -41,7 +37,7 @@ function describe({ data, from, timezone, isCut }: LatencyResponse): string {
     ...FIGURES,
   ];
   const cut = isCut ? '\nThere are more groups than are shown.' : '';
-  return `${renderTable(data, columns, 'No calls.')}\n\nFrom ${localTime(from)} on; days of ${timezone}.${cut}`;
+  return `${renderTable(data, 'No calls.', columns)}\n\nFrom ${localTime(from)} on; days of ${timezone}.${cut}`;
 }
 
 const ms = (value: number | null): string => (value === null ? '-' : String(value));

@@ -6,8 +6,7 @@ import { type DatabaseLocation, describeDatabase } from '../../db/open.ts';
 import { readPartitionFacts } from '../../db/partition-facts-store.ts';
 import { addPartition } from '../../db/partitions.ts';
 import { readPartitions } from '../../db/partitions-store.ts';
-import { escapeText } from '../../lib/plain-text.ts';
-import type { CommandKit } from '../command.ts';
+import { type CommandKit, type CommandOptions, sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
 import { createLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
@@ -16,7 +15,7 @@ import { renderTable } from '../table.ts';
 
 /** `faregate db partitions` */
 export function partitionCommands(db: Command, kit: CommandKit): void {
-  const printWaiting = (message: string): void => kit.process.writeError(`${escapeText(message)}\n`);
+  const say = sayTo(kit.process);
 
   /** With the database that the configuration names, whose directory is of this version. */
   const withDatabases = (
@@ -24,12 +23,12 @@ export function partitionCommands(db: Command, kit: CommandKit): void {
       databases: Databases,
       output: Output,
       location: DatabaseLocation,
-      options: Readonly<Record<string, unknown>>,
-    ) => Promise<number | undefined>,
+      options: CommandOptions,
+    ) => Promise<number>,
   ) =>
     kit.plain(async (flags, output, environment, _given, options) => {
       const location = loadForBooks(flags, environment).database;
-      const databases = await openOwnDatabases(location, createLogger(environment), printWaiting);
+      const databases = await openOwnDatabases(location, createLogger(environment), say);
       try {
         await requireCurrentSchema(databases.directory);
         return await work(databases, output, location, options);
@@ -44,7 +43,7 @@ export function partitionCommands(db: Command, kit: CommandKit): void {
     .action(
       withDatabases(async (databases, output, location) => {
         const found = await lookAtAll(databases);
-        kit.process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
+        say(`database: ${await describeDatabase(location)}`);
         output.print(found, () => renderAll(found));
         return found.every(({ error }) => error === null) ? 0 : 1;
       }),
@@ -57,7 +56,7 @@ export function partitionCommands(db: Command, kit: CommandKit): void {
     .action(
       withDatabases(async (databases, output, _location, { count }) => {
         const added: number[] = [];
-        while (added.length < Number(count)) added.push(await addPartition(databases, { onWaiting: printWaiting }));
+        while (added.length < Number(count)) added.push(await addPartition(databases, { onWaiting: say }));
         output.print({ added, partitions: databases.partitions.length }, () =>
           [
             ...added.map((number) => `added partition ${number}`),
@@ -114,22 +113,18 @@ async function lookAtAll({ directory, partitions }: Databases): Promise<Listed[]
 }
 
 function renderAll(found: readonly Listed[]): string {
-  return renderTable(
-    found,
-    [
-      { title: 'partition', cell: ({ number }) => String(number), align: 'right' },
-      { title: 'schema', cell: ({ schema }) => schema ?? 'that of the directory' },
-      { title: 'state', cell: stateOf },
-      { title: 'accounts', cell: ({ accounts }) => String(accounts), align: 'right' },
-      { title: 'version', cell: ({ version }) => (version === null ? '' : String(version)), align: 'right' },
-      {
-        title: 'size',
-        cell: ({ sizeBytes }) => (sizeBytes === null ? '' : `${(sizeBytes / 1e6).toFixed(1)} MB`),
-        align: 'right',
-      },
-    ],
-    '',
-  );
+  return renderTable(found, '', [
+    { title: 'partition', cell: ({ number }) => String(number), align: 'right' },
+    { title: 'schema', cell: ({ schema }) => schema ?? 'that of the directory' },
+    { title: 'state', cell: stateOf },
+    { title: 'accounts', cell: ({ accounts }) => String(accounts), align: 'right' },
+    { title: 'version', cell: ({ version }) => (version === null ? '' : String(version)), align: 'right' },
+    {
+      title: 'size',
+      cell: ({ sizeBytes }) => (sizeBytes === null ? '' : `${(sizeBytes / 1e6).toFixed(1)} MB`),
+      align: 'right',
+    },
+  ]);
 }
 
 function stateOf({ state, takesAccounts, error }: Listed): string {

@@ -98,38 +98,30 @@ export function planCommands(program: Command, kit: CommandKit): void {
 }
 
 function renderPlans(plans: readonly PlanResponse[]): string {
-  return renderTable(
-    plans,
-    [
-      { title: 'id', cell: (row) => row.id },
-      { title: 'name', cell: (row) => row.name },
-      {
-        title: 'active',
-        cell: (row) => `${row.activeSubscriptions}${row.hasMoreSubscriptions ? ' or more' : ''}`,
-        align: 'right',
-      },
-      { title: '5 hours', cell: (row) => String(row.fiveHourCalls), align: 'right' },
-      { title: 'week', cell: (row) => String(row.weeklyCalls), align: 'right' },
-      { title: 'at a time', cell: (row) => String(row.concurrency), align: 'right' },
-      { title: 'tokens', cell: (row) => `${row.quotaTokens} in ${row.periodDays} days`, align: 'right' },
-      { title: 'models', cell: (row) => row.models.join(', ') },
-    ],
-    'The configuration has no plans.',
-  );
+  return renderTable(plans, 'The configuration has no plans.', [
+    { title: 'id', cell: (row) => row.id },
+    { title: 'name', cell: (row) => row.name },
+    {
+      title: 'active',
+      cell: (row) => `${row.activeSubscriptions}${row.hasMoreSubscriptions ? ' or more' : ''}`,
+      align: 'right',
+    },
+    { title: '5 hours', cell: (row) => String(row.fiveHourCalls), align: 'right' },
+    { title: 'week', cell: (row) => String(row.weeklyCalls), align: 'right' },
+    { title: 'at a time', cell: (row) => String(row.concurrency), align: 'right' },
+    { title: 'tokens', cell: (row) => `${row.quotaTokens} in ${row.periodDays} days`, align: 'right' },
+    { title: 'models', cell: (row) => row.models.join(', ') },
+  ]);
 }
 
 function renderSubscriptions(subscriptions: readonly SubscriptionResponse[]): string {
-  return renderTable(
-    subscriptions,
-    [
-      { title: 'id', cell: (row) => row.id },
-      { title: 'plan', cell: (row) => row.planName ?? row.planId },
-      { title: 'status', cell: (row) => row.status },
-      { title: 'from', cell: (row) => localTime(row.startsAt) },
-      { title: 'to', cell: (row) => localTime(row.endsAt) },
-    ],
-    '',
-  );
+  return renderTable(subscriptions, '', [
+    { title: 'id', cell: (row) => row.id },
+    { title: 'plan', cell: (row) => row.planName ?? row.planId },
+    { title: 'status', cell: (row) => row.status },
+    { title: 'from', cell: (row) => localTime(row.startsAt) },
+    { title: 'to', cell: (row) => localTime(row.endsAt) },
+  ]);
 }
 
 function describeRemainder(view: PlanRemainder): string {

@@ -84,24 +84,20 @@ function describe({ provider, operation, model, providerModel, results }: Provid
       model === null ? `${providerModel} (not in the catalog, so without a price)` : `${model} as ${providerModel}`,
     ],
   ]);
-  const table = renderTable(
-    results,
-    [
-      { title: 'credential', cell: (row) => row.credential },
-      { title: 'result', cell: (row) => row.status },
-      { title: 'http', cell: (row) => (row.httpStatus === null ? '' : String(row.httpStatus)) },
-      {
-        title: 'first byte ms',
-        cell: (row) => (row.firstByteMs === null ? '' : String(row.firstByteMs)),
-        align: 'right',
-      },
-      { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
-      { title: 'usage', cell: (row) => usageText(row.usage) },
-      { title: 'would charge ¥', cell: (row) => row.chargeYuan ?? '', align: 'right' },
-      { title: 'error', cell: (row) => row.message ?? '' },
-    ],
-    'The provider has no credentials.',
-  );
+  const table = renderTable(results, 'The provider has no credentials.', [
+    { title: 'credential', cell: (row) => row.credential },
+    { title: 'result', cell: (row) => row.status },
+    { title: 'http', cell: (row) => (row.httpStatus === null ? '' : String(row.httpStatus)) },
+    {
+      title: 'first byte ms',
+      cell: (row) => (row.firstByteMs === null ? '' : String(row.firstByteMs)),
+      align: 'right',
+    },
+    { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
+    { title: 'usage', cell: (row) => usageText(row.usage) },
+    { title: 'would charge ¥', cell: (row) => row.chargeYuan ?? '', align: 'right' },
+    { title: 'error', cell: (row) => row.message ?? '' },
+  ]);
   return `${head}\n\n${table}`;
 }
 

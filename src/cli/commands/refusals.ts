@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Page } from '../../api/management/response-fields.ts';
 import type { RefusalResponse } from '../../api/refusals/admin.ts';
-import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
+import { queryOf } from '../query.ts';
 import { renderTable } from '../table.ts';
 
 /** `faregate refusals` */
@@ -18,11 +18,7 @@ export function refusalsCommand(program: Command, kit: CommandKit): void {
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const query: Record<string, string> = { limit: String(options.limit) };
-        if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
-        for (const name of ['code', 'from', 'to']) {
-          if (options[name] !== undefined) query[name] = String(options[name]);
-        }
+        const query = await queryOf(admin, options, ['limit', 'code', 'from', 'to']);
         const { data } = await admin.request<Page<RefusalResponse>>('GET', `/refusals?${new URLSearchParams(query)}`);
         output.print(data, () => renderRefusals(data, 'No refusals are recorded.'));
       }),
@@ -30,21 +26,17 @@ export function refusalsCommand(program: Command, kit: CommandKit): void {
 }
 
 export function renderRefusals(refusals: readonly RefusalResponse[], empty: string): string {
-  return renderTable(
-    refusals,
-    [
-      { title: 'when', cell: (row) => localTime(row.at) },
-      { title: 'request', cell: (row) => (row.path === null && row.message === null ? '' : row.id) },
-      { title: 'count', cell: (row) => String(row.count), align: 'right' },
-      { title: 'account', cell: (row) => row.accountName ?? row.accountId ?? '' },
-      { title: 'key', cell: (row) => row.keyName ?? row.keyId ?? '' },
-      { title: 'from', cell: (row) => row.clientAddress ?? '' },
-      { title: 'path', cell: (row) => row.path ?? '' },
-      { title: 'model', cell: (row) => row.model ?? '' },
-      { title: 'status', cell: (row) => String(row.status ?? '') },
-      { title: 'code', cell: (row) => row.code },
-      { title: 'message', cell: (row) => row.message ?? '' },
-    ],
-    empty,
-  );
+  return renderTable(refusals, empty, [
+    { title: 'when', cell: (row) => localTime(row.at) },
+    { title: 'request', cell: (row) => (row.path === null && row.message === null ? '' : row.id) },
+    { title: 'count', cell: (row) => String(row.count), align: 'right' },
+    { title: 'account', cell: (row) => row.accountName ?? row.accountId ?? '' },
+    { title: 'key', cell: (row) => row.keyName ?? row.keyId ?? '' },
+    { title: 'from', cell: (row) => row.clientAddress ?? '' },
+    { title: 'path', cell: (row) => row.path ?? '' },
+    { title: 'model', cell: (row) => row.model ?? '' },
+    { title: 'status', cell: (row) => String(row.status ?? '') },
+    { title: 'code', cell: (row) => row.code },
+    { title: 'message', cell: (row) => row.message ?? '' },
+  ]);
 }

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { BegunDrain, EndedDrain, RoutesResponse } from '../../api/routes/admin.ts';
 import type { DrainResponse, RouteResponse } from '../../api/routes/wire.ts';
-import { escapeText } from '../../lib/plain-text.ts';
-import { CliError, type CommandKit } from '../command.ts';
+import { CliError, type CommandKit, sayTo } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { shellWord } from '../shell-word.ts';
 import { renderTable } from '../table.ts';
@@ -50,10 +49,9 @@ export function routeCommands(program: Command, kit: CommandKit): void {
           ].join('\n'),
         );
         // Where scripts keep the output, people see it still.
+        const say = sayTo(kit.process);
         for (const model of drained.modelsWithoutRoutes) {
-          kit.process.writeError(
-            `${escapeText(`Warning: this was the only route of ${model} that takes calls: its calls are refused with 503 now.`)}\n`,
-          );
+          say(`Warning: this was the only route of ${model} that takes calls: its calls are refused with 503 now.`);
         }
       }),
     );
@@ -73,35 +71,27 @@ export function routeCommands(program: Command, kit: CommandKit): void {
 }
 
 function describeRoutes({ data, drains }: RoutesResponse): string {
-  const routes = renderTable(
-    data,
-    [
-      { title: 'model', cell: (row) => row.model },
-      { title: 'provider', cell: (row) => row.provider },
-      { title: 'provider model', cell: (row) => row.providerModel },
-      { title: 'priority', cell: (row) => String(row.priority), align: 'right' },
-      { title: 'weight', cell: (row) => String(row.weight), align: 'right' },
-      { title: 'state', cell: (row) => row.state },
-      {
-        title: 'last error',
-        cell: (row) => (row.lastError === null ? '' : `${row.lastError} ${localTime(row.lastErrorAt ?? '')}`),
-      },
-      { title: 'drained', cell: (row) => (row.drained === null ? '' : referenceTo(row.drained)) },
-    ],
-    'The configuration has no routes.',
-  );
+  const routes = renderTable(data, 'The configuration has no routes.', [
+    { title: 'model', cell: (row) => row.model },
+    { title: 'provider', cell: (row) => row.provider },
+    { title: 'provider model', cell: (row) => row.providerModel },
+    { title: 'priority', cell: (row) => String(row.priority), align: 'right' },
+    { title: 'weight', cell: (row) => String(row.weight), align: 'right' },
+    { title: 'state', cell: (row) => row.state },
+    {
+      title: 'last error',
+      cell: (row) => (row.lastError === null ? '' : `${row.lastError} ${localTime(row.lastErrorAt ?? '')}`),
+    },
+    { title: 'drained', cell: (row) => (row.drained === null ? '' : referenceTo(row.drained)) },
+  ]);
   if (drains.length === 0) return routes;
-  const drained = renderTable(
-    drains,
-    [
-      { title: 'drained', cell: referenceTo },
-      { title: 'since', cell: (row) => localTime(row.since) },
-      { title: 'by', cell: (row) => row.by },
-      { title: 'routes', cell: (row) => (row.routes === 0 ? 'none configured' : String(row.routes)) },
-      { title: 'reason', cell: (row) => row.reason ?? '' },
-    ],
-    '',
-  );
+  const drained = renderTable(drains, '', [
+    { title: 'drained', cell: referenceTo },
+    { title: 'since', cell: (row) => localTime(row.since) },
+    { title: 'by', cell: (row) => row.by },
+    { title: 'routes', cell: (row) => (row.routes === 0 ? 'none configured' : String(row.routes)) },
+    { title: 'reason', cell: (row) => row.reason ?? '' },
+  ]);
   return `${routes}\n\n${drained}`;
 }
 

@@ -22,7 +22,6 @@ export function statementCommand(program: Command, kit: CommandKit): void {
         const statement = await admin.request<StatementResponse>('GET', `/accounts/${id}/statement?month=${month}`);
         if (options.csv === true) for (const line of csvOf(statement)) kit.process.writeOut(line);
         else output.print(statement, () => describe(statement));
-        return undefined;
       }),
     );
 }
@@ -39,21 +38,16 @@ function describe(statement: StatementResponse): string {
     ),
     ['closing balance', `¥${closingYuan}`],
   ]);
-  const listed = renderTable(
-    entries,
-    [
-      { title: 'when', cell: (row) => localTime(row.createdAt) },
-      { title: 'kind', cell: (row) => row.kind },
-      { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
-      { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
-    ],
-    'No entries beside charges.',
-  );
-  const models = renderTable(
-    statement.models,
-    [{ title: 'model', cell: (row) => row.model ?? '' }, ...AMOUNT_COLUMNS.slice(0, 6)],
-    'No calls.',
-  );
+  const listed = renderTable(entries, 'No entries beside charges.', [
+    { title: 'when', cell: (row) => localTime(row.createdAt) },
+    { title: 'kind', cell: (row) => row.kind },
+    { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
+    { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
+  ]);
+  const models = renderTable(statement.models, 'No calls.', [
+    { title: 'model', cell: (row) => row.model ?? '' },
+    ...AMOUNT_COLUMNS.slice(0, 6),
+  ]);
   const cut = areEntriesCut ? [`More than ${entries.length} entries; the ledger has all.`] : [];
   return [sums, '', models, '', listed, ...cut].join('\n');
 }

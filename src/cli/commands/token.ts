@@ -4,7 +4,7 @@ import type { NewTokenResponse, TokenResponse } from '../../api/tokens/admin.ts'
 import { CliError, type CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
-import { renderTable } from '../table.ts';
+import { printTable } from '../table.ts';
 
 /** `faregate token …` */
 export function tokenCommands(program: Command, kit: CommandKit): void {
@@ -42,23 +42,17 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.reading(async (admin, output) => {
         const tokens = await listAll<TokenResponse>(admin, '/tokens', {});
-        output.print(tokens, () =>
-          renderTable(
-            tokens,
-            [
-              { title: 'id', cell: (row) => row.id },
-              { title: 'name', cell: (row) => row.name },
-              { title: 'role', cell: (row) => row.role },
-              { title: 'token', cell: (row) => row.prefix },
-              { title: 'created', cell: (row) => localTime(row.createdAt) },
-              { title: 'by', cell: (row) => row.createdBy },
-              { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
-              { title: 'last used', cell: (row) => localTime(row.lastUsedAt ?? '') },
-              { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
-            ],
-            'There are no tokens. Create one: faregate token create grafana',
-          ),
-        );
+        printTable(output, tokens, 'There are no tokens. Create one: faregate token create grafana', [
+          { title: 'id', cell: (row) => row.id },
+          { title: 'name', cell: (row) => row.name },
+          { title: 'role', cell: (row) => row.role },
+          { title: 'token', cell: (row) => row.prefix },
+          { title: 'created', cell: (row) => localTime(row.createdAt) },
+          { title: 'by', cell: (row) => row.createdBy },
+          { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
+          { title: 'last used', cell: (row) => localTime(row.lastUsedAt ?? '') },
+          { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
+        ]);
       }),
     );
 

@@ -5,7 +5,6 @@ import { streamFromGateway } from '../../api/management/admin-client.ts';
 import { changeElsewhere } from '../../changes/change.ts';
 import { createChangeLog } from '../../changes/change-log.ts';
 import { createChangesStore } from '../../changes/changes-store.ts';
-import type { Environment } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { schemaVersion } from '../../db/migrations.ts';
@@ -14,7 +13,6 @@ import { makePartitions, migrateAll } from '../../db/partitions.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createIds } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { escapeText } from '../../lib/plain-text.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { exportDatabase } from '../../transfer/export.ts';
 import { createExportStore } from '../../transfer/export-store.ts';
@@ -22,10 +20,10 @@ import type { ExportEnd } from '../../transfer/format.ts';
 import { type Imported, importDatabase } from '../../transfer/import.ts';
 import { createImportStore } from '../../transfer/import-store.ts';
 import { EXPORTED_TABLES } from '../../transfer/tables.ts';
-import { CliError, type CliProcess, type CommandKit } from '../command.ts';
+import { CliError, type CliProcess, type CommandKit, sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
 import { localUserName } from '../local-user.ts';
-import { createLogger } from '../log/logger.ts';
+import { createQuietLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
 import { openBooks, openOrCreateOwnDatabases } from '../own-database.ts';
 import { createProgress } from '../progress.ts';
@@ -34,15 +32,12 @@ import { readExport, STANDARD, type Written, writeExport } from './export-file.t
 
 /** `faregate db export`, `import` and `backup`. */
 export function transferCommands(db: Command, kit: CommandKit): void {
-  const writeTo = (file: string, location: DatabaseLocation, output: Output, environment: Environment) =>
-    exportTo(file, location, output, environment, kit.process);
-
   db.command('export')
     .description('write all of a database to a file, also while a gateway serves it; "-" is standard output')
     .argument('<file>', 'compressed if the name ends in .gz; it has stored responses, so keep it private')
     .action(
       kit.plain((flags, output, environment, [file]) =>
-        writeTo(file!, loadForBooks(flags, environment).database, output, environment),
+        exportTo(file!, loadForBooks(flags, environment).database, output, kit.process),
       ),
     );
 
@@ -58,7 +53,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
               'its log for any point in time. docs/moving.md has the commands. "faregate db export" works too.',
           );
         }
-        return writeTo(file!, database, output, environment);
+        return exportTo(file!, database, output, kit.process);
       }),
     );
 
@@ -68,7 +63,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
     .action(
       kit.plain(async (flags, output, environment, [file]) => {
         const { database } = loadForBooks(flags, environment);
-        const imported = await importFrom(file!, database, environment, kit.process);
+        const imported = await importFrom(file!, database, kit.process);
         output.print(imported, () => describeImport(imported));
         return imported.unsound.length === 0 ? 0 : 1;
       }),
@@ -79,7 +74,6 @@ async function exportTo(
   file: string,
   location: DatabaseLocation,
   output: Output,
-  environment: Environment,
   process: CliProcess,
 ): Promise<number> {
   const progress = createProgress(process);
@@ -88,7 +82,7 @@ async function exportTo(
     accounts += countAccounts(chunk);
     progress.show(`${accounts} accounts`, chunk.length);
   };
-  const written = await fromDatabase(location, environment, process, (chunks) =>
+  const written = await fromDatabase(location, process, (chunks) =>
     writeExport(file, chunks, process, onChunk),
   ).finally(() => progress.end());
   const text = describeExport(file, written);
@@ -102,20 +96,20 @@ async function exportTo(
 /** An export of the running gateway where the embedded database has one, else of the database itself. */
 async function fromDatabase<Result>(
   location: DatabaseLocation,
-  environment: Environment,
   process: CliProcess,
   work: (chunks: AsyncIterable<Uint8Array | string>) => Promise<Result>,
 ): Promise<Result> {
   const name = await describeDatabase(location);
-  const books = await openBooks(location, createLogger(quiet(environment)), sayWaiting(process));
+  const say = sayTo(process);
+  const books = await openBooks(location, createQuietLogger(process.environment), say);
   if ('gateway' in books) {
     const { url, adminToken } = books.gateway;
-    process.writeError(`database: ${escapeText(`${name}, through the gateway on ${url}`)}\n`);
+    say(`database: ${name}, through the gateway on ${url}`);
     return work(await streamFromGateway(url, adminToken, EXPORT_PATH));
   }
   const { databases } = books;
   try {
-    process.writeError(`database: ${escapeText(name)}\n`);
+    say(`database: ${name}`);
     const store = createExportStore(databases);
     return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
   } finally {
@@ -123,34 +117,19 @@ async function fromDatabase<Result>(
   }
 }
 
-const sayWaiting =
-  ({ writeError }: CliProcess) =>
-  (message: string): void =>
-    writeError(`${escapeText(message)}\n`);
-
-const quiet = (environment: Environment): Environment => ({
-  ...environment,
-  LOG_LEVEL: environment.LOG_LEVEL ?? 'error',
-});
-
-async function importFrom(
-  file: string,
-  location: Config['database'],
-  environment: Environment,
-  process: CliProcess,
-): Promise<Imported> {
-  const logger = createLogger(quiet(environment));
-  const databases = await openOrCreateOwnDatabases(location, logger, sayWaiting(process), {
-    partitions: location.partitions,
-  });
+async function importFrom(file: string, location: Config['database'], process: CliProcess): Promise<Imported> {
+  const logger = createQuietLogger(process.environment);
+  const say = sayTo(process);
+  const { partitions } = location;
+  const databases = await openOrCreateOwnDatabases(location, logger, say, { partitions });
   const database = databases.directory;
   const progress = createProgress(process);
   try {
-    process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
-    const waits = { onWaiting: sayWaiting(process) };
+    say(`database: ${await describeDatabase(location)}`);
+    const waits = { onWaiting: say };
     await migrateAll(databases, waits);
     // As many as a gateway would make later, when accounts are not spread any more.
-    if (!(await hasAccounts(database))) await makePartitions(databases, location.partitions, waits);
+    if (!(await hasAccounts(database))) await makePartitions(databases, partitions, waits);
     const store = createImportStore(databases);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
       progress.show(`${accounts} of ${of} accounts`);
@@ -199,12 +178,12 @@ function describeSums({ balances, entriesSum, chargesSum }: ExportEnd): string {
 function describeImport({ end, rows, emptied, unsound }: Imported): string {
   const table = renderTable(
     EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name] ?? 0, here: rows[name] })),
+    '',
     [
       { title: 'table', cell: (row) => row.name },
       { title: 'in the file', cell: (row) => String(row.inFile), align: 'right' },
       { title: 'here', cell: (row) => String(row.here), align: 'right' },
     ],
-    '',
   );
   const compared = `Imported ${end.accounts} accounts; balance, ledger and charges of each are those of the file.`;
   const left = `An interrupted import had left rows, which were removed, in partition ${emptied.join(', ')}.`;

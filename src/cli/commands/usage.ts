@@ -7,10 +7,10 @@ import { CsvAmount, type CsvCell, csvLine } from '../../lib/csv.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
-import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, type CommandOptions, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { pages } from '../pages.ts';
+import { queryOf } from '../query.ts';
 import { type Column, renderTable } from '../table.ts';
 
 const GROUPS = {
@@ -48,14 +48,15 @@ export function usageCommand(program: Command, kit: CommandKit): void {
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
         const groupBy = readGroups(String(options.groupBy));
-        const query = await queryOf(admin, groupBy, options);
+        const query = await queryOf(admin, options, ['from', 'to', 'model', 'provider', 'status', 'context']);
+        query.groupBy = groupBy.join(',');
+        if (options.key !== undefined) query.keyId = String(options.key);
         if (options.csv === true) {
           await printCsv(admin, query, groupBy, kit.process.writeOut);
-          return undefined;
+          return;
         }
         const list = await readGroupsOf(admin, query, topOf(options));
         output.print(list, () => describe(list, groupBy));
-        return undefined;
       }),
     );
 }
@@ -74,20 +75,6 @@ function topOf({ top }: CommandOptions): number | null {
   if (top === undefined) return null;
   if (!/^[1-9]\d{0,4}$/.test(String(top))) throw new UsageError('--top: Expected a whole number from 1 to 99999.');
   return Number(top);
-}
-
-async function queryOf(
-  admin: AdminClient,
-  groupBy: readonly Group[],
-  options: CommandOptions,
-): Promise<Record<string, string>> {
-  const query: Record<string, string> = { groupBy: groupBy.join(',') };
-  if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
-  if (options.key !== undefined) query.keyId = String(options.key);
-  for (const name of ['from', 'to', 'model', 'provider', 'status', 'context']) {
-    if (options[name] !== undefined) query[name] = String(options[name]);
-  }
-  return query;
 }
 
 type Groups = Omit<UsageResponse, 'nextCursor'>;
@@ -115,15 +102,17 @@ function byCharge(left: UsageRowResponse, right: UsageRowResponse): number {
 const nanoOf = (yuan: string): bigint => parseYuan(yuan) ?? 0n;
 
 function describe({ data, completeUntil, timezone }: Groups, groupBy: readonly Group[]): string {
-  const rows = data.length > 1 ? [...data, totalsOf(data)] : data;
-  const table = renderTable(rows, [...groupBy.map(groupColumn), ...AMOUNT_COLUMNS], 'No calls.');
+  const total = data.length > 1 ? [totalsOf(data)] : [];
+  const groupColumns = groupBy.map(
+    (title, index): Column<UsageRowResponse> => ({
+      title,
+      cell: (row) => (row === total[0] ? (index === 0 ? 'all' : '') : (labelOf(row, title) ?? '')),
+    }),
+  );
+  const table = renderTable([...data, ...total], 'No calls.', [...groupColumns, ...AMOUNT_COLUMNS]);
   const until =
     completeUntil === null ? 'records are still being summed' : `complete until ${localTime(completeUntil)}`;
   return `${table}\n\nDays of ${timezone}; ${until}.`;
-}
-
-function groupColumn(name: Group, index: number): Column<UsageRowResponse> {
-  return { title: name, cell: (row) => (isTotal(row) ? (index === 0 ? 'all' : '') : (labelOf(row, name) ?? '')) };
 }
 
 function labelOf(row: UsageRowResponse, name: Group): string | null | undefined {
@@ -152,12 +141,8 @@ function costOf({ costYuan, callsWithoutCost }: UsageRowResponse): string {
   return costYuan === '0' ? '-' : `>${costYuan}`;
 }
 
-const TOTAL = Symbol('total');
-type Total = UsageRowResponse & { readonly [TOTAL]: true };
-const isTotal = (row: UsageRowResponse): boolean => TOTAL in row;
-
 /** The sum of all groups. */
-export function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
+function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
   const yuan = (read: (row: UsageRowResponse) => string): string =>
     formatYuan(rows.reduce((sum, row) => sum + nanoOf(read(row)), 0n));
   const orNull = (read: (row: UsageRowResponse) => string | null): string | null =>
@@ -166,8 +151,7 @@ export function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
   for (const row of rows) {
     for (const [unit, count] of Object.entries(row.usage)) usage[unit] = (usage[unit] ?? 0) + count;
   }
-  const total: Total = {
-    [TOTAL]: true,
+  return {
     calls: rows.reduce((sum, { calls }) => sum + calls, 0),
     chargeYuan: yuan((row) => row.chargeYuan),
     refundYuan: yuan((row) => row.refundYuan),
@@ -182,7 +166,6 @@ export function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
     heldYuan: yuan((row) => row.heldYuan),
     usage,
   };
-  return total;
 }
 
 /** As the admin API writes CSV, page by page. */

@@ -7,7 +7,8 @@ import { type CommandKit, type CommandOptions, UsageError } from '../command.ts'
 import { localTime } from '../local-time.ts';
 import type { Output } from '../output.ts';
 import { listAll } from '../pages.ts';
-import { renderFields, renderTable } from '../table.ts';
+import { queryOf } from '../query.ts';
+import { printTable, renderFields } from '../table.ts';
 import { resolveUser } from '../user-reference.ts';
 
 const USER_ARGUMENT = ['<user>', 'id, e-mail address, or the name of somebody without one'] as const;
@@ -44,26 +45,17 @@ export function userCommands(program: Command, kit: CommandKit): void {
     .option('--operators', 'only operators and auditors')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const query = {
-          ...(options.search === undefined ? {} : { search: String(options.search) }),
-          ...(options.operators === true ? { operators: 'true' } : {}),
-        };
+        const query = await queryOf(admin, options, ['search', 'operators']);
         const users = await listAll<UserResponse>(admin, '/users', query);
-        output.print(users, () =>
-          renderTable(
-            users,
-            [
-              { title: 'id', cell: (row) => row.id },
-              { title: 'name', cell: (row) => row.name },
-              { title: 'e-mail', cell: (row) => row.email ?? '' },
-              { title: 'operator', cell: (row) => row.operatorRole ?? '' },
-              { title: 'accounts', cell: (row) => row.memberships.map(({ accountName }) => accountName).join(', ') },
-              { title: 'status', cell: statusOf },
-              { title: 'signed in', cell: (row) => localTime(row.lastSignInAt ?? 'never') },
-            ],
-            'There are no users. Create one: faregate user create <name> --operator',
-          ),
-        );
+        printTable(output, users, 'There are no users. Create one: faregate user create <name> --operator', [
+          { title: 'id', cell: (row) => row.id },
+          { title: 'name', cell: (row) => row.name },
+          { title: 'e-mail', cell: (row) => row.email ?? '' },
+          { title: 'operator', cell: (row) => row.operatorRole ?? '' },
+          { title: 'accounts', cell: (row) => row.memberships.map(({ accountName }) => accountName).join(', ') },
+          { title: 'status', cell: statusOf },
+          { title: 'signed in', cell: (row) => localTime(row.lastSignInAt ?? 'never') },
+        ]);
       }),
     );
 

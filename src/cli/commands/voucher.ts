@@ -19,7 +19,7 @@ import {
 } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
-import { renderFields, renderTable } from '../table.ts';
+import { printTable, renderFields, renderTable } from '../table.ts';
 
 /** In place of a code: it is read from standard input. */
 const STANDARD = '-';
@@ -76,22 +76,16 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.reading(async (admin, output) => {
         const batches = await listAll<BatchResponse>(admin, '/vouchers', {});
-        output.print(batches, () =>
-          renderTable(
-            batches,
-            [
-              { title: 'id', cell: (row) => row.id },
-              { title: 'name', cell: (row) => row.name },
-              { title: 'gives', cell: gives },
-              { title: 'redeemed', cell: (row) => `${row.redeemedCount} of ${row.count}`, align: 'right' },
-              { title: 'created', cell: (row) => localTime(row.createdAt) },
-              { title: 'by', cell: (row) => row.createdBy },
-              { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
-              { title: 'canceled', cell: (row) => localTime(row.canceledAt ?? '') },
-            ],
-            'There are no vouchers. Make some: faregate voucher create --value 50 --count 10',
-          ),
-        );
+        printTable(output, batches, 'There are no vouchers. Make some: faregate voucher create --value 50 --count 10', [
+          { title: 'id', cell: (row) => row.id },
+          { title: 'name', cell: (row) => row.name },
+          { title: 'gives', cell: gives },
+          { title: 'redeemed', cell: (row) => `${row.redeemedCount} of ${row.count}`, align: 'right' },
+          { title: 'created', cell: (row) => localTime(row.createdAt) },
+          { title: 'by', cell: (row) => row.createdBy },
+          { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
+          { title: 'canceled', cell: (row) => localTime(row.canceledAt ?? '') },
+        ]);
       }),
     );
 
@@ -202,15 +196,11 @@ const describeRedemption = (redemption: RedemptionResponse): string =>
   ]);
 
 function renderRedemptions(redemptions: readonly RedemptionResponse[]): string {
-  return renderTable(
-    redemptions,
-    [
-      { title: 'redeemed', cell: (row) => localTime(row.redeemedAt) },
-      { title: 'code', cell: (row) => `…${row.codeEnd}` },
-      { title: 'account', cell: (row) => row.accountId },
-      { title: 'by', cell: (row) => row.redeemedBy },
-      { title: 'entry or subscription', cell: (row) => row.entryId ?? row.subscriptionId ?? '' },
-    ],
-    'None of them is redeemed.',
-  );
+  return renderTable(redemptions, 'None of them is redeemed.', [
+    { title: 'redeemed', cell: (row) => localTime(row.redeemedAt) },
+    { title: 'code', cell: (row) => `…${row.codeEnd}` },
+    { title: 'account', cell: (row) => row.accountId },
+    { title: 'by', cell: (row) => row.redeemedBy },
+    { title: 'entry or subscription', cell: (row) => row.entryId ?? row.subscriptionId ?? '' },
+  ]);
 }

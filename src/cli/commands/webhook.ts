@@ -10,6 +10,7 @@ import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listUpTo } from '../pages.ts';
+import { queryOf } from '../query.ts';
 import { renderFields, renderTable } from '../table.ts';
 
 const ENDPOINT = 'the id of the endpoint, such as whk_01…';
@@ -53,8 +54,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .option('--limit <count>', 'how many', '50')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const accountId = options.account === undefined ? null : await resolveAccount(admin, String(options.account));
-        const query = accountId === null ? {} : { accountId };
+        const query = await queryOf(admin, options, []);
         const endpoints = await listUpTo<WebhookResponse>(admin, '/webhooks', query, String(options.limit));
         output.print(endpoints, () => renderEndpoints(endpoints));
       }),
@@ -66,7 +66,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .argument('<endpoint>', ENDPOINT)
     .action(
       kit.changing(async (admin, output, [id]) => {
-        const queued = await admin.request<QueuedResponse>('POST', `/webhooks/${asPath(id!)}/test`);
+        const queued = await admin.request<QueuedResponse>('POST', `/webhooks/${encodeURIComponent(id!)}/test`);
         output.print(queued, () => `Queued ${queued.noticeId}. See: faregate webhook deliveries ${id}`);
       }),
     );
@@ -78,7 +78,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.reading(async (admin, output, [id], options) => {
-        const path = `/webhooks/${asPath(id!)}/deliveries`;
+        const path = `/webhooks/${encodeURIComponent(id!)}/deliveries`;
         const deliveries = await listUpTo<DeliveryResponse>(admin, path, {}, String(options.limit));
         output.print(deliveries, () => renderDeliveries(deliveries));
       }),
@@ -91,7 +91,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .argument('<notice>', 'the id of the notice, such as ntc_01…')
     .action(
       kit.changing(async (admin, output, [id, noticeId]) => {
-        const queued = await admin.request('POST', `/webhooks/${asPath(id!)}/redeliver`, { noticeId });
+        const queued = await admin.request('POST', `/webhooks/${encodeURIComponent(id!)}/redeliver`, { noticeId });
         output.print(queued, () => `Queued ${noticeId}. See: faregate webhook deliveries ${id}`);
       }),
     );
@@ -106,7 +106,9 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
       .argument('<endpoint>', ENDPOINT)
       .action(
         kit.changing(async (admin, output, [id]) => {
-          const changed = await admin.request<WebhookResponse>('PATCH', `/webhooks/${asPath(id!)}`, { status });
+          const changed = await admin.request<WebhookResponse>('PATCH', `/webhooks/${encodeURIComponent(id!)}`, {
+            status,
+          });
           output.print(changed, () => `${changed.id} is ${changed.status}.`);
         }),
       );
@@ -118,7 +120,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .argument('<endpoint>', ENDPOINT)
     .action(
       kit.changing(async (admin, output, [id]) => {
-        await admin.request('DELETE', `/webhooks/${asPath(id!)}`);
+        await admin.request('DELETE', `/webhooks/${encodeURIComponent(id!)}`);
         output.print({ id, deleted: true }, () => `Deleted ${id}.`);
       }),
     );
@@ -149,6 +151,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
 function renderEndpoints(endpoints: readonly WebhookResponse[]): string {
   return renderTable(
     endpoints,
+    'There are no webhook endpoints. Create one: faregate webhook create https://receiver.example/hook',
     [
       { title: 'id', cell: (row) => row.id },
       { title: 'account', cell: (row) => row.accountId ?? 'operators' },
@@ -158,27 +161,18 @@ function renderEndpoints(endpoints: readonly WebhookResponse[]): string {
       { title: 'failing since', cell: (row) => localTime(row.failingSince ?? '') },
       { title: 'reason', cell: (row) => row.statusReason ?? '' },
     ],
-    'There are no webhook endpoints. Create one: faregate webhook create https://receiver.example/hook',
   );
 }
 
 function renderDeliveries(deliveries: readonly DeliveryResponse[]): string {
-  return renderTable(
-    deliveries,
-    [
-      { title: 'notice', cell: (row) => row.noticeId },
-      { title: 'event', cell: (row) => row.event },
-      { title: 'when', cell: (row) => localTime(row.at) },
-      { title: 'status', cell: (row) => row.status },
-      { title: 'attempts', cell: (row) => String(row.attempts), align: 'right' },
-      { title: 'next attempt', cell: (row) => localTime(row.nextAttemptAt ?? '') },
-      { title: 'last status', cell: (row) => String(row.lastStatus ?? '') },
-      { title: 'last error', cell: (row) => row.lastError ?? '' },
-    ],
-    'Nothing was sent to this endpoint yet.',
-  );
-}
-
-function asPath(id: string): string {
-  return encodeURIComponent(id);
+  return renderTable(deliveries, 'Nothing was sent to this endpoint yet.', [
+    { title: 'notice', cell: (row) => row.noticeId },
+    { title: 'event', cell: (row) => row.event },
+    { title: 'when', cell: (row) => localTime(row.at) },
+    { title: 'status', cell: (row) => row.status },
+    { title: 'attempts', cell: (row) => String(row.attempts), align: 'right' },
+    { title: 'next attempt', cell: (row) => localTime(row.nextAttemptAt ?? '') },
+    { title: 'last status', cell: (row) => String(row.lastStatus ?? '') },
+    { title: 'last error', cell: (row) => row.lastError ?? '' },
+  ]);
 }

@@ -33,8 +33,7 @@ export async function checkDatabase(location: Config['database'], isDemo: boolea
     return [failed('database', detail, isInUse ? 'Wait for that process, or stop it.' : UNREACHED)];
   }
   try {
-    const demoAccountId = readDemoAccountId(location.dataDir);
-    const mark = { isDemo, demoAccountId };
+    const mark = { isDemo, demoAccountId: readDemoAccountId(location.dataDir) };
     return [...(await lookAt(databases, name, isEmbedded)), ...(await checkMark(databases.directory, mark))];
   } catch (error) {
     if (error instanceof SchemaError) return [failed('schema', error.reason, error.advice)];
@@ -55,8 +54,7 @@ async function lookAt(databases: Databases, name: string, isEmbedded: boolean): 
   const facts = await readServerFacts(database);
   const tookMs = performance.now() - begunMs;
   const partitions = await checkPartitions(databases);
-  const schema = await checkSchema(databases, partitions?.state !== 'failed');
-  const rest = partitions === null ? [schema] : [partitions, schema];
+  const rest = [...partitions, await checkSchema(databases, partitions[0]?.state !== 'failed')];
   const reached = ok('database', `${name}, PostgreSQL ${facts.version}, responds in ${tookMs.toFixed(1)} ms`);
   if (isEmbedded) return [reached, ...rest];
   return [checkServer(facts, reached), ...rest, checkSafety(facts), checkClock(facts.nowMs, askedMs, tookMs)];
@@ -67,27 +65,21 @@ function checkServer({ major, isStandby, version }: ServerFacts, reached: Findin
     return failed('database', `PostgreSQL ${version}`, `Use PostgreSQL ${SERVER_MAJOR_MIN} or later.`);
   }
   if (!isStandby) return reached;
-  return failed(
-    'database',
-    'this server is a standby, which takes no writes',
-    'Set DATABASE_URL to the primary server.',
-  );
+  const detail = 'this server is a standby, which takes no writes';
+  return failed('database', detail, 'Set DATABASE_URL to the primary server.');
 }
 
-/** Whether each partition can be reached; `null` if there is one alone, which is where the directory is. */
-async function checkPartitions({ partitions }: Databases): Promise<Finding | null> {
-  if (partitions.length === 1) return null;
+/** Whether each partition can be reached; nothing if there is one alone, which is where the directory is. */
+async function checkPartitions({ partitions }: Databases): Promise<Finding[]> {
+  if (partitions.length === 1) return [];
   const asked = await Promise.allSettled(partitions.map((partition) => readSchemaOf(partition)));
   const silent = asked.flatMap((each, number) =>
     each.status === 'rejected' ? [`partition ${number}: ${errorText(each.reason)}`] : [],
   );
-  if (silent.length === 0) return ok('partitions', `${partitions.length}, each responds`);
+  if (silent.length === 0) return [ok('partitions', `${partitions.length}, each responds`)];
   const detail = `${silent.length} of ${partitions.length} cannot be reached: ${silent.join('; ')}`;
-  return failed(
-    'partitions',
-    detail,
-    'No gateway starts without it, and those that run serve the accounts of the others alone.',
-  );
+  const advice = 'No gateway starts without it, and those that run serve the accounts of the others alone.';
+  return [failed('partitions', detail, advice)];
 }
 
 /** @param isReached whether partitions can be asked. */
@@ -126,11 +118,8 @@ function checkClock(databaseMs: number, askedMs: number, tookMs: number): Findin
   if (Math.abs(aheadMs) <= CLOCK_DIFFERENCE_MAX_MS) return ok('clock', 'agrees with the clock of the database');
   const seconds = (Math.abs(aheadMs) / 1_000).toFixed(1);
   const detail = `this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of the database`;
-  return warning(
-    'clock',
-    detail,
-    'Synchronize the clocks, such as by NTP: records and prices by the hour follow this one.',
-  );
+  const advice = 'Synchronize the clocks, such as by NTP: records and prices by the hour follow this one.';
+  return warning('clock', detail, advice);
 }
 
 function ownerOf(dataDir: string): ReturnType<typeof readDataDirOwner> {

@@ -13,11 +13,11 @@ import {
 import { checkProviders } from './doctor-providers.ts';
 
 /** All that `faregate doctor` looks at, in the order in which it is shown. Without a configuration that can be used, it is little. */
-export async function examine(source: ConfigSource, load: (file: string) => Config): Promise<readonly Finding[]> {
+export async function examine(source: ConfigSource, load: () => Config): Promise<readonly Finding[]> {
   const versions = checkVersions();
   let config: Config;
   try {
-    config = load(source.file);
+    config = load();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const [first, ...others] = error.problems;
@@ -26,16 +26,14 @@ export async function examine(source: ConfigSource, load: (file: string) => Conf
     return [versions, failed('configuration', detail, 'See all of it: faregate check. The other checks need it.')];
   }
   const { server, database, providers, models, plans } = config;
-  const files = checkOpenFiles(server);
-  const metricsAddress = await checkMetricsAddress(server);
   const counts = `${count(providers, 'provider')}, ${count(models, 'model')}, ${count(plans, 'plan')}`;
   return [
     versions,
     ok('configuration', `${source.isDemo ? 'the demo' : source.file}: ${counts}`),
     ...checkDataDirectory(database),
-    ...(files === null ? [] : [files]),
+    ...checkOpenFiles(server),
     await checkAddress(server),
-    ...(metricsAddress === null ? [] : [metricsAddress]),
+    ...(await checkMetricsAddress(server)),
     ...(await checkDatabase(database, source.isDemo)),
     // The demo's provider is started with the gateway.
     ...(source.isDemo ? [] : await checkProviders(providers)),

@@ -65,11 +65,8 @@ function checkRights(path: string, isNew: boolean): Finding {
 function checkFileSystem(path: string): Finding {
   const name = networkFileSystem(path);
   if (name === null) return ok('file system', 'no known file system of the network');
-  return warning(
-    'file system',
-    `the data directory is on ${name}: ${NETWORK_RISK}`,
-    'Choose a directory on a local disk.',
-  );
+  const detail = `the data directory is on ${name}: ${NETWORK_RISK}`;
+  return warning('file system', detail, 'Choose a directory on a local disk.');
 }
 
 function checkDisk(path: string): Finding {
@@ -105,18 +102,15 @@ function writeDurably(directory: string): void {
   }
 }
 
-/** The system's limit of open files, of which every connection takes one. `null` if it cannot be read. */
-export function checkOpenFiles({ connections }: Config['server']): Finding | null {
+/** The system's limit of open files, of which every connection takes one. Nothing if it cannot be read. */
+export function checkOpenFiles({ connections }: Config['server']): Finding[] {
   const limit = openFilesLimit();
-  if (limit === null) return null;
+  if (limit === null) return [];
   const needed = connections + OTHER_FILES;
   const detail = `${limit} files may be open; server.connections takes up to ${connections}`;
-  if (limit >= needed) return ok('open files', detail);
-  return warning(
-    'open files',
-    detail,
-    `Raise the limit for the gateway (ulimit -n ${needed}), or lower server.connections.`,
-  );
+  if (limit >= needed) return [ok('open files', detail)];
+  const advice = `Raise the limit for the gateway (ulimit -n ${needed}), or lower server.connections.`;
+  return [warning('open files', detail, advice)];
 }
 
 function openFilesLimit(): number | null {
@@ -143,17 +137,17 @@ export async function checkAddress({ host, port }: Pick<Config['server'], 'host'
   return failed('address', `${address} is taken by another program`, advice);
 }
 
-/** The same for the metrics; `null` if they have no address of their own. */
-export async function checkMetricsAddress({ host, port, metrics }: Config['server']): Promise<Finding | null> {
-  if (metrics === undefined) return null;
+/** The same for the metrics; nothing if they have no address of their own. */
+export async function checkMetricsAddress({ host, port, metrics }: Config['server']): Promise<Finding[]> {
+  if (metrics === undefined) return [];
   const check = 'metrics address';
   if (metrics.port !== 0 && metrics.port === port && metrics.host === host) {
     const detail = `${host}:${port} is that of the gateway itself`;
-    return failed(check, detail, 'Choose another one with server.metrics, or leave it out.');
+    return [failed(check, detail, 'Choose another one with server.metrics, or leave it out.')];
   }
   const found = await checkAddress(metrics);
   const advice = 'Stop the program that listens there, or choose another address with server.metrics.';
-  return found.state === 'failed' ? failed(check, found.detail, advice) : ok(check, found.detail);
+  return [found.state === 'failed' ? failed(check, found.detail, advice) : ok(check, found.detail)];
 }
 
 function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException | null> {

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../../config/load.ts';
 import { escapeText } from '../../lib/plain-text.ts';
 import type { CommandKit } from '../command.ts';
-import { demoEnvironment, findConfigSource } from '../environment.ts';
+import { findConfigSource, loadForCommand } from '../environment.ts';
 import type { Finding } from './doctor-finding.ts';
 
 /** `faregate doctor` */
@@ -18,9 +17,7 @@ export function doctorCommand(program: Command, kit: CommandKit): void {
         const source = findConfigSource(flags, environment);
         // The client of providers is much code, which other commands have no use for.
         const { examine } = await import('./doctor-examination.ts');
-        const findings = await examine(source, (file) =>
-          loadConfig(file, demoEnvironment(environment), source.overrides),
-        );
+        const findings = await examine(source, () => loadForCommand(flags, environment));
         output.print(findings, () => findings.map(describe).join('\n'));
         return findings.some(({ state }) => state === 'failed') ? 1 : 0;
       }),

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { CreatedKey } from '../../api/keys/key-keeper.ts';
@@ -12,6 +11,7 @@ import { listAll } from '../pages.ts';
 import { createProgress, type Progress } from '../progress.ts';
 import type { KeysFile } from './import-keys-file.ts';
 import type { ImportRow } from './import-rows.ts';
+import { causeOf, importKey } from './repeats.ts';
 
 const HELP = `
 The first line names the columns, in any order; only "name" is needed:
@@ -109,7 +109,9 @@ async function importRows(
     } catch (error) {
       if (!(error instanceof AdminClientError)) throw error;
       const before = `${imported.length} of ${rows.length} rows are done; run the command again to go on.`;
-      throw new CliError(`${file}:${row.line}: ${row.name}: ${causeOf(error)}\n${before}`, { cause: error });
+      throw new CliError(`${file}:${row.line}: ${row.name}: ${causeOf(error, IMPORTED_OTHERWISE)}\n${before}`, {
+        cause: error,
+      });
     }
   }
   return imported;
@@ -118,10 +120,7 @@ async function importRows(
 /** Each step is safe to repeat: an account and a plan by their idempotency keys, an API key by the file of keys. */
 async function importRow(admin: AdminClient, row: ImportRow, keys: KeysFile): Promise<ImportedAccount> {
   const { line, name, email, verified, balanceYuan, planId, keyName } = row;
-  const idempotencyKey = `import-${createHash('sha256')
-    .update(JSON.stringify([name, email]))
-    .digest('hex')
-    .slice(0, 32)}`;
+  const idempotencyKey = importKey(name, email);
   const account = { name, email, verified, balanceYuan };
   const { id: accountId } = await admin.request<AccountResponse>('POST', '/accounts', account, idempotencyKey);
   if (planId !== null) {
@@ -138,14 +137,9 @@ async function importRow(admin: AdminClient, row: ImportRow, keys: KeysFile): Pr
   return { ...done, key: 'made', keyId: made.id };
 }
 
-function causeOf({ code, message }: AdminClientError): string {
-  if (code !== 'conflict_error') return message;
-  if (!message.includes('Idempotency-Key')) return message;
-  return (
-    'The account was imported before with other values (e-mail, verified, balance or plan). Give the row its earlier values, and ' +
-    'change the account itself: faregate account top-up, account verify, plan grant.'
-  );
-}
+const IMPORTED_OTHERWISE =
+  'The account was imported before with other values (e-mail, verified, balance or plan). Give the row its earlier values, and ' +
+  'change the account itself: faregate account top-up, account verify, plan grant.';
 
 function describe(imported: readonly ImportedAccount[], keysPath: string | null): string {
   const made = imported.filter(({ key }) => key === 'made').length;

@@ -3,11 +3,9 @@ import { newAccount } from '../../api/accounts/admin.ts';
 import { importedKey } from '../../api/keys/key-body.ts';
 import { issueText } from '../../api/management/issue-text.ts';
 import { amountYuan } from '../../api/management/wire.ts';
-import { CliError } from '../command.ts';
 import type { ForeignBooks } from './foreign-books.ts';
 import { amountOf, bodyOfAccount, bodyOfKey } from './foreign-import.ts';
-
-const PROBLEMS_MAX = 20;
+import { refuseProblems } from './repeats.ts';
 
 /**
  * Checks the books of another gateway by the schemas of the admin API, so that no import stops halfway for something that a look at the
@@ -27,9 +25,5 @@ export function checkBooks({ accounts }: ForeignBooks): void {
     check(`${where}: balance`, amountYuan, amountOf(account));
     for (const key of account.keys) check(`${where}: key ${key.name} (${key.ref})`, importedKey, bodyOfKey(key));
   }
-  if (problems.length === 0) return;
-  const more = problems.length > PROBLEMS_MAX ? [`and ${problems.length - PROBLEMS_MAX} more`] : [];
-  throw new CliError(
-    [...problems.slice(0, PROBLEMS_MAX), ...more, 'Nothing was imported. Change these there first.'].join('\n'),
-  );
+  refuseProblems(problems, 'Nothing was imported. Change these there first.');
 }

@@ -13,11 +13,12 @@ interface OpenedForeignDatabase extends ForeignDatabase {
  * @throws CliError if it cannot be opened.
  */
 export async function openForeignDatabase(source: string): Promise<OpenedForeignDatabase> {
+  const isAddress = /^postgres(ql)?:\/\//.test(source);
   try {
-    return await (/^postgres(ql)?:\/\//.test(source) ? openPostgres(source) : openSqlite(source));
+    return await (isAddress ? openPostgres(source) : openSqlite(source));
   } catch (error) {
     // An address may hold a password.
-    const name = /^postgres(ql)?:\/\//.test(source) ? 'The database' : source;
+    const name = isAddress ? 'The database' : source;
     throw new CliError(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import type { ImportedKeyResponse } from '../../api/keys/imported.ts';
 import type { KeyResponse } from '../../api/keys/wire.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import { AdminClientError } from '../../api/management/admin-client-error.ts';
@@ -9,6 +7,7 @@ import { CliError } from '../command.ts';
 import { listAll } from '../pages.ts';
 import type { Progress } from '../progress.ts';
 import type { ForeignAccount, ForeignBooks, ForeignKey } from './foreign-books.ts';
+import { causeOf, importKey } from './repeats.ts';
 
 /**
  * Writes the books of another gateway through the admin API, account by account. Every step is safe to repeat: an account and its money by
@@ -39,19 +38,15 @@ export async function writeBooks(
     } catch (error) {
       if (!(error instanceof AdminClientError)) throw error;
       const before = `${written.length} of ${books.accounts.length} accounts are done; run the command again to go on.`;
-      throw new CliError(`${account.name}: ${causeOf(error)}\n${before}`, { cause: error });
+      throw new CliError(`${account.name}: ${causeOf(error, IMPORTED_OTHERWISE)}\n${before}`, { cause: error });
     }
   }
   return written;
 }
 
-function causeOf({ code, message }: AdminClientError): string {
-  if (code !== 'conflict_error' || !message.includes('Idempotency-Key')) return message;
-  return (
-    'It was imported before with another name, e-mail address or balance than it has there now. Give it its earlier ones there, and ' +
-    'change the account here: faregate account rename, account top-up, account adjust.'
-  );
-}
+const IMPORTED_OTHERWISE =
+  'It was imported before with another name, e-mail address or balance than it has there now. Give it its earlier ones there, and ' +
+  'change the account here: faregate account rename, account top-up, account adjust.';
 
 async function writeAccount(
   admin: AdminClient,
@@ -60,10 +55,7 @@ async function writeAccount(
 ): Promise<WrittenAccount> {
   const { ref, name, balanceNano, suspendedBecause, keys } = account;
   // Whatever else of it changes there, the account is the same.
-  const idempotencyKey = `import-${createHash('sha256')
-    .update(JSON.stringify([source, ref]))
-    .digest('hex')
-    .slice(0, 32)}`;
+  const idempotencyKey = importKey(source, ref);
   const made = await admin.request<AccountResponse>('POST', '/accounts', bodyOfAccount(account), idempotencyKey);
   const accountId = made.id;
   const known = await listAll<KeyResponse>(admin, `/accounts/${accountId}/keys`, {});
@@ -72,20 +64,13 @@ async function writeAccount(
   if (suspendedBecause !== null && isNew && made.status === 'active') {
     await admin.request('PATCH', `/accounts/${accountId}`, { status: 'suspended', statusReason: suspendedBecause });
   }
-  const memo = `moved from ${source}, where it was ${ref}`;
-  if (balanceNano > 0n) {
-    const topUp = { amountYuan: amountOf(account), memo };
-    await admin.request('POST', `/accounts/${accountId}/top-ups`, topUp, `${idempotencyKey}-balance`);
-  } else if (balanceNano < 0n) {
-    const adjustment = { amountYuan: amountOf(account), memo };
-    await admin.request('POST', `/accounts/${accountId}/adjustments`, adjustment, `${idempotencyKey}-balance`);
+  if (balanceNano !== 0n) {
+    const path = `/accounts/${accountId}/${balanceNano > 0n ? 'top-ups' : 'adjustments'}`;
+    const entry = { amountYuan: amountOf(account), memo: `moved from ${source}, where it was ${ref}` };
+    await admin.request('POST', path, entry, `${idempotencyKey}-balance`);
   }
-  for (const key of keys) await writeKey(admin, accountId, key);
+  for (const key of keys) await admin.request('POST', `/accounts/${accountId}/imported-keys`, bodyOfKey(key));
   return { name, accountId, balanceYuan: amountOf(account), keys: keys.length };
-}
-
-async function writeKey(admin: AdminClient, accountId: string, key: ForeignKey): Promise<void> {
-  await admin.request<ImportedKeyResponse>('POST', `/accounts/${accountId}/imported-keys`, bodyOfKey(key));
 }
 
 /** What the admin API is sent of an account. */

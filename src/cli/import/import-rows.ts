@@ -3,6 +3,7 @@ import { newAccount } from '../../api/accounts/admin.ts';
 import { newKey } from '../../api/keys/key-body.ts';
 import { issueText } from '../../api/management/issue-text.ts';
 import { CliError } from '../command.ts';
+import { refuseProblems } from './repeats.ts';
 
 /** An account that a row asks for; texts are as the file has them, and the admin API has accepted their form. */
 export interface ImportRow {
@@ -21,7 +22,6 @@ const COLUMNS = ['name', 'email', 'verified', 'balance', 'plan', 'key'] as const
 type ColumnName = (typeof COLUMNS)[number];
 
 const ROWS_MAX = 10_000;
-const PROBLEMS_MAX = 20;
 const VERIFIED = new Map([
   ...['', 'no', 'n', 'false', '0'].map((text) => [text, false] as const),
   ...['yes', 'y', 'true', '1'].map((text) => [text, true] as const),
@@ -53,20 +53,16 @@ export function readImportRows(file: string, bytes: Uint8Array, planIds: readonl
       void problems.push(`${file}:${line}: ${column}: ${message}`);
     const row = toRow(line, cells);
     checkRow(row, cells, planIds, say);
-    const identity = identityOf(row);
+    // What makes a row the same account when the import is repeated.
+    const identity = JSON.stringify([row.name, row.email]);
     const before = lineOf.get(identity);
     if (before !== undefined) say('name', `Line ${before} has the same name and e-mail. Remove one of them.`);
     else lineOf.set(identity, line);
     return row;
   });
-  if (problems.length > 0) throw new CliError(describeProblems(problems));
+  refuseProblems(problems, 'Nothing was made. Mend the file and run the command again.');
   if (rows.length === 0) throw new CliError(`${file}: There is no row below the names of the columns.`);
   return rows;
-}
-
-/** What makes a row the same account when the import is repeated. */
-function identityOf({ name, email }: Pick<ImportRow, 'name' | 'email'>): string {
-  return JSON.stringify([name, email]);
 }
 
 function decode(file: string, bytes: Uint8Array): string {
@@ -79,14 +75,13 @@ function decode(file: string, bytes: Uint8Array): string {
 
 function readCells(file: string, text: string): Cells[] {
   const delimiter = [',', ';', '\t'].toSorted((a, b) => countIn(text, b) - countIn(text, a))[0]!;
-  const records = parseCsv(file, text, delimiter);
-  const [head, ...rest] = records;
+  const [head, ...rest] = parseCsv(file, text, delimiter);
   if (head === undefined)
     throw new CliError(`${file}: The file is empty. Its first line names columns: ${COLUMNS.join(',')}`);
   const names = head.record.map((name) => name.toLowerCase());
   checkHead(file, names);
   if (rest.length > ROWS_MAX) throw new CliError(`${file}: At most ${ROWS_MAX} rows; split the file.`);
-  return rest.map(({ record, line }) => {
+  return rest.map(({ record, info: { lines: line } }) => {
     if (record.length !== names.length) {
       throw new CliError(
         `${file}:${line}: Expected ${names.length} columns, as in the first line, not ${record.length}.`,
@@ -108,11 +103,10 @@ interface Parsed {
   readonly info: { readonly lines: number };
 }
 
-function parseCsv(file: string, text: string, delimiter: string): { record: string[]; line: number }[] {
+function parseCsv(file: string, text: string, delimiter: string): Parsed[] {
   try {
     const options = { bom: true, delimiter, info: true, relax_column_count: true, skip_empty_lines: true, trim: true };
-    const records = parse(text, options) as unknown as Parsed[];
-    return records.map(({ record, info }) => ({ record, line: info.lines }));
+    return parse(text, options) as unknown as Parsed[];
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw new CliError(`${file}: This is no CSV: ${error.message}`, { cause: error });
@@ -161,13 +155,4 @@ function checkRow(
   }
   const key = row.keyName === null ? null : newKey.safeParse({ name: row.keyName }, { error: issueText });
   for (const issue of key?.error?.issues ?? []) say('key', issue.message);
-}
-
-function describeProblems(problems: readonly string[]): string {
-  const more = problems.length - PROBLEMS_MAX;
-  return [
-    ...problems.slice(0, PROBLEMS_MAX),
-    ...(more > 0 ? [`and ${more} more`] : []),
-    'Nothing was made. Mend the file and run the command again.',
-  ].join('\n');
 }

@@ -74,7 +74,7 @@ export class LogStream {
   write(line: string): void {
     if (!this.#isOpen) return;
     if (!this.#append(line)) this.#droppedLines++;
-    if (this.#isSync) this.#writeAtOnce();
+    if (this.#isSync) this.#writeNow(Number.POSITIVE_INFINITY);
     else if (this.lastLevel >= WARNING) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), WRITTEN_AFTER_MS).unref();
   }
@@ -124,9 +124,9 @@ export class LogStream {
     this.#writer.flush();
   }
 
-  #writeAtOnce(): void {
+  #writeNow(withinMs: number): void {
     try {
-      this.#writer.writeNow(Number.POSITIVE_INFINITY);
+      this.#writer.writeNow(withinMs);
     } catch {
       // Nobody is left who could be told.
     }
@@ -145,13 +145,7 @@ export class LogStream {
   }
 
   /** The process ends without `close`, as by a fault that nobody caught. */
-  readonly #writeRest = (): void => {
-    try {
-      this.#writer.writeNow(LAST_WRITE_MS);
-    } catch {
-      // Nobody is left who could be told.
-    }
-  };
+  readonly #writeRest = (): void => this.#writeNow(LAST_WRITE_MS);
 }
 
 const DROPPED = 'standard error took too little, so lines of the log were dropped';

@@ -13,6 +13,11 @@ export function createLogger(environment: Environment): PinoLogger {
   return loggerTo(new LogStream({ destination: STANDARD_ERROR, format: 'json', isSync: true }), environment);
 }
 
+/** As `createLogger`, for a command that prints a result: errors alone, unless the environment asks for more. */
+export function createQuietLogger(environment: Environment): PinoLogger {
+  return createLogger({ ...environment, LOG_LEVEL: environment.LOG_LEVEL ?? 'error' });
+}
+
 /** The log of a gateway that serves. */
 interface ServerLog {
   readonly logger: PinoLogger;

@@ -24,7 +24,7 @@ export function modelsYaml(
 }
 
 function modelText(model: ModelDraft, providers: readonly RouteTo[], hasMargin: boolean): string {
-  const { id, route, operations, contextLength, maxOutputTokens, price, cost, unpriced, notes } = model;
+  const { id, operations, contextLength, maxOutputTokens, price, cost, unpriced, notes } = model;
   const text = stringify(
     {
       [id]: {
@@ -34,7 +34,7 @@ function modelText(model: ModelDraft, providers: readonly RouteTo[], hasMargin: 
         price,
         routes: providers
           .filter(({ protocol }) => protocol === 'chat' || operations.includes(protocol))
-          .map(({ name }) => ({ provider: name, model: route, ...(hasMargin && { cost }) })),
+          .map(({ name }) => ({ provider: name, model: id, ...(hasMargin && { cost }) })),
       },
     },
     { lineWidth: 0, aliasDuplicateObjects: false },

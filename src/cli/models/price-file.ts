@@ -1,7 +1,6 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import type { Decimal } from '../import/decimal.ts';
-import { isSame, isZero, quotient, readDecimal, times, toNano } from './exact.ts';
+import { type Decimal, isSame, isZero, quotient, readDecimal, times, toNano } from '../decimal.ts';
 
 /** An entry of LiteLLM's file. */
 export type Entry = Readonly<Record<string, unknown>>;

@@ -2,15 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { closestName } from '../../config/suggest.ts';
 import { isRecord } from '../../lib/json/json.ts';
 import { CliError } from '../command.ts';
-import { isZero, readDecimal } from './exact.ts';
+import { isZero, readDecimal } from '../decimal.ts';
 import { type Entry, type PricedEntry, type Rates, readEntry } from './price-file.ts';
 
 /** A model that an import proposes. */
 export interface ModelDraft extends PricedEntry {
-  /** What those who call it say. */
+  /** What those who call it say, and what the provider calls it. */
   readonly id: string;
-  /** What the provider calls it. */
-  readonly route: string;
   readonly operations: readonly string[];
   readonly contextLength: string | null;
   readonly maxOutputTokens: string | null;
@@ -120,7 +118,7 @@ function draftOf(id: string, entry: Entry, vendor: Vendor, rates: Rates): ModelD
   const read = readEntry(entry, rates);
   if (typeof read === 'string') return read;
   const limits = limitsOf(entry.max_input_tokens, entry.max_output_tokens);
-  return { id, route: id, operations, ...limits, ...read, notes: notesOf(entry) };
+  return { id, operations, ...limits, ...read, notes: notesOf(entry) };
 }
 
 function notesOf({ metadata, deprecation_date: end }: Entry): string[] {
@@ -192,7 +190,6 @@ function readProviderList(list: readonly unknown[], { vendor, isWanted, rates }:
     else
       models.push({
         id,
-        route: id,
         operations: vendor.protocols,
         ...limitsOf(entry.context_length, null),
         ...read,

@@ -10,7 +10,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { type Handlers, ProcessLink } from '../../lib/process-link.ts';
 import { programVersion } from '../../lib/version.ts';
 import type { CliProcess, GlobalFlags } from '../command.ts';
-import { demoEnvironment, findConfigSource, readAdminToken } from '../environment.ts';
+import { demoEnvironment, findConfigSource, NO_ADMIN_TOKEN, readAdminToken } from '../environment.ts';
 import { createServerLog } from '../log/logger.ts';
 import { watchDealtConnections } from './dealt-connections.ts';
 import type { StopSignal } from './stop-signals.ts';
@@ -63,11 +63,7 @@ export async function servePrimary(
         `the gateway serves with ${count} workers`,
       );
       writeOut(`listening on ${url}\n`);
-      if (!hasToken)
-        logger.info(
-          {},
-          'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only',
-        );
+      if (!hasToken) logger.info({}, NO_ADMIN_TOKEN);
     },
   });
   const onSignal = (signal: StopSignal): void => {

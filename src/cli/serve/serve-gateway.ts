@@ -4,10 +4,11 @@ import { localAdminClient } from '../../api/management/admin-client.ts';
 import type { Gateway } from '../../app/gateway.ts';
 import { type Environment, loadConfig } from '../../config/load.ts';
 import { ConfigLoads } from '../../config/loads.ts';
-import { watchConfig } from '../../config/watch.ts';
+import { ConfigWatcher } from '../../config/watch.ts';
 import { announceGateway } from '../../db/data-dir.ts';
 import type { Databases } from '../../db/databases.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { WHOLE } from '../../lib/part.ts';
 import { programVersion } from '../../lib/version.ts';
 import { isAdminToken } from '../../people/admin-token.ts';
 import { createUserStore } from '../../people/user-store.ts';
@@ -15,13 +16,13 @@ import { CliError, type CliProcess, type GlobalFlags } from '../command.ts';
 import { renderDemoBanner } from '../demo/banner.ts';
 import { type DemoAccount, ensureDemoAccount, readDemoAccountId } from '../demo/demo-account.ts';
 import type { Simulator } from '../demo/start-simulator.ts';
-import { demoEnvironment, findConfigSource, hasDemoMonth, readAdminToken } from '../environment.ts';
+import { demoEnvironment, findConfigSource, hasDemoMonth, NO_ADMIN_TOKEN, readAdminToken } from '../environment.ts';
 import { describeFailure } from '../failure.ts';
 import { createServerLog } from '../log/logger.ts';
 import { openOrCreateOwnDatabases } from '../own-database.ts';
 import { renderSignInHint } from './sign-in-hint.ts';
 import { StoppedError, type StopSignal, StopSignals } from './stop-signals.ts';
-import { partOfProcess, type WorkerProcess } from './worker-process.ts';
+import type { WorkerProcess } from './worker-process.ts';
 
 /**
  * Serves until SIGTERM or SIGINT, which also end a start; returns the exit code. After SIGTERM it still serves for
@@ -69,7 +70,7 @@ export async function serveGateway(
       });
     const openServer = async (): Promise<Databases> => {
       const { statementConnections } = await import('../../app/worker-limits.ts');
-      return open(statementConnections(partOfProcess(worker)));
+      return open(statementConnections(worker?.part ?? WHOLE));
     };
     // An embedded database starts in a thread of its own while this one loads most of the program.
     const [databases, { createGateway }] = await Promise.all([
@@ -121,7 +122,7 @@ export async function serveGateway(
     }
     const url = await gateway.listen();
     if (isEmbedded) announceGateway(config.database.dataDir, url, localToken);
-    const watcher = watchConfig({
+    const watcher = new ConfigWatcher({
       file: source.file,
       environment: configEnvironment,
       overrides: source.overrides,
@@ -155,12 +156,7 @@ export async function serveGateway(
       if (hint !== '') writeOut(hint);
     }
     if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount, localToken));
-    else if (operatorToken === null && worker === null) {
-      logger.info(
-        {},
-        'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only',
-      );
-    }
+    else if (operatorToken === null && worker === null) logger.info({}, NO_ADMIN_TOKEN);
     const signal = await signals.first;
     stopSignal = signal;
     const { drainDelayMs } = gateway.announceClose();

@@ -73,7 +73,7 @@ describe('a supervisor of workers', () => {
   it('ends all with the error of the first that cannot start', async () => {
     serve(forks[0]!);
     forks[1]!.handlers.cannotStart!('The port is taken.');
-    const ended = assert.rejects(supervisor.ended, /^Error: The port is taken\.$/);
+    const ended = assert.rejects(supervisor.ended, /^WorkerStartError: The port is taken\.$/);
     await forks[1]!.end({ code: 1 });
     assert.deepEqual(forks[0]!.heard, ['SIGINT']);
     await forks[0]!.end({ code: 0 });
@@ -126,7 +126,7 @@ describe('a supervisor of workers', () => {
     serve(...forks);
     await forks[0]!.end({ code: 1 });
     context.mock.timers.tick(0);
-    const ended = assert.rejects(supervisor.ended, /^Error: No database\.$/);
+    const ended = assert.rejects(supervisor.ended, /^WorkerStartError: No database\.$/);
     for (let i = 0; i < 9; i++) {
       forks.at(-1)!.handlers.cannotStart!('No database.');
       await forks.at(-1)!.end({ code: 1 });

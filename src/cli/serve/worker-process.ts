@@ -5,7 +5,7 @@ import type { WorkerOptions } from '../../app/worker-options.ts';
 import type { Environment } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Readiness } from '../../http/health.ts';
-import { type Part, WHOLE } from '../../lib/part.ts';
+import type { Part } from '../../lib/part.ts';
 import { ProcessLink } from '../../lib/process-link.ts';
 import type { MetricsReport, MetricsText } from '../../telemetry/summed-metrics.ts';
 
@@ -95,9 +95,4 @@ function createWorkerProcess(part: Part): WorkerProcess {
       if (process.connected) process.disconnect();
     },
   };
-}
-
-/** What a process has of the limits that workers share: everything, if it is no worker. */
-export function partOfProcess(worker: WorkerProcess | null): Part {
-  return worker?.part ?? WHOLE;
 }

@@ -73,15 +73,22 @@ export function createQuestions(options: QuestionsOptions): Questions {
     if (isDown && !isProbing && !isStopped) cancelProbe = timers.after(probePauseMs, probe);
   }
 
-  function probe(): void {
-    isProbing = true;
+  /** Asks something that may take as long as a question, and is then aborted. */
+  async function inTime<Result>(ask: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const aborts = new AbortController();
     const cancel = timers.after(questionMs, () => aborts.abort(new LateError()));
-    options
-      .probe(aborts.signal)
+    try {
+      return await ask(aborts.signal);
+    } finally {
+      cancel();
+    }
+  }
+
+  function probe(): void {
+    isProbing = true;
+    inTime(options.probe)
       .then(rose, () => undefined)
       .finally(() => {
-        cancel();
         isProbing = false;
         probeLater();
       });
@@ -115,18 +122,12 @@ export function createQuestions(options: QuestionsOptions): Questions {
     limit: { ms: questionMs, timers },
     guard,
     unlessDown,
-    async ask(question) {
-      const aborts = new AbortController();
-      const cancel = timers.after(questionMs, () => aborts.abort(new LateError()));
-      const { signal } = aborts;
-      const asked = guard(async () => [await question(signal)]);
-      try {
+    ask: (question) =>
+      inTime(async (signal) => {
+        const asked = guard(async () => [await question(signal)]);
         const [result] = await asked([], { signal, dueMs: [] });
         return result!;
-      } finally {
-        cancel();
-      }
-    },
+      }),
     stop() {
       isStopped = true;
       cancelProbe();

@@ -1,17 +1,13 @@
-import { NANO_PER_YUAN } from '../../../lib/yuan.ts';
-import type { Decimal } from '../decimal.ts';
+import { type Decimal, readDecimal, times, toNano } from '../../decimal.ts';
 
 /**
  * An amount of dollars as PostgreSQL writes a `double precision`: the shortest digits that are the same number, taken as they stand. `null`
  * for what is no amount, such as `Infinity`.
  */
 export function parseDollars(text: string): Decimal | null {
-  const match = /^(-?)(\d{1,309})(?:\.(\d{1,340}))?(?:e([+-]\d{1,3}))?$/.exec(text);
-  if (match === null) return null;
-  const [, sign, whole, fraction = '', exponent = '0'] = match;
-  const digits = BigInt(`${sign}${whole}${fraction}`);
-  const scale = fraction.length - Number(exponent);
-  return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 };
+  const isNegative = text.startsWith('-');
+  const read = readDecimal(isNegative ? text.slice(1) : text);
+  return read !== null && isNegative ? { ...read, digits: -read.digits } : read;
 }
 
 /** The exact difference. */
@@ -22,9 +18,4 @@ export function minus(from: Decimal, amount: Decimal): Decimal {
 }
 
 /** Dollars in nano-yuan, to the nearest one and halves away from zero. */
-export function dollarsToNano(dollars: Decimal, usdCny: Decimal): bigint {
-  const above = dollars.digits * usdCny.digits * NANO_PER_YUAN;
-  const below = 10n ** BigInt(dollars.scale + usdCny.scale);
-  const rounded = ((above < 0n ? -above : above) * 2n + below) / (2n * below);
-  return above < 0n ? -rounded : rounded;
-}
+export const dollarsToNano = (dollars: Decimal, usdCny: Decimal): bigint => toNano(times(dollars, usdCny));

@@ -1,6 +1,7 @@
 import { hashSecretText, shownPrefix } from '../../../lib/secret-text.ts';
+import { NANO_PER_YUAN } from '../../../lib/yuan.ts';
 import { CliError } from '../../command.ts';
-import { type Decimal, parseDecimal, unitsToNano } from '../decimal.ts';
+import { type Decimal, parseDecimal, roundedQuotient } from '../../decimal.ts';
 import type { ForeignAccount, ForeignBooks, ForeignDatabase, ForeignKey, LeftOut } from '../foreign-books.ts';
 import { readLeftOut } from './left-out.ts';
 import { type TokenRow, type TokenTerms, termsOf } from './tokens.ts';
@@ -67,6 +68,12 @@ function toKey(token: TokenRow, terms: TokenTerms, toNano: (units: bigint) => bi
     limits: terms.remainingUnits === null ? {} : { totalSpendCapNano: toNano(terms.remainingUnits) },
     allowed: terms.allowed,
   };
+}
+
+/** What units of quota are in nano-yuan, to the nearest one and halves away from zero. */
+export function unitsToNano(units: bigint, unitsPerDollar: Decimal, usdCny: Decimal): bigint {
+  const above = units * usdCny.digits * NANO_PER_YUAN * 10n ** BigInt(unitsPerDollar.scale);
+  return roundedQuotient(above, unitsPerDollar.digits * 10n ** BigInt(usdCny.scale));
 }
 
 async function readUnitsPerDollar(database: ForeignDatabase): Promise<Decimal> {

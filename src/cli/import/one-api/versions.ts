@@ -80,11 +80,6 @@ const INHERITED: Columns = {
   redemptions: new Set(),
 };
 
-/** The versions that an import was tried with, in their order. */
-export function triedVersions(program: Program): readonly string[] {
-  return GENERATIONS[program].flatMap(({ tried }) => tried ?? []);
-}
-
 /**
  * The generation of a database, in words: its first version and that of the next one.
  *
@@ -131,24 +126,15 @@ function strangeness(program: Program, columns: Columns): string {
   const absent = TOLD_BY.filter((table) => columns[table].size === 0);
   if (absent.length > 0) return `there is no table ${absent.join(', ')}`;
   const known = (table: Told) => GENERATIONS[program].flatMap(({ adds }) => adds[table] ?? []);
-  const unknown = TOLD_BY.flatMap((table) =>
-    named(
-      table,
-      [...columns[table]].filter((name) => !known(table).includes(name)),
-    ),
-  );
+  const namesOf = (columnsOf: (table: Told) => readonly string[]): string[] =>
+    TOLD_BY.flatMap((table) => columnsOf(table).map((column) => `${table}.${column}`));
+  const unknown = namesOf((table) => [...columns[table]].filter((name) => !known(table).includes(name)));
   if (unknown.length > 0) return `it has columns that no version known here has (${unknown.join(', ')})`;
-  const lacking = TOLD_BY.flatMap((table) =>
-    named(
-      table,
-      known(table).filter((name) => !columns[table].has(name)),
-    ),
-  );
+  const lacking = namesOf((table) => known(table).filter((name) => !columns[table].has(name)));
   return `its columns are those of no version; it lacks ${lacking.join(', ')}`;
 }
 
 function tried(program: Program): string {
-  return `Tried are ${program} ${triedVersions(program).join(', ')}, and what has their columns. Bring it up to one of these first: it changes its own tables when it starts.`;
+  const versions = GENERATIONS[program].flatMap((generation) => generation.tried ?? []);
+  return `Tried are ${program} ${versions.join(', ')}, and what has their columns. Bring it up to one of these first: it changes its own tables when it starts.`;
 }
-
-const named = (table: Told, columns: readonly string[]): string[] => columns.map((column) => `${table}.${column}`);

@@ -1,7 +1,20 @@
-import { NANO_PER_YUAN } from '../../lib/yuan.ts';
-import type { Decimal } from '../import/decimal.ts';
+import { NANO_PER_YUAN } from '../lib/yuan.ts';
 
-/** Prices as they are written, in integers: nothing is rounded before the end. */
+/** Amounts, prices and rates as they are written, in integers: nothing is rounded before the end. */
+
+/** A decimal number, as digits behind which the point is moved: 7.15 is 715 with 2. */
+export interface Decimal {
+  readonly digits: bigint;
+  readonly scale: number;
+}
+
+/** `null` if the text is no positive number such as `7.15`, with at most 12 digits on either side of the point. */
+export function parseDecimal(text: string): Decimal | null {
+  const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d{1,12}))?$/.exec(text.trim()) ?? [];
+  if (whole === undefined) return null;
+  const digits = BigInt(whole + fraction);
+  return digits === 0n ? null : { digits, scale: fraction.length };
+}
 
 /** A number of JSON or a text of digits, exactly as it was written; `null` if it is none, or below zero. */
 export function readDecimal(value: unknown): Decimal | null {
@@ -37,8 +50,13 @@ export function quotient(a: Decimal, b: Decimal): Decimal | null {
   return { digits: above / below, scale: 9 };
 }
 
-/** In nano, to the nearest one, and halves up. */
+/** In nano, to the nearest one, and halves away from zero. */
 export function toNano({ digits, scale }: Decimal): bigint {
-  const below = 10n ** BigInt(scale);
-  return (digits * NANO_PER_YUAN * 2n + below) / (2n * below);
+  return roundedQuotient(digits * NANO_PER_YUAN, 10n ** BigInt(scale));
+}
+
+/** To the nearest integer, and halves away from zero. */
+export function roundedQuotient(above: bigint, below: bigint): bigint {
+  const rounded = ((above < 0n ? -above : above) * 2n + below) / (2n * below);
+  return above < 0n ? -rounded : rounded;
 }

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { propertyRuns } from '../../../test/support/scope.ts';
-import { isSame, quotient, readDecimal, times, toNano, withPercent } from './exact.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
+import { isSame, parseDecimal, quotient, readDecimal, times, toNano, withPercent } from './decimal.ts';
+
+it('a rate is a number that is positive and written out', () => {
+  assert.deepEqual(parseDecimal(' 7.150 '), { digits: 7150n, scale: 3 });
+  for (const text of ['', '0', '0.0', '-7', '+7', '5e5', '7,15', '.5', '7.', 'NaN', '1234567890123']) {
+    assert.equal(parseDecimal(text), null, text);
+  }
+});
 
 describe('a price as it is written', () => {
   it('is read to its last digit, with an exponent too', () => {
