@@ -136,15 +136,13 @@ export function tooManyImages(imagesMax = EDIT_IMAGES_MAX): GatewayError {
   return invalidRequest(`The form has more than ${most}.`, 'image');
 }
 
-/** What the gateway reads of an edit; `model` is `null` if the form leaves it to `DEFAULT_EDIT_MODEL`. */
-type EditFields = ImageParameters;
-
 /**
- * Reads an edit as far as its rules are the same for all models.
+ * Reads an edit as far as its rules are the same for all models; `model` is `null` if the form leaves it to
+ * `DEFAULT_EDIT_MODEL`.
  *
  * @throws GatewayError `invalidRequest` with the part to blame, such as `image[2]` for the third image
  */
-export function readEdit(form: EditForm): EditFields {
+export function readEdit(form: EditForm): ImageParameters {
   const texts = new Map<string, Buffer>();
   for (const { name, bytes } of form.texts) {
     if (partKind(name) !== 'text') continue;
@@ -166,7 +164,7 @@ export function readEdit(form: EditForm): EditFields {
  *
  * @throws GatewayError `modelLacksOperation` if the model cannot edit, `invalidRequest` with the part to blame
  */
-export function checkEdit(fields: EditFields, form: EditForm, family: ImageFamily | null): void {
+export function checkEdit(fields: ImageParameters, form: EditForm, family: ImageFamily | null): void {
   if (family === null) return;
   if (family.edit === null) {
     throw new GatewayError('modelLacksOperation', { message: `${family.name} cannot edit images.`, param: 'model' });
