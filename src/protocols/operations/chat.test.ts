@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { captureResponse } from '../../../test/support/captured.ts';
 import {
   keySpelling,
   memberOf,
@@ -262,7 +263,7 @@ describe('chat', () => {
 
   it('reads the usage of whole responses as chat usage', () => {
     const { response } = inspect(bodyWith());
-    const usage = { prompt_tokens: 3, completion_tokens: 4 };
-    assert.equal(response.usage({ member: () => usage, count: () => null }, 'tokens')?.inputTokens, 3);
+    const body = '{"usage":{"prompt_tokens":3,"completion_tokens":4}}';
+    assert.equal(response.usage(captureResponse(response, body), 'tokens')?.inputTokens, 3);
   });
 });

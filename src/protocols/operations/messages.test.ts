@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { captureResponse } from '../../../test/support/captured.ts';
 import {
   keySpelling,
   memberOf,
@@ -93,9 +94,9 @@ describe('messages', () => {
   });
 
   it('reads whole responses and streams as messages', () => {
-    const input = inspect('{"model":"m","messages":[]}');
-    const usage = { input_tokens: 3, output_tokens: 4 };
-    assert.equal(input.response.usage({ member: () => usage, count: () => null }, 'tokens')?.inputTokens, 3);
+    const { response, ...input } = inspect('{"model":"m","messages":[]}');
+    const body = '{"usage":{"input_tokens":3,"output_tokens":4}}';
+    assert.equal(response.usage(captureResponse(response, body), 'tokens')?.inputTokens, 3);
     assert.equal(input.readStream('tokens').read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'terminal');
   });
 });
