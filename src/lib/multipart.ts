@@ -99,7 +99,7 @@ export class MultipartParser {
   /** Looks for the boundary outside of delimiters: around the parts, in their content, in their headers. */
   readonly #strays: StraySearch;
   #firstBoundaryStart: number | null = null;
-  #closingBoundaryStart: number | null = null;
+  #isClosed = false;
 
   /** `boundary` as `multipartBoundary` returns it. */
   constructor(boundary: string, sink: MultipartSink, limits: MultipartLimits = defaultMultipartLimits) {
@@ -111,16 +111,11 @@ export class MultipartParser {
   }
 
   /**
-   * Offset of the hyphens of the first boundary, `null` before it has come. A part that is inserted here or at
-   * `closingBoundaryStart` consists of a boundary line, headers, an empty line, content and CRLF.
+   * Offset of the hyphens of the first boundary, `null` before it has come. A part that is inserted here consists of a
+   * boundary line, headers, an empty line, content and CRLF.
    */
   get firstBoundaryStart(): number | null {
     return this.#firstBoundaryStart;
-  }
-
-  /** Offset of the hyphens before the closing boundary, `null` before it has come. */
-  get closingBoundaryStart(): number | null {
-    return this.#closingBoundaryStart;
   }
 
   /** @throws MultipartSyntaxError and whatever the sink throws. */
@@ -150,7 +145,7 @@ export class MultipartParser {
 
   /** The body is over. @throws MultipartSyntaxError where the closing boundary has not come. */
   end(): void {
-    if (this.#closingBoundaryStart !== null) return;
+    if (this.#isClosed) return;
     const what = this.#firstBoundaryStart === null ? 'the boundary does not occur' : 'the closing boundary is missing';
     throw new MultipartSyntaxError(what, this.#chunkOffset);
   }
@@ -223,7 +218,7 @@ export class MultipartParser {
     const place = this.#place;
     if (place === 'boundaryTail' && byte === HYPHEN) return 'closing';
     if (place === 'closing' && byte === HYPHEN) {
-      this.#closingBoundaryStart = offset - this.#delimiter.length + 1;
+      this.#isClosed = true;
       return 'closed';
     }
     if (place === 'boundaryTail' && byte === CR) return 'lineFeed';

@@ -134,7 +134,6 @@ describe('scanJson', () => {
             return {
               key: member.key.value,
               kind: kindOf(member.value),
-              keyStart,
               valueStart,
               valueEnd: valueStart + Buffer.byteLength(member.value),
             };
