@@ -6,14 +6,11 @@ import {
   EDIT_IMAGES_MAX,
   type EditForm,
   type FormFile,
-  type FormText,
   partKind,
-  partRepeated,
   readListedCount,
   requireOtherName,
   requirePlainText,
   TEXT_PART_BYTES_MAX,
-  textPartTooLarge,
   tooManyImages,
 } from '../image-rules/edit.ts';
 import type { Digest } from './operation.ts';
@@ -44,10 +41,9 @@ export class EditFormReader {
   readonly #boundary: string;
   readonly #digest: Digest | null;
   readonly #parser: MultipartParser;
-  readonly #texts: FormText[] = [];
+  readonly #texts = new Map<string, Buffer>();
   readonly #images: FormFile[] = [];
-  readonly #masks: FormFile[] = [];
-  readonly #seen = new Set<string>();
+  #mask: FormFile | null = null;
   /** The most images that a list of `n` asks for. */
   #listedCount = 1;
   #open: OpenPart | null = null;
@@ -75,7 +71,7 @@ export class EditFormReader {
     const first = this.#parser.firstBoundaryStart!;
     const modelPart = `--${this.#boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\n`;
     return {
-      form: { texts: this.#texts, images: this.#images, masks: this.#masks },
+      form: { texts: this.#texts, images: this.#images, mask: this.#mask },
       modelPlace: this.#modelPlace ?? { start: first, end: first, before: modelPart, after: '\r\n' },
       listedCount: this.#listedCount,
     };
@@ -97,9 +93,8 @@ export class EditFormReader {
       refuseAliasPart(head.name);
     }
     if (kind === 'text' || kind === 'listedCount') requirePlainText(head);
-    if (kind === 'mask' || kind === 'text') {
-      if (this.#seen.has(head.name)) throw partRepeated(head.name);
-      this.#seen.add(head.name);
+    if (this.#texts.has(head.name) || (kind === 'mask' && this.#mask !== null)) {
+      throw invalidRequest(`The part "${head.name}" appears more than once.`, head.name);
     }
     if (kind === 'image' && this.#images.length >= EDIT_IMAGES_MAX) throw tooManyImages();
     this.#open = { head, kind, sizeBytes: 0, kept: [], keptBytes: 0 };
@@ -111,7 +106,10 @@ export class EditFormReader {
     part.sizeBytes += bytes.length;
     this.#digest?.add(bytes);
     if (part.kind === 'other') return;
-    if (part.kind === 'text' && part.sizeBytes > TEXT_PART_BYTES_MAX) throw textPartTooLarge(part.head.name);
+    if (part.kind === 'text' && part.sizeBytes > TEXT_PART_BYTES_MAX) {
+      const { name } = part.head;
+      throw invalidRequest(`The parameter "${name}" is longer than ${TEXT_PART_BYTES_MAX} bytes.`, name);
+    }
     const keptBytesMax = part.kind === 'text' ? TEXT_PART_BYTES_MAX : IMAGE_HEAD_BYTES_MAX;
     const wanted = bytes.subarray(0, keptBytesMax - part.keptBytes);
     if (wanted.length === 0) return;
@@ -132,13 +130,14 @@ export class EditFormReader {
       return;
     }
     if (kind === 'text') {
-      this.#texts.push({ name: head.name, bytes });
+      this.#texts.set(head.name, bytes);
       if (head.name === 'model') {
         this.#modelPlace = { start: head.contentStart, end: contentEnd, before: '', after: '' };
       }
       return;
     }
-    const files = kind === 'image' ? this.#images : this.#masks;
-    files.push({ sizeBytes, ...readImageHead(bytes) });
+    const file = { sizeBytes, ...readImageHead(bytes) };
+    if (kind === 'mask') this.#mask = file;
+    else this.#images.push(file);
   }
 }

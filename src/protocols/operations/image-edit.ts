@@ -60,7 +60,8 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
     isStream: edit.stream ?? false,
     sizeBytes: stored.sizeBytes,
     inputTokensEstimate:
-      estimateTokens(Buffer.byteLength(edit.prompt)) + (form.images.length + form.masks.length) * IMAGE_INPUT_TOKENS,
+      estimateTokens(Buffer.byteLength(edit.prompt)) +
+      (form.images.length + (form.mask === null ? 0 : 1)) * IMAGE_INPUT_TOKENS,
     demand: { ...plainDemand, outputTokensDefault: IMAGE_OUTPUT_TOKENS },
     choices,
     contentType,
