@@ -102,7 +102,7 @@ export function jsonOperation<Details, const Name extends string>(
  * What gives the provider its own name of the model: a replacement if the names differ, an insertion if the client
  * left the model to the gateway, so that the provider does not choose another.
  */
-export function modelSplice(place: ModelPlace, model: string | null, providerModel: string): Splice[] {
+function modelSplice(place: ModelPlace, model: string | null, providerModel: string): Splice[] {
   if (place.isNamed && model === providerModel) return [];
   const { start, end, before, after } = place;
   return [{ start, end, text: `${before}${JSON.stringify(providerModel)}${after}` }];
