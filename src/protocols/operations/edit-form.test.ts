@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { IMAGE_HEAD_BYTES_MAX } from '../../lib/image-head.ts';
 import { EDIT_IMAGES_MAX, type EditForm, TEXT_PART_BYTES_MAX } from '../image-rules/edit.ts';
-import { EditFormReader, type ModelPlace } from './edit-form.ts';
+import { EditFormReader, type FormModelPlace } from './edit-form.ts';
 
 const BOUNDARY = 'b0undary';
 
@@ -26,7 +26,7 @@ function formBytes(parts: readonly Part[], preamble = ''): Buffer {
   return Buffer.concat([Buffer.from(preamble), ...parts.map(partBytes), Buffer.from(`--${BOUNDARY}--\r\n`)]);
 }
 
-function read(chunks: readonly Buffer[]): { form: EditForm; modelPlace: ModelPlace } {
+function read(chunks: readonly Buffer[]): { form: EditForm; modelPlace: FormModelPlace } {
   const reader = new EditFormReader(BOUNDARY);
   for (const chunk of chunks) reader.push(chunk);
   return reader.finish();
@@ -55,7 +55,7 @@ function png(width: number, height: number): Buffer {
 }
 
 /** What a provider is sent if its name of the model goes to this place. */
-function withModel(bytes: Buffer, { start, end, before, after }: ModelPlace, name: string): Buffer {
+function withModel(bytes: Buffer, { start, end, before, after }: FormModelPlace, name: string): Buffer {
   return Buffer.concat([bytes.subarray(0, start), Buffer.from(`${before}${name}${after}`), bytes.subarray(end)]);
 }
 

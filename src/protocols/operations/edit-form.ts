@@ -13,15 +13,10 @@ import {
   TEXT_PART_BYTES_MAX,
   tooManyImages,
 } from '../image-rules/edit.ts';
-import type { Digest } from './operation.ts';
+import type { Digest, ModelPlace } from './operation.ts';
 
-/** Where the provider's name of the model goes: bytes `[start, end)` of the form give way to `before`, name, `after`. */
-export interface ModelPlace {
-  readonly start: number;
-  readonly end: number;
-  readonly before: string;
-  readonly after: string;
-}
+/** Where in the form the provider's name of the model goes, as it is. */
+export type FormModelPlace = Omit<ModelPlace, 'isNamed'>;
 
 /** The part that is under way. */
 interface OpenPart {
@@ -47,7 +42,7 @@ export class EditFormReader {
   /** The most images that a list of `n` asks for. */
   #listedCount = 1;
   #open: OpenPart | null = null;
-  #modelPlace: ModelPlace | null = null;
+  #modelPlace: FormModelPlace | null = null;
 
   /** `digest` takes in every part, but not the boundary, which a client draws anew each time. */
   constructor(boundary: string, digest: Digest | null = null) {
@@ -66,7 +61,7 @@ export class EditFormReader {
   }
 
   /** @throws GatewayError `invalidRequest` if the form is not complete. */
-  finish(): { form: EditForm; modelPlace: ModelPlace; listedCount: number } {
+  finish(): { form: EditForm; modelPlace: FormModelPlace; listedCount: number } {
     this.#parse(() => this.#parser.end());
     const first = this.#parser.firstBoundaryStart!;
     const modelPart = `--${this.#boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\n`;

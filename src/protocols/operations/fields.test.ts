@@ -226,16 +226,16 @@ describe('the fields of a body', () => {
 
   describe('a required array', () => {
     it('may contain anything', () => {
-      assert.doesNotThrow(() => fieldsOf('{"messages":[1,null,{}]}').requireArray('messages'));
-      assert.doesNotThrow(() => fieldsOf('{"messages":[]}').requireArray('messages'));
+      assert.doesNotThrow(() => fieldsOf('{"messages":[1,null,{}]}').requireKind('messages', ['array']));
+      assert.doesNotThrow(() => fieldsOf('{"messages":[]}').requireKind('messages', ['array']));
     });
 
     it('is not left out, null or of another type', () => {
       const required = 'The field "messages" is required.';
-      assertRefused(() => fieldsOf('{}').requireArray('messages'), required, 'messages');
-      assertRefused(() => fieldsOf('{"messages":null}').requireArray('messages'), required, 'messages');
+      assertRefused(() => fieldsOf('{}').requireKind('messages', ['array']), required, 'messages');
+      assertRefused(() => fieldsOf('{"messages":null}').requireKind('messages', ['array']), required, 'messages');
       const wrong = 'The field "messages" must be an array, not string.';
-      assertRefused(() => fieldsOf('{"messages":"hi"}').requireArray('messages'), wrong, 'messages');
+      assertRefused(() => fieldsOf('{"messages":"hi"}').requireKind('messages', ['array']), wrong, 'messages');
     });
   });
 
