@@ -92,17 +92,13 @@ export class BodySpace {
     this.#holder = holder;
   }
 
-  get takenBytes(): number {
-    return this.#share?.amount ?? 0;
-  }
-
   /**
    * Takes what is missing up to this number of bytes, and gives back what is beyond it.
    *
    * @throws GatewayError `overloaded` if there is not enough; space that was taken before stays taken.
    */
   need(sizeBytes: number): void {
-    const more = sizeBytes - this.takenBytes;
+    const more = sizeBytes - (this.#share?.amount ?? 0);
     if (more <= 0) {
       this.#share?.shrink(-more);
     } else if (this.#share === null) {
@@ -129,10 +125,6 @@ export class BodyMemory {
   constructor(memory: Shares, largeMemory: Shares, holder: BodyHolder) {
     this.#all = new BodySpace(memory, holder);
     this.#large = new BodySpace(largeMemory, holder);
-  }
-
-  get takenBytes(): number {
-    return this.#all.takenBytes;
   }
 
   /**

@@ -66,17 +66,15 @@ export interface KindBatcher<Item, Result> extends Batcher<Item, Result> {
 
 /** The work was never begun, so nothing came of it for certain. */
 export class NotBegunError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'NotBegunError';
-  }
+  override readonly name: string = 'NotBegunError';
 }
 
 /** The queue has reached its limit: the database is slower than the calls that come in. */
 export class BatcherFullError extends NotBegunError {
+  override readonly name = 'BatcherFullError';
+
   constructor(limit: number) {
     super(`more than ${limit} items are waiting for the database`);
-    this.name = 'BatcherFullError';
   }
 }
 

@@ -4,12 +4,12 @@
  * in upper or lower case, and read `ı` and `İ` as an `i`; Go's `case:ignore` and the JSON form of protocol buffers ignore
  * underscores and hyphens too; where names are strings of C, they end at the first NUL. This form is laxer than all.
  *
- * Linear in the name, and no larger than `charactersMax`: a longer name is cut, and equals no name that the gateway
+ * Linear in the name, and no larger than 64 characters: a longer name is cut, and equals no name that the gateway
  * knows.
  */
-export function foldedName(name: string, charactersMax = 64): string {
+export function foldedName(name: string): string {
   let folded = '';
-  for (let at = 0; at < name.length && folded.length < charactersMax; at++) {
+  for (let at = 0; at < name.length && folded.length < CHARACTERS_MAX; at++) {
     const code = name.charCodeAt(at);
     if (code === 0) break;
     if (isIgnored(code)) continue;
@@ -18,6 +18,8 @@ export function foldedName(name: string, charactersMax = 64): string {
   }
   return folded;
 }
+
+const CHARACTERS_MAX = 64;
 
 /** What the lower case of `İ` has beside its `i`. */
 const COMBINING_DOT = '\u0307';

@@ -43,14 +43,11 @@ interface MultipartSink {
   partEnd(contentEnd: number): void;
 }
 
-export interface MultipartLimits {
-  readonly partsMax: number;
-  /** Of the header lines of one part, with what stands behind its boundary. */
-  readonly headerBytesMax: number;
-}
+/** A form of images has a few dozen parts. */
+const PARTS_MAX = 1000;
 
-/** A form of images has a few dozen parts, and their headers a few hundred bytes. */
-const defaultMultipartLimits: MultipartLimits = { partsMax: 1000, headerBytesMax: 16 * 1024 };
+/** Of the header lines of one part, with what stands behind its boundary: honest ones have a few hundred bytes. */
+const HEADER_BYTES_MAX = 16 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -76,7 +73,6 @@ type Place =
 /** After an error, of the parser or of its sink, the parser must not be used any more. */
 export class MultipartParser {
   readonly #sink: MultipartSink;
-  readonly #limits: MultipartLimits;
   /** CRLF, two hyphens, the boundary. Its only CR is the first byte: no two matches of its beginning overlap. */
   readonly #delimiter: Buffer;
   #place: Place = 'preamble';
@@ -99,28 +95,22 @@ export class MultipartParser {
   /** Looks for the boundary outside of delimiters: around the parts, in their content, in their headers. */
   readonly #strays: StraySearch;
   #firstBoundaryStart: number | null = null;
-  #closingBoundaryStart: number | null = null;
+  #isClosed = false;
 
   /** `boundary` as `multipartBoundary` returns it. */
-  constructor(boundary: string, sink: MultipartSink, limits: MultipartLimits = defaultMultipartLimits) {
+  constructor(boundary: string, sink: MultipartSink) {
     if (!BOUNDARY.test(boundary)) throw new RangeError('not a boundary in the sense of RFC 2046');
     this.#sink = sink;
-    this.#limits = limits;
     this.#delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
     this.#strays = new StraySearch(this.#delimiter.subarray(2));
   }
 
   /**
-   * Offset of the hyphens of the first boundary, `null` before it has come. A part that is inserted here or at
-   * `closingBoundaryStart` consists of a boundary line, headers, an empty line, content and CRLF.
+   * Offset of the hyphens of the first boundary, `null` before it has come. A part that is inserted here consists of a
+   * boundary line, headers, an empty line, content and CRLF.
    */
   get firstBoundaryStart(): number | null {
     return this.#firstBoundaryStart;
-  }
-
-  /** Offset of the hyphens before the closing boundary, `null` before it has come. */
-  get closingBoundaryStart(): number | null {
-    return this.#closingBoundaryStart;
   }
 
   /** @throws MultipartSyntaxError and whatever the sink throws. */
@@ -150,7 +140,7 @@ export class MultipartParser {
 
   /** The body is over. @throws MultipartSyntaxError where the closing boundary has not come. */
   end(): void {
-    if (this.#closingBoundaryStart !== null) return;
+    if (this.#isClosed) return;
     const what = this.#firstBoundaryStart === null ? 'the boundary does not occur' : 'the closing boundary is missing';
     throw new MultipartSyntaxError(what, this.#chunkOffset);
   }
@@ -223,7 +213,7 @@ export class MultipartParser {
     const place = this.#place;
     if (place === 'boundaryTail' && byte === HYPHEN) return 'closing';
     if (place === 'closing' && byte === HYPHEN) {
-      this.#closingBoundaryStart = offset - this.#delimiter.length + 1;
+      this.#isClosed = true;
       return 'closed';
     }
     if (place === 'boundaryTail' && byte === CR) return 'lineFeed';
@@ -241,9 +231,7 @@ export class MultipartParser {
   }
 
   #beginHeaders(offset: number): void {
-    if (this.#parts >= this.#limits.partsMax) {
-      throw new MultipartSyntaxError(`there are more than ${this.#limits.partsMax} parts`, offset);
-    }
+    if (this.#parts >= PARTS_MAX) throw new MultipartSyntaxError(`there are more than ${PARTS_MAX} parts`, offset);
     this.#parts++;
     this.#lineBytes = 0;
     this.#headers = new Map();
@@ -252,7 +240,7 @@ export class MultipartParser {
   /** Takes one byte of the header lines of a part. */
   #header(byte: number, offset: number): void {
     this.#countHeaderByte(offset);
-    this.#line ??= Buffer.allocUnsafe(this.#limits.headerBytesMax);
+    this.#line ??= Buffer.allocUnsafe(HEADER_BYTES_MAX);
     const isAfterCr = this.#lineBytes > 0 && this.#line[this.#lineBytes - 1] === CR;
     if (byte !== LF) {
       if (isAfterCr) throw new MultipartSyntaxError('a header line contains a CR', offset - 1);
@@ -278,9 +266,8 @@ export class MultipartParser {
 
   /** Everything that is read byte by byte is counted: the time for a body stays with the search for boundaries. */
   #countHeaderByte(offset: number): void {
-    const max = this.#limits.headerBytesMax;
-    if (this.#headerBytes++ < max) return;
-    throw new MultipartSyntaxError(`the headers of a part are larger than ${max} bytes`, offset);
+    if (this.#headerBytes++ < HEADER_BYTES_MAX) return;
+    throw new MultipartSyntaxError(`the headers of a part are larger than ${HEADER_BYTES_MAX} bytes`, offset);
   }
 }
 

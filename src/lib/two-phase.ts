@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Batch, createBatcher, type ItemLimit, NotBegunError } from './batcher.ts';
 import type { Logger } from './logger.ts';
 
@@ -108,8 +109,4 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
       await releasing;
     },
   };
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

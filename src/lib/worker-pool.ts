@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
-import { FairQueue } from './fair/fair-queue.ts';
+import { FairTurns } from './fair/fair-turns.ts';
 import { type ShareHolder, Shares } from './fair/shares.ts';
 
 export interface WorkerPoolOptions {
@@ -77,8 +77,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
    * Tasks wait here and not in the queue of the threads: a thread is started only when there is a task for it, so a
    * thread that died would leave waiting tasks without a result.
    */
-  const waiting = new FairQueue<() => void>();
-  let running = 0;
+  const turns = new FairTurns(threadsMax);
   let closing: Promise<void> | null = null;
 
   async function makeThreads(): Promise<Piscina> {
@@ -110,14 +109,12 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     accountId: string,
     prepare: () => WorkerMessage<Task> | Promise<WorkerMessage<Task>>,
   ): Promise<Result> {
-    if (running < threadsMax) running++;
-    else await new Promise<void>((resolve) => waiting.push(accountId, resolve));
+    const turn = turns.enter(accountId);
+    if (turn !== null) await turn;
     try {
       return await runNow(await prepare());
     } finally {
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next();
+      turns.leave();
     }
   }
 
@@ -164,10 +161,10 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       return closing;
     },
     get running() {
-      return running;
+      return turns.running;
     },
     get waiting() {
-      return waiting.size;
+      return turns.waiting;
     },
   };
 }

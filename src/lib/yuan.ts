@@ -1,3 +1,5 @@
+import { withoutTrailing } from './trailing.ts';
+
 /**
  * Amounts of money are integers of nano-yuan (1e-9 yuan) in `bigint`. At the edges they are decimal strings in yuan.
  */
@@ -23,9 +25,7 @@ export function parseYuan(text: string): bigint | null {
 export function formatYuan(amountNano: bigint): string {
   const sign = amountNano < 0n ? '-' : '';
   const digits = (amountNano < 0n ? -amountNano : amountNano).toString().padStart(FRACTION_DIGITS + 1, '0');
-  const point = digits.length - FRACTION_DIGITS;
-  let end = digits.length;
-  while (end > point && digits[end - 1] === '0') end--;
-  const whole = sign + digits.slice(0, point);
-  return end === point ? whole : `${whole}.${digits.slice(point, end)}`;
+  const whole = sign + digits.slice(0, -FRACTION_DIGITS);
+  const fraction = withoutTrailing(digits.slice(-FRACTION_DIGITS), '0');
+  return fraction === '' ? whole : `${whole}.${fraction}`;
 }

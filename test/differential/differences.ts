@@ -145,7 +145,7 @@ export async function compareForm({ contentType, body }: FormCase, readers: read
     if (error instanceof GatewayError) return REFUSED;
     throw error;
   }
-  const texts = new Map(form.texts.map(({ name, bytes }) => [name, bytes.toString('utf8')]));
+  const texts = new Map([...form.texts].map(([name, bytes]) => [name, bytes.toString('utf8')]));
   let refusals = 0;
   for (const model of new Set([UPSTREAM_MODEL, input.model!])) {
     const sent = await bytesOf(input.toProvider(model) as StoredBody);

@@ -58,7 +58,11 @@ export async function estimateUnreported(
   const { searchUnits } = input.demand;
   const members = estimate.members({ inputTokens, outputTokens, audioOutputTokens, imageOutputTokens, searchUnits });
   const usage = input.response.usage(
-    { member: (name) => members[name] ?? response.member(name), count: (name) => response.count(name) },
+    {
+      member: (name) => members[name] ?? response.member(name),
+      count: (name) => response.count(name),
+      holding: (group) => response.holding(group),
+    },
     basis,
   );
   if (usage === null) return null;

@@ -22,6 +22,14 @@ export class FairTurns {
     return new Promise((resolve) => this.#waiting.push(accountId, resolve));
   }
 
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#running--;

@@ -21,7 +21,7 @@ export interface JsonCaptureOptions {
   readonly count?: readonly string[];
   /** What is counted in the outermost object and in the items of its members, however large it is. */
   readonly holding?: HoldingRules | undefined;
-  /** All kept values together; a value that would go beyond it is given up (see `isTooLarge`). */
+  /** All kept values together; a value that would go beyond it is given up. */
   readonly keptBytesMax: number;
   /** Deeper nesting is refused. */
   readonly depthMax?: number;
@@ -102,11 +102,6 @@ export class JsonCapture {
   /** Kind of the outermost value; `null` before its first byte. */
   get rootKind(): JsonKind | null {
     return this.#rootKind;
-  }
-
-  /** Whether a value that was asked for came, and is not kept because `keptBytesMax` did not allow it. */
-  get isTooLarge(): boolean {
-    return this.#members.isTooLarge;
   }
 
   /** The bytes of the last member of this name, once it is whole; `undefined` if it is absent or not kept. */

@@ -1,5 +1,5 @@
 import { ByteSpan } from '../byte-span.ts';
-import { decodeString } from './json-string.ts';
+import { decodeString, hasBytes } from './json-string.ts';
 
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
@@ -10,7 +10,6 @@ interface CapturedMember {
   readonly isKept: boolean;
   readonly isCounted: boolean;
   value: Buffer | undefined;
-  isGivenUp: boolean;
   items: number | null;
 }
 
@@ -40,13 +39,8 @@ export class CapturedMembers {
   }
 
   #ask(name: string, isKept: boolean, isCounted: boolean): void {
-    this.#asked.push({ name, isKept, isCounted, value: undefined, isGivenUp: false, items: null });
+    this.#asked.push({ name, isKept, isCounted, value: undefined, items: null });
     this.#keyBytesMax = Math.max(this.#keyBytesMax, 6 * name.length);
-  }
-
-  /** Whether the value of one of them came, and is not kept because `keptBytesMax` did not allow it. */
-  get isTooLarge(): boolean {
-    return this.#asked.some(({ isGivenUp }) => isGivenUp);
   }
 
   /** The bytes of the last member of this name, once it is whole; `undefined` if it is absent or not kept. */
@@ -104,7 +98,6 @@ export class CapturedMembers {
     if (member === null) return;
     if (member.isKept) {
       const value = this.#span.end(chunk, end);
-      member.isGivenUp = value === null;
       member.value = value ?? undefined;
       this.#keptBytes += value?.length ?? 0;
     }
@@ -137,11 +130,4 @@ function findKey(
     if (key === null ? hasBytes(member.name, bytes, start, end) : member.name === key) return member;
   }
   return null;
-}
-
-/** Whether ASCII bytes spell the name. */
-function hasBytes(name: string, bytes: Buffer, start: number, end: number): boolean {
-  if (name.length !== end - start) return false;
-  for (let i = 0; i < name.length; i++) if (name.charCodeAt(i) !== bytes[start + i]) return false;
-  return true;
 }

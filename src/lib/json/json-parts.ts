@@ -2,7 +2,7 @@ import { parseJson } from './json.ts';
 import { JsonCapture } from './json-capture.ts';
 import { JsonReader } from './json-reader.ts';
 import { JsonSyntaxError } from './json-scan.ts';
-import { decodeString } from './json-string.ts';
+import { decodeString, hasBytes } from './json-string.ts';
 
 /**
  * Which parts of a JSON text are wanted: `true` for a value as a whole, else the members of an object. If an array
@@ -83,13 +83,6 @@ function wantedName(parts: ObjectParts, bytes: Buffer, start: number, end: numbe
     if (spelt === null ? hasBytes(name, bytes, start, end) : spelt === name) return name;
   }
   return null;
-}
-
-/** Whether ASCII bytes spell the name. */
-function hasBytes(name: string, bytes: Buffer, start: number, end: number): boolean {
-  if (name.length !== end - start) return false;
-  for (let i = 0; i < name.length; i++) if (name.charCodeAt(i) !== bytes[start + i]) return false;
-  return true;
 }
 
 const BACKSLASH = 0x5c;

@@ -52,33 +52,8 @@ const damagedText = fc
 const tokenSoup = fc
   .array(
     fc.constantFrom(
-      '{',
-      '}',
-      '[',
-      ']',
-      ',',
-      ':',
-      '"a"',
-      '""',
-      '0',
-      '01',
-      '-',
-      '1',
-      '.',
-      '5',
-      'e',
-      '+',
-      'true',
-      'false',
-      'null',
-      'nul',
-      ' ',
-      '\n',
-      '"\\u12',
-      '"\\x"',
-      '\t',
-      '\ufeff',
-      '\u00a0',
+      ...['{', '}', '[', ']', ',', ':', '"a"', '""', '0', '01', '-', '1', '.', '5', 'e', '+', 'true', 'false', 'null'],
+      ...['nul', ' ', '\n', '"\\u12', '"\\x"', '\t', '\ufeff', '\u00a0'],
     ),
     { maxLength: 8 },
   )
@@ -97,24 +72,18 @@ describe('scanJson', () => {
     );
   });
 
-  for (const text of ['-', '01', '-01', '1.', '.5', '1e', '1e+', '+1', '0x1', '1.e3', 'NaN', 'Infinity', '--1']) {
-    it(`refuses the number ${text}`, () => {
-      assert.equal(isAccepted(text), false);
-      assert.equal(isAccepted(`[${text}]`), false);
-    });
-  }
-
-  for (const text of ['0', '-0', '-0.0', '1e5', '1E+5', '1e-05', '123456789012345678901234567890', '1e400']) {
-    it(`accepts the number ${text}`, () => {
+  it('tells numbers and strings from what only looks like them', () => {
+    for (const text of ['-', '01', '-01', '1.', '.5', '1e', '1e+', '+1', '0x1', '1.e3', 'NaN', 'Infinity', '--1']) {
+      assert.equal(isAccepted(text), false, text);
+      assert.equal(isAccepted(`[${text}]`), false, text);
+    }
+    for (const text of ['0', '-0', '-0.0', '1e5', '1E+5', '1e-05', '123456789012345678901234567890', '1e400']) {
       assert.equal(scan(text).kind, 'number');
-    });
-  }
-
-  for (const text of ['"\\x41"', '"\\u12g4"', '"\\u12', '"\\"', '"a', '"\n"', '"\u0000"', '"\u001f"', "'a'"]) {
-    it(`refuses the string ${JSON.stringify(text)}`, () => {
-      assert.equal(isAccepted(text), false);
-    });
-  }
+    }
+    for (const text of ['"\\x41"', '"\\u12g4"', '"\\u12', '"\\"', '"a', '"\n"', '"\u0000"', '"\u001f"', "'a'"]) {
+      assert.equal(isAccepted(text), false, text);
+    }
+  });
 
   it('reports where the members of the outermost object stand, in bytes and in the order of the text', () => {
     fc.assert(
@@ -134,7 +103,6 @@ describe('scanJson', () => {
             return {
               key: member.key.value,
               kind: kindOf(member.value),
-              keyStart,
               valueStart,
               valueEnd: valueStart + Buffer.byteLength(member.value),
             };

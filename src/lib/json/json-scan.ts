@@ -16,7 +16,6 @@ export interface JsonMember {
   /** The key with its escapes resolved: two spellings of one key are one key. */
   readonly key: string;
   readonly kind: JsonKind;
-  readonly keyStart: number;
   readonly valueStart: number;
   readonly valueEnd: number;
 }
@@ -42,10 +41,7 @@ export class JsonSyntaxError extends Error {
 
 /** The text may be JSON, and is beyond one of the limits that `JsonScanLimits` explains. */
 export class JsonLimitError extends JsonSyntaxError {
-  constructor(message: string, offset: number) {
-    super(message, offset);
-    this.name = 'JsonLimitError';
-  }
+  override readonly name = 'JsonLimitError';
 }
 
 /** The scan took more steps than `JsonScanLimits.stepsMax`. That says nothing against the text. */
@@ -156,7 +152,7 @@ class JsonScanner {
       const valueStart = this.#afterColon(keyEnd);
       const kind = this.#kindAt(valueStart);
       const valueEnd = this.#value(valueStart, 1);
-      members.push({ key: decodeString(bytes, keyStart + 1, keyEnd - 1), kind, keyStart, valueStart, valueEnd });
+      members.push({ key: decodeString(bytes, keyStart + 1, keyEnd - 1), kind, valueStart, valueEnd });
       at = this.#skipSpace(valueEnd);
       if (at < this.#end && bytes[at] === CLOSE_BRACE) return at + 1;
       at = this.#afterComma(at);

@@ -69,6 +69,13 @@ export function isEscapeLetter(byte: number): boolean {
   }
 }
 
+/** Whether ASCII bytes spell the name. */
+export function hasBytes(name: string, bytes: Buffer, start: number, end: number): boolean {
+  if (name.length !== end - start) return false;
+  for (let i = 0; i < name.length; i++) if (name.charCodeAt(i) !== bytes[start + i]) return false;
+  return true;
+}
+
 /** The string that stands between the quotes in `bytes[start, end)`, known to be sound, with its escapes resolved. */
 export function decodeString(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, end);

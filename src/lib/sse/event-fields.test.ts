@@ -29,6 +29,8 @@ describe('eventFields', () => {
     [': ping\n\n', null, null],
     ['event: a\ndata: b\n\n', 'a', 'b'],
     ['event:a\r\ndata:b\r\n\r\n', 'a', 'b'],
+    ['id: 7\rdata: 你好\r\ndata\rdata: 😀\n\n', null, '你好\n\n😀'],
+    [': event: a\n data: b\ndata: event: c\n\n', null, 'event: c'],
     ['event: a\rdata: b\r\r', 'a', 'b'],
     ['data: b\nevent: a', 'a', 'b'],
     ['event: a\nevent: b\n\n', 'b', null],

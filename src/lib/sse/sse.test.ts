@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { eachEvent, eventData, eventName, holdsData, SseSplitter } from './sse.ts';
+import { eachEvent, eventData, holdsData, SseSplitter } from './sse.ts';
 
 interface Pass {
   readonly kind: 'events' | 'oversize';
@@ -254,49 +254,6 @@ describe('eachEvent', () => {
     assert.deepEqual(cut('\ndata: a\r\rdata: b'), ['\n', 'data: a\r\r', 'data: b']);
     assert.deepEqual(cut(''), []);
   });
-});
-
-describe('eventData', () => {
-  const cases: readonly [event: string, data: string | null][] = [
-    ['data: a\n\n', 'a'],
-    ['data:a\n\n', 'a'],
-    ['data:  a \n\n', ' a '],
-    ['data\n\n', ''],
-    ['data:\n\n', ''],
-    ['data: a\ndata: b\n\n', 'a\nb'],
-    ['data: a\r\ndata\rdata: b\n\n', 'a\n\nb'],
-    ['event: e\nid: 7\ndata: a\n\n', 'a'],
-    [': data: a\n\n', null],
-    ['event: e\n\n', null],
-    ['dataset: a\n\n', null],
-    [' data: a\n\n', null],
-    ['\ufeffdata: a\n\n', 'a'],
-    ['\r\ndata: a', 'a'],
-    ['\n', null],
-    ['data: 你好😀\n\n', '你好😀'],
-  ];
-  for (const [event, data] of cases) {
-    it(`reads ${JSON.stringify(event)} as ${JSON.stringify(data)}`, () => {
-      assert.equal(eventData(Buffer.from(event)), data);
-    });
-  }
-});
-
-describe('eventName', () => {
-  const cases: readonly [event: string, name: string | null][] = [
-    ['event: error\ndata: a\n\n', 'error'],
-    ['data: a\r\nevent:error\r\n\r\n', 'error'],
-    ['event: a\nevent: b\n\n', 'b'],
-    ['event\n\n', ''],
-    ['events: a\n\n', null],
-    ['data: event: error\n\n', null],
-    [': event: error\n\n', null],
-  ];
-  for (const [event, name] of cases) {
-    it(`of ${JSON.stringify(event)} is ${JSON.stringify(name)}`, () => {
-      assert.equal(eventName(Buffer.from(event)), name);
-    });
-  }
 });
 
 describe('holdsData', () => {

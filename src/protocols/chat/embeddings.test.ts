@@ -1,19 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ReadResponse } from '../metering/response.ts';
+import { captureResponse } from '../../../test/support/captured.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { embeddingsResponse } from './embeddings.ts';
 
-/** The response as the relay hands it over: only what the reading asked for. */
-function responseOf(members: Record<string, unknown>): ReadResponse {
-  return {
-    member: (name) => (embeddingsResponse.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
-    count: () => null,
-  };
-}
+const responseOf = (members: object) => captureResponse(embeddingsResponse, JSON.stringify(members));
 
-const inputTokens = (members: Record<string, unknown>) =>
-  embeddingsResponse.usage(responseOf(members), 'tokens')?.inputTokens ?? null;
+const inputTokens = (members: object) => embeddingsResponse.usage(responseOf(members), 'tokens')?.inputTokens ?? null;
 
 describe('a response with embeddings', () => {
   it('keeps none of the embeddings', () => {

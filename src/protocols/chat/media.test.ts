@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { captureResponse } from '../../../test/support/captured.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
 import { createStreamTap, type StreamTap } from '../metering/tap.ts';
 import { chatResponse } from './response.ts';
@@ -41,6 +42,10 @@ const outputOf = (tap: StreamTap) => {
   const { outputTokens, audioOutputTokens, imageOutputTokens } = tap.usage(11)!;
   return { text: outputTokens, audio: audioOutputTokens, image: imageOutputTokens };
 };
+
+/** A whole response, with all that an estimate needs as well. */
+const responseOf = (members: object) =>
+  captureResponse({ ...chatResponse(), keep: Object.keys(members) }, JSON.stringify(members));
 
 const speaks: Partial<ChatStreamOptions> = { hasAudio: true, audioFormat: 'pcm16' };
 const picture = (more: object = {}) => ({
@@ -147,8 +152,7 @@ describe('pictures in the text of a chat response', () => {
   it('count as pictures, in a stream and in a whole response', () => {
     assert.deepEqual(outputOf(left([chunk({ content: text })])), { text: 7, audio: 0, image: 1_056 });
     const { estimate } = chatResponse();
-    const choices = [{ index: 0, message: { content: text } }];
-    const response = { member: (name: string) => (name === 'choices' ? choices : undefined), count: () => null };
+    const response = responseOf({ choices: [{ index: 0, message: { content: text } }] });
     assert.equal(estimate!.outputTokens(response), 7);
     assert.equal(estimate!.mediaTokens!(response).imageOutputTokens, 1_056);
   });
@@ -162,13 +166,13 @@ describe('sounds and pictures of a whole response without usage', () => {
       images: [picture()],
       audio: { id: 'audio_1', data: TEN_SECONDS.toString('base64'), transcript: 'Hell' },
     };
-    const members: Record<string, unknown> = { choices: [{ index: 0, message }], model: 'gpt-4o-audio-preview' };
-    const response = { member: (name: string) => members[name], count: () => null };
+    const members = { choices: [{ index: 0, message }], model: 'gpt-4o-audio-preview' };
+    const response = responseOf(members);
     const media = estimate!.mediaTokens!(response);
     assert.deepEqual(media, { audioOutputTokens: 200, imageOutputTokens: 1_056 });
     const outputTokens = estimate!.outputTokens(response)!;
-    Object.assign(members, estimate!.members({ inputTokens: 11, outputTokens, ...media, searchUnits: 0 }));
-    const used = usage(response, 'tokens')!;
+    const reported = estimate!.members({ inputTokens: 11, outputTokens, ...media, searchUnits: 0 });
+    const used = usage(responseOf({ ...members, ...reported }), 'tokens')!;
     assert.deepEqual([used.outputTokens, used.audioOutputTokens, used.imageOutputTokens], [3, 200, 1_056]);
   });
 });

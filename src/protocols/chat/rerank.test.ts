@@ -1,23 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ReadResponse } from '../metering/response.ts';
+import { captureResponse } from '../../../test/support/captured.ts';
 import { type ChargeBasis, noUsage } from '../metering/usage-facts.ts';
 import { rerankResponse } from './rerank.ts';
 
-/** The response as the relay hands it over: only what the reading asked for. */
-function responseOf(members: Record<string, unknown>): ReadResponse {
-  return {
-    member: (name) => (rerankResponse.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
-    count(name) {
-      assert.ok(rerankResponse.count.includes(name), `${name} was not counted`);
-      const value = members[name];
-      return Array.isArray(value) ? value.length : null;
-    },
-  };
-}
-
-const usageOf = (members: Record<string, unknown>, basis: ChargeBasis) =>
-  rerankResponse.usage(responseOf(members), basis);
+const responseOf = (members: object) => captureResponse(rerankResponse, JSON.stringify(members));
+const usageOf = (members: object, basis: ChargeBasis) => rerankResponse.usage(responseOf(members), basis);
 const results = [{ index: 0, relevance_score: 1 }];
 
 describe('a response of rerank', () => {

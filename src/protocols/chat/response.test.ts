@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { captureResponse } from '../../../test/support/captured.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { chatResponse } from './response.ts';
 
-const usageOf = (usage: unknown) =>
-  chatResponse().usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
+const responseOf = (members: object) => captureResponse(chatResponse(), JSON.stringify(members));
+const usageOf = (usage: unknown) => chatResponse().usage(responseOf({ usage }), 'tokens');
 
 describe('chat response', () => {
   it('keeps its usage, its tier, what a search found, and nothing else', () => {
@@ -19,8 +20,7 @@ describe('chat response', () => {
   });
 
   it('says on which tier it was served', () => {
-    const members = { usage: { prompt_tokens: 1, completion_tokens: 2 }, service_tier: 'flex' };
-    const response = { member: (name: string) => members[name as keyof typeof members], count: () => null };
+    const response = responseOf({ usage: { prompt_tokens: 1, completion_tokens: 2 }, service_tier: 'flex' });
     assert.deepEqual(chatResponse().usage(response, 'tokens')?.servedOn, { serviceTier: 'flex' });
   });
 
@@ -31,6 +31,6 @@ describe('chat response', () => {
   });
 
   it('cannot be referred to by a later call', () => {
-    assert.deepEqual(chatResponse().continuationKeys({ member: () => 'chatcmpl-1', count: () => null }), []);
+    assert.deepEqual(chatResponse().continuationKeys(responseOf({ id: 'chatcmpl-1' })), []);
   });
 });

@@ -12,11 +12,13 @@ import { RESULT_MEMBERS, shownTools } from './shown-tools.ts';
 import { readChatUsage } from './usage.ts';
 
 /** What the request asks for that its response has to be read by. */
-interface ChatResponseOptions {
+export interface ChatResponseOptions {
+  /** Audio, which a later call may refer to. */
   readonly hasAudio?: boolean;
   readonly audioFormat?: string | null;
+  /** A search of the web otherwise than by a tool. */
   readonly asksForSearch?: boolean;
-  /** The request offers tools that the provider runs, of which the choices may show calls. */
+  /** It offers tools that the provider runs, of which the response may show calls and results. */
   readonly offersTools?: boolean;
 }
 

@@ -8,15 +8,7 @@ import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { readChatStream } from './stream.ts';
 
-const facts = (inputTokens: number, outputTokens: number): Usage => ({
-  ...noUsage,
-  inputTokens,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  outputTokens,
-  reasoningTokens: 0,
-});
+const facts = (inputTokens: number, outputTokens: number): Usage => ({ ...noUsage, inputTokens, outputTokens });
 
 const usage = { prompt_tokens: 10, completion_tokens: 5 };
 

@@ -8,6 +8,7 @@ import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, sumCounts, totalTokens, type Usage } from '../metering/usage-facts.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia, PICTURE_MARKS } from './media.ts';
+import type { ChatResponseOptions } from './response.ts';
 import { shownTools } from './shown-tools.ts';
 import { chatToolUses, readChatUsage } from './usage.ts';
 
@@ -16,19 +17,11 @@ import { chatToolUses, readChatUsage } from './usage.ts';
  * but the last, which has no choices; then `[DONE]`. An error is a chunk with an `error`, an event of that name, an object that
  * is an `error` (vLLM), or a choice that finishes with `error` (Mistral, OpenRouter); some servers send `[DONE]` behind it.
  */
-export interface ChatStreamOptions {
+export interface ChatStreamOptions extends ChatResponseOptions {
   /** The gateway asked for usage, not the client: the chunk that has nothing else is taken out. */
   readonly dropsUsageChunk: boolean;
   /** The number of choices that were asked for (`n`); the output has ended when each of them has. */
   readonly choices: number;
-  /** The call asks for audio, which a later one may refer to. */
-  readonly hasAudio?: boolean;
-  /** The format of the audio, as the request asks for it. */
-  readonly audioFormat?: string | null;
-  /** The call asks for a search of the web otherwise than by a tool. */
-  readonly asksForSearch?: boolean;
-  /** The call offers tools that the provider runs, of which the stream may show calls and results. */
-  readonly offersTools?: boolean;
   /** The call asks for a tier of service: which one it was served on is read before the end, since the stream may not reach it. */
   readonly asksForTier?: boolean;
 }

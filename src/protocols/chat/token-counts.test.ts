@@ -8,6 +8,7 @@ import { firstCount } from './token-counts.ts';
 const responseOf = (members: Record<string, unknown>): ReadResponse => ({
   member: (name) => members[name],
   count: () => null,
+  holding: () => 0,
 });
 
 describe('the first count of a response', () => {

@@ -11,17 +11,12 @@ import { editParameters, type ImageParameters, readFormParameters } from './para
  * stored.
  */
 export interface EditForm {
-  /** The text parts that the gateway reads, in the order of the form. */
-  readonly texts: readonly FormText[];
+  /** The text parts that the gateway reads, by their names. */
+  readonly texts: ReadonlyMap<string, Buffer>;
   /** Parts named `image` or `image[]`, in the order of the form. */
   readonly images: readonly FormFile[];
-  /** Parts named `mask`. */
-  readonly masks: readonly FormFile[];
-}
-
-export interface FormText {
-  readonly name: string;
-  readonly bytes: Buffer;
+  /** The part named `mask`. */
+  readonly mask: FormFile | null;
 }
 
 /**
@@ -120,39 +115,20 @@ export function readListedCount(bytes: Buffer): number {
 
 const IMAGES_MAX = 10;
 
-/** For the reader of the form: a text part that goes beyond `TEXT_PART_BYTES_MAX` refuses the form at once. */
-export function textPartTooLarge(name: string): GatewayError {
-  return invalidRequest(`The parameter "${name}" is longer than ${TEXT_PART_BYTES_MAX} bytes.`, name);
-}
-
-/** For the reader of the form: a second copy of any part but `image` refuses the form at once. */
-export function partRepeated(name: string): GatewayError {
-  return invalidRequest(`The part "${name}" appears more than once.`, name);
-}
-
 /** For the reader of the form: an image beyond `EDIT_IMAGES_MAX` refuses the form at once. */
 export function tooManyImages(imagesMax = EDIT_IMAGES_MAX): GatewayError {
   const most = imagesMax === 1 ? 'one image' : `${imagesMax} images`;
   return invalidRequest(`The form has more than ${most}.`, 'image');
 }
 
-/** What the gateway reads of an edit; `model` is `null` if the form leaves it to `DEFAULT_EDIT_MODEL`. */
-type EditFields = ImageParameters;
-
 /**
- * Reads an edit as far as its rules are the same for all models.
+ * Reads an edit as far as its rules are the same for all models; `model` is `null` if the form leaves it to
+ * `DEFAULT_EDIT_MODEL`.
  *
  * @throws GatewayError `invalidRequest` with the part to blame, such as `image[2]` for the third image
  */
-export function readEdit(form: EditForm): EditFields {
-  const texts = new Map<string, Buffer>();
-  for (const { name, bytes } of form.texts) {
-    if (partKind(name) !== 'text') continue;
-    if (texts.has(name)) throw partRepeated(name);
-    if (bytes.length > TEXT_PART_BYTES_MAX) throw textPartTooLarge(name);
-    texts.set(name, bytes);
-  }
-  const fields = readFormParameters(editParameters, texts);
+export function readEdit(form: EditForm): ImageParameters {
+  const fields = readFormParameters(editParameters, form.texts);
   checkImageCount(form, EDIT_IMAGES_MAX);
   for (const [index, image] of form.images.entries()) {
     if (image.sizeBytes === 0) throw blamed(imageParam(index), 'is empty');
@@ -166,7 +142,7 @@ export function readEdit(form: EditForm): EditFields {
  *
  * @throws GatewayError `modelLacksOperation` if the model cannot edit, `invalidRequest` with the part to blame
  */
-export function checkEdit(fields: EditFields, form: EditForm, family: ImageFamily | null): void {
+export function checkEdit(fields: ImageParameters, form: EditForm, family: ImageFamily | null): void {
   if (family === null) return;
   if (family.edit === null) {
     throw new GatewayError('modelLacksOperation', { message: `${family.name} cannot edit images.`, param: 'model' });
@@ -190,10 +166,8 @@ function checkImage(param: string, image: FormFile, rules: EditRules): void {
     throw blamed(param, 'is not square');
 }
 
-function checkMask({ images, masks }: EditForm): void {
-  const [mask, second] = masks;
-  if (mask === undefined) return;
-  if (second !== undefined) throw partRepeated('mask');
+function checkMask({ images, mask }: EditForm): void {
+  if (mask === null) return;
   if (mask.format !== 'png' || mask.width === null || mask.height === null) throw blamed('mask', 'is not a PNG');
   if (mask.sizeBytes >= MASK_BYTES_BELOW) throw tooLarge('mask', MASK_BYTES_BELOW);
   if (!isSizeOf(mask, images[0]!)) throw blamed('mask', 'is not of the same size as the first image');

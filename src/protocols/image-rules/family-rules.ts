@@ -38,9 +38,13 @@ export function breachesOf(parameters: ImageParameters, family: ImageFamily): Br
   return breaches;
 }
 
-/** @throws GatewayError `invalidRequest` for the first parameter that the family does not take */
-export function checkFamily(parameters: ImageParameters, family: ImageFamily): void {
-  const first = breachesOf(parameters, family)[0];
+/**
+ * Checks parameters against what a model takes; a model of no known family (`null`) is the provider's to check.
+ *
+ * @throws GatewayError `invalidRequest` for the first parameter that the family does not take
+ */
+export function checkFamily(parameters: ImageParameters, family: ImageFamily | null): void {
+  const first = family === null ? undefined : breachesOf(parameters, family)[0];
   if (first !== undefined) throw invalidRequest(first.message, first.param);
 }
 

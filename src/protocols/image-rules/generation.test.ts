@@ -4,18 +4,20 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { familyOf } from './families.ts';
-import { checkGeneration, defaultGenerationModel, type GenerationFields, readGeneration } from './generation.ts';
+import { checkFamily } from './family-rules.ts';
+import { defaultGenerationModel, readGeneration } from './generation.ts';
+import type { ImageParameters } from './parameters.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-function read(body: Body): GenerationFields {
+function read(body: Body): ImageParameters {
   return readGeneration((name) => (Object.hasOwn(body, name) ? body[name] : undefined));
 }
 
 /** What is to blame for the refusal of a body; `null` if it is taken. */
 function blame(body: Body, model: string | null = null): string | null {
   try {
-    checkGeneration(read(body), model === null ? null : familyOf(model)!);
+    checkFamily(read(body), model === null ? null : familyOf(model)!);
     return null;
   } catch (error) {
     assert.ok(error instanceof GatewayError, String(error));
@@ -211,14 +213,14 @@ describe('a generation of a known model', () => {
   }
 
   it('says what the model takes instead', () => {
-    assert.throws(() => checkGeneration(read({ prompt, size: '64x64' }), familyOf('dall-e-3')), {
+    assert.throws(() => checkFamily(read({ prompt, size: '64x64' }), familyOf('dall-e-3')), {
       message: 'The parameter "size" must be one of 1024x1024, 1792x1024, 1024x1792 for dall-e-3; this is "64x64".',
     });
-    assert.throws(() => checkGeneration(read({ prompt, size: '64x64' }), familyOf('gpt-image-2')), {
+    assert.throws(() => checkFamily(read({ prompt, size: '64x64' }), familyOf('gpt-image-2')), {
       message:
         'The parameter "size" must be WIDTHxHEIGHT such that there are at least 655360 pixels for gpt-image-2; this is "64x64".',
     });
-    assert.throws(() => checkGeneration(read({ prompt, style: 'vivid' }), familyOf('gpt-image-1')), {
+    assert.throws(() => checkFamily(read({ prompt, style: 'vivid' }), familyOf('gpt-image-1')), {
       message: 'The parameter "style" is not supported by gpt-image-1.',
     });
     assert.throws(() => read({ prompt, n: 11 }), {

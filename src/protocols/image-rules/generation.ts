@@ -1,9 +1,6 @@
-import { type ImageFamily, imageFamilies } from './families.ts';
-import { breachesOf, checkFamily } from './family-rules.ts';
+import { imageFamilies } from './families.ts';
+import { breachesOf } from './family-rules.ts';
 import { generationParameters, type ImageParameters, readJsonParameters } from './parameters.ts';
-
-/** What the gateway reads of a call for new images (contract 4.5). */
-export type GenerationFields = ImageParameters;
 
 /**
  * Reads a generation as far as its rules are the same for all models.
@@ -11,17 +8,8 @@ export type GenerationFields = ImageParameters;
  * @param get the value of a key of the body, `undefined` if it has no such key
  * @throws GatewayError `invalidRequest` with the parameter to blame
  */
-export function readGeneration(get: (name: string) => unknown): GenerationFields {
+export function readGeneration(get: (name: string) => unknown): ImageParameters {
   return readJsonParameters(generationParameters, get);
-}
-
-/**
- * Checks a generation against what its model takes; a model of no known family is the provider's to check.
- *
- * @throws GatewayError `invalidRequest` with the parameter to blame
- */
-export function checkGeneration(fields: GenerationFields, family: ImageFamily | null): void {
-  if (family !== null) checkFamily(fields, family);
 }
 
 const DEFAULT_PLAIN_MODEL = 'dall-e-2';
@@ -34,7 +22,7 @@ const plainFamilies = imageFamilies.filter(({ name }) => name === 'dall-e-2' || 
  * The model of a generation that names none (contract 4.5). A parameter is one of GPT Image alone if neither of the
  * older models takes its value; the prompt says nothing about the model, however long it is.
  */
-export function defaultGenerationModel(fields: GenerationFields): string {
+export function defaultGenerationModel(fields: ImageParameters): string {
   const [refused, ...others] = plainFamilies.map((family) => breachesOf(fields, family).map(({ param }) => param));
   const isForGptImage = refused!.some((param) => param !== 'prompt' && others.every((each) => each.includes(param)));
   return isForGptImage ? DEFAULT_GPT_IMAGE_MODEL : DEFAULT_PLAIN_MODEL;

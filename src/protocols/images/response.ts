@@ -1,6 +1,6 @@
 import { type ReadResponse, type ResponseReading, responseReading } from '../metering/response.ts';
 import { type ChargeBasis, noUsage, type Usage } from '../metering/usage-facts.ts';
-import { failuresIn, pictureRules, picturesIn } from './pictures.ts';
+import { pictureRules } from './pictures.ts';
 import { deliveredAs, deliveredSize, readImageUsage, withSvgUsage } from './usage.ts';
 
 /** What the request asked for, used if the response does not describe its images. */
@@ -18,8 +18,8 @@ export interface RequestedImages {
 export function imagesResponse(request: RequestedImages): ResponseReading {
   const reading = responseReading(['created', 'usage', 'svg_usage', 'quality', 'size'], (response, basis) => {
     if (typeof response.member('created') !== 'number') return null;
-    const count = picturesIn(response);
-    if (count === 0) return failuresIn(response) > 0 ? noUsage : null;
+    const count = response.holding('pictures');
+    if (count === 0) return response.holding('failures') > 0 ? noUsage : null;
     const tokens = readTokens(response, basis);
     if (tokens === null) return null;
     const quality = deliveredAs(response.member('quality'), request.quality);

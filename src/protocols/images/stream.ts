@@ -4,7 +4,7 @@ import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import { type EventFields, eventFields } from '../../lib/sse/event-fields.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { type ChargeBasis, type ImageCount, noUsage } from '../metering/usage-facts.ts';
-import { failuresIn, isError, pictureRules, picturesIn } from './pictures.ts';
+import { pictureRules } from './pictures.ts';
 import type { RequestedImages } from './response.ts';
 import { StreamTokens } from './stream-tokens.ts';
 import { deliveredAs, deliveredSize } from './usage.ts';
@@ -56,12 +56,12 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     if (type !== null && PREVIEWS.includes(type)) return 'pass';
     if (type === 'error') return 'failed';
     const isNamed = type !== null || (name !== null && name !== 'message');
-    const found = picturesIn(members);
-    if (found === 0 && isError(members)) {
+    const found = members.holding('pictures');
+    if (found === 0 && members.holding('errors') > 0) {
       if (!isNamed) return 'failed';
       failures++;
     }
-    failures += failuresIn(members);
+    failures += members.holding('failures');
     take(members, found);
     const isLast = COMPLETED.some((each) => each === name || each === type) && isEnd(found);
     if (!isLast) passed += found;

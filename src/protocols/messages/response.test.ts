@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { captureResponse } from '../../../test/support/captured.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { messagesResponse } from './response.ts';
 
-const usageOf = (usage: unknown) =>
-  messagesResponse().usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
+const responseOf = (members: object) => captureResponse(messagesResponse(), JSON.stringify(members));
+const usageOf = (usage: unknown) => messagesResponse().usage(responseOf({ usage }), 'tokens');
 
 describe('messages response', () => {
   it('keeps its usage and nothing else', () => {
@@ -24,6 +25,6 @@ describe('messages response', () => {
   });
 
   it('cannot be referred to by a later call', () => {
-    assert.deepEqual(messagesResponse().continuationKeys({ member: () => 'msg_1', count: () => null }), []);
+    assert.deepEqual(messagesResponse().continuationKeys(responseOf({ id: 'msg_1' })), []);
   });
 });

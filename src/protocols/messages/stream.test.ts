@@ -5,15 +5,7 @@ import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { readMessagesStream } from './stream.ts';
 
-const facts = (inputTokens: number, outputTokens: number): Usage => ({
-  ...noUsage,
-  inputTokens,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  outputTokens,
-  reasoningTokens: 0,
-});
+const facts = (inputTokens: number, outputTokens: number): Usage => ({ ...noUsage, inputTokens, outputTokens });
 
 function eventOf(type: string, rest: object = {}): Buffer {
   return Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`);

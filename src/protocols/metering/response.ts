@@ -7,8 +7,8 @@ export interface ReadResponse {
   member(name: string): unknown;
   /** How many items an array member has; `null` if there is no such array. */
   count(name: string): number | null;
-  /** How many items hold something of a group that the reading looks for. Absent: it looks for nothing. */
-  holding?(group: string): number;
+  /** How many items hold something of a group that the reading looks for. */
+  holding(group: string): number;
 }
 
 /** What the whole responses of one kind of call mean. */

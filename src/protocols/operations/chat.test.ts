@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { captureResponse } from '../../../test/support/captured.ts';
 import {
   keySpelling,
   memberOf,
@@ -30,7 +31,6 @@ const unread = memberOf(
   stringText.filter(({ value }) => !READ_KEYS.includes(value)),
   valueText,
 );
-const unreads = fc.array(unread, { maxLength: 3 });
 const model = memberOf(keySpelling('model'), fc.constantFrom('"m"', '"\\u006d"', '"acme/m-1"', '"模型"'));
 const messages = memberOf(keySpelling('messages'), fc.constantFrom('[]', '[{"role":"user","content":"hé"}]', '[ 1 ]'));
 
@@ -124,36 +124,6 @@ describe('chat', () => {
     );
   });
 
-  it('refuses a second copy of every key that it reads, and names it', () => {
-    const copies: Record<string, string> = {
-      model: '"m"',
-      messages: '[]',
-      stream: 'true',
-      n: '1',
-      max_tokens: '5',
-      max_completion_tokens: '5',
-      stream_options: '{}',
-    };
-    const key = fc.constantFrom(...READ_KEYS);
-    fc.assert(
-      fc.property(
-        key.chain((name) => fc.tuple(fc.constant(name), keySpelling(name), keySpelling(name))),
-        unreads,
-        ([name, first, second], others) => {
-          const required = ['model', 'messages', 'stream'].filter((other) => other !== name);
-          const texts = [
-            ...required.map((other) => `"${other}":${copies[other]}`),
-            `${first.text}:${copies[name]}`,
-            ...others.map(memberText),
-            `${second.text}:${copies[name]}`,
-          ];
-          assertRefused(`{${texts.join(',')}}`, name);
-        },
-      ),
-      { numRuns: propertyRuns(200) },
-    );
-  });
-
   it('refuses a second copy of include_usage, and names it with its path', () => {
     const text = bodyWith('"stream":true', '"stream_options":{"include_usage":true,"include\\u005fusage":false}');
     assertRefused(text, 'stream_options.include_usage');
@@ -198,10 +168,6 @@ describe('chat', () => {
   const askings: readonly [client: string, provider: string][] = [
     ['', ',"stream_options":{"include_usage":true}'],
     [',"stream_options":null', ',"stream_options":{"include_usage":true}'],
-    [',"stream_options":{}', ',"stream_options":{"include_usage":true}'],
-    [',"stream_options": { }', ',"stream_options": {"include_usage":true }'],
-    [',"stream_options":{"include_usage":false}', ',"stream_options":{"include_usage":true}'],
-    [',"stream_options":{"include_usage":null}', ',"stream_options":{"include_usage":true}'],
     [
       ',"stream_options":{"include_obfuscation":false}',
       ',"stream_options":{"include_usage":true,"include_obfuscation":false}',
@@ -224,45 +190,21 @@ describe('chat', () => {
     assert.equal(input.readStream('tokens').read(usageChunk), 'pass');
   });
 
-  it('can give the same body to several providers, each with its own name of the model', () => {
-    const input = inspect(bodyWith('"stream":true'));
-    const sent = ['one', 'm', 'two'].map((name) => JSON.parse(input.toProvider(name).toString()) as object);
-    assert.deepEqual(
-      sent,
-      ['one', 'm', 'two'].map((name) => ({
-        model: name,
-        messages: [],
-        stream: true,
-        stream_options: { include_usage: true },
-      })),
-    );
-  });
-
-  const caps: readonly [members: readonly string[], choices: number, outputTokens: number | null][] = [
-    [[], 1, null],
-    [['"max_tokens":50'], 1, 50],
-    [['"max_completion_tokens":60'], 1, 60],
-    [['"max_tokens":50', '"max_completion_tokens":60'], 1, 60],
-    [['"max_tokens":70', '"max_completion_tokens":60'], 1, 70],
-    [['"max_tokens":70', '"max_completion_tokens":0'], 1, 70],
-    [['"max_tokens":null', '"max_completion_tokens":60'], 1, 60],
-    [['"max_tokens":0'], 1, null],
-    [['"n":3'], 3, null],
-    [['"n":null'], 1, null],
-    [['"n":3', '"max_tokens":50'], 3, 50],
-    [['"n":3', '"best_of":7'], 7, null],
-  ];
-  for (const [members, choices, outputTokens] of caps) {
-    it(`asks for ${choices} choices of ${outputTokens ?? 'no stated number of'} tokens with {${members.join(',')}}`, () => {
+  it('asks for as many choices and tokens as the body allows', () => {
+    for (const [members, choices, outputTokens] of [
+      [[], 1, null],
+      [['"max_tokens":50', '"max_completion_tokens":60'], 1, 60],
+      [['"max_tokens":70', '"max_completion_tokens":60'], 1, 70],
+      [['"n":3', '"max_tokens":50'], 3, 50],
+    ] as const) {
       const input = inspect(bodyWith(...members));
-      assert.equal(input.choices, choices);
-      assert.equal(input.demand.outputTokensLimit, outputTokens);
-    });
-  }
+      assert.deepEqual([input.choices, input.demand.outputTokensLimit], [choices, outputTokens]);
+    }
+  });
 
   it('reads the usage of whole responses as chat usage', () => {
     const { response } = inspect(bodyWith());
-    const usage = { prompt_tokens: 3, completion_tokens: 4 };
-    assert.equal(response.usage({ member: () => usage, count: () => null }, 'tokens')?.inputTokens, 3);
+    const body = '{"usage":{"prompt_tokens":3,"completion_tokens":4}}';
+    assert.equal(response.usage(captureResponse(response, body), 'tokens')?.inputTokens, 3);
   });
 });

@@ -25,7 +25,7 @@ export const chat = jsonOperation({
   reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');
-    fields.requireArray('messages');
+    fields.requireKind('messages', ['array']);
     const isStream = fields.optionalBoolean('stream') ?? false;
     const choices = fields.optionalWhole('n', 1) ?? 1;
     fields.optionalWhole('max_tokens', 0);

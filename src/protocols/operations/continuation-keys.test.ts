@@ -1,24 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { GatewayError } from '../../errors/gateway-error.ts';
-import {
-  AFFINITY_KEYS_MAX,
-  encryptedContinuationKey,
-  responseContinuationKey,
-} from '../responses/continuation-keys.ts';
+import { assertRefused, readInput } from '../../../test/support/request-input.ts';
+import { encryptedContinuationKey, responseContinuationKey } from '../responses/continuation-keys.ts';
+import { compact } from './compact.ts';
 import { continuationKeysOf } from './continuation-keys.ts';
 import { BodyFields } from './fields.ts';
+import { responses } from './responses.ts';
 
 const keysOf = (body: object | string): string[] =>
   continuationKeysOf(BodyFields.read(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))));
 
 describe('continuation keys of a request', () => {
-  it('are none if the request refers to nothing', () => {
+  it('are none if the request refers to nothing in its input', () => {
     for (const body of [
       {},
       { input: null },
       { input: 'encrypted_content' },
       { previous_response_id: null, input: [] },
+      { metadata: { encrypted_content: 'x' }, input: 'y', tools: [{ encrypted_content: 'z' }] },
     ]) {
       assert.deepEqual(keysOf(body), []);
     }
@@ -26,39 +25,20 @@ describe('continuation keys of a request', () => {
 
   it('are the response first, however late it stands, then the contexts of the input, the newest first', () => {
     const input = [{ encrypted_content: 'old' }, { role: 'user', content: 'x' }, { encrypted_content: 'new' }];
-    assert.deepEqual(keysOf({ input, previous_response_id: 'resp_1' }), [
-      responseContinuationKey('resp_1'),
-      encryptedContinuationKey('new'),
-      encryptedContinuationKey('old'),
-    ]);
-  });
-
-  it('are looked for in the input alone', () => {
-    assert.deepEqual(
-      keysOf({ metadata: { encrypted_content: 'x' }, input: 'y', tools: [{ encrypted_content: 'z' }] }),
-      [],
-    );
-  });
-
-  it('are the same however the response id is spelt', () => {
-    assert.deepEqual(keysOf('{"previous_response_id":"resp_\\u0031"}'), [responseContinuationKey('resp_1')]);
-  });
-
-  it('are bounded in number', () => {
-    const input = Array.from({ length: 5 * AFFINITY_KEYS_MAX }, (_, i) => ({ encrypted_content: `c${i}` }));
-    assert.equal(keysOf({ input, previous_response_id: 'resp_1' }).length, AFFINITY_KEYS_MAX + 1);
+    const body = JSON.stringify({ model: 'm', input, previous_response_id: 'resp_1' });
+    for (const operation of [responses, compact]) {
+      assert.deepEqual(readInput(operation, body).continuationKeys, [
+        responseContinuationKey('resp_1'),
+        encryptedContinuationKey('new'),
+        encryptedContinuationKey('old'),
+      ]);
+    }
   });
 
   it('are refused if the id of the response is no text or stands twice', () => {
     for (const body of ['{"previous_response_id":7}', '{"previous_response_id":"a","previous_response_id":"b"}']) {
-      assert.throws(
-        () => keysOf(body),
-        (error) => error instanceof GatewayError && error.param === 'previous_response_id',
-      );
+      assertRefused(() => keysOf(body), 'previous_response_id');
     }
-    assert.throws(
-      () => keysOf('{"input":[],"input":[]}'),
-      (error) => error instanceof GatewayError && error.param === 'input',
-    );
+    assertRefused(() => keysOf('{"input":[],"input":[]}'), 'input');
   });
 });

@@ -9,7 +9,7 @@ export const countTokens: Estimate = {
   requiresModel: false,
   inspect(fields) {
     const model = fields.optionalText('model');
-    fields.requireArray('messages');
+    fields.requireKind('messages', ['array']);
     checkMessages(fields.wholeValue('messages') as readonly unknown[]);
     fields.optionalKind('tools', ['array']);
     return model;

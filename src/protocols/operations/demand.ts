@@ -1,5 +1,6 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
+import { estimateTokens } from '../metering/estimate.ts';
 import { isPlainTerm, serviceTerms, type TermName, termNames } from '../metering/service-terms.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { BUDGETS } from '../token-estimate/budgets.ts';
@@ -140,7 +141,7 @@ class DemandReader {
       const has = (names: MemberNames): boolean => names.find(bytes, start, end) !== -1;
       if (has(CONTENT)) this.#content.read(this.#keyText(start, end));
       else if (has(OFFERED)) this.#offered(this.#keyText(start, end));
-      else if (has(PREDICTION)) this.#predictedTokens = Math.ceil(this.#skippedBytes() / BYTES_PER_TOKEN);
+      else if (has(PREDICTION)) this.#predictedTokens = estimateTokens(this.#skippedBytes());
       else if (reader.kind === 'object' && has(MORE)) this.#more(this.#keyText(start, end));
       else if (!has(FREE) && !this.#asksFor(start, end)) this.#control(start, end, '', 1);
     });
@@ -194,8 +195,7 @@ class DemandReader {
   /** A member that says how the call is to run. */
   #control(start: number, end: number, path: string, depth: number, countsNumbers = true): void {
     const reader = this.#reader;
-    const { bytes } = reader;
-    const { kind } = reader;
+    const { bytes, kind } = reader;
     if (kind === 'number' || kind === 'string') {
       const number = NUMBERS.find(bytes, start, end);
       if (number !== -1) {
@@ -342,8 +342,6 @@ class DemandReader {
     return this.#reader.bytes.toString('utf8', start, end);
   }
 }
-
-const BYTES_PER_TOKEN = 4;
 
 /** How often a tool that the provider runs is expected to be used if the request does not limit it. */
 const TOOL_USES = 2;

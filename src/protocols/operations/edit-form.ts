@@ -6,25 +6,17 @@ import {
   EDIT_IMAGES_MAX,
   type EditForm,
   type FormFile,
-  type FormText,
   partKind,
-  partRepeated,
   readListedCount,
   requireOtherName,
   requirePlainText,
   TEXT_PART_BYTES_MAX,
-  textPartTooLarge,
   tooManyImages,
 } from '../image-rules/edit.ts';
-import type { Digest } from './operation.ts';
+import type { Digest, ModelPlace } from './operation.ts';
 
-/** Where the provider's name of the model goes: bytes `[start, end)` of the form give way to `before`, name, `after`. */
-export interface ModelPlace {
-  readonly start: number;
-  readonly end: number;
-  readonly before: string;
-  readonly after: string;
-}
+/** Where in the form the provider's name of the model goes, as it is. */
+export type FormModelPlace = Omit<ModelPlace, 'isNamed'>;
 
 /** The part that is under way. */
 interface OpenPart {
@@ -44,14 +36,13 @@ export class EditFormReader {
   readonly #boundary: string;
   readonly #digest: Digest | null;
   readonly #parser: MultipartParser;
-  readonly #texts: FormText[] = [];
+  readonly #texts = new Map<string, Buffer>();
   readonly #images: FormFile[] = [];
-  readonly #masks: FormFile[] = [];
-  readonly #seen = new Set<string>();
+  #mask: FormFile | null = null;
   /** The most images that a list of `n` asks for. */
   #listedCount = 1;
   #open: OpenPart | null = null;
-  #modelPlace: ModelPlace | null = null;
+  #modelPlace: FormModelPlace | null = null;
 
   /** `digest` takes in every part, but not the boundary, which a client draws anew each time. */
   constructor(boundary: string, digest: Digest | null = null) {
@@ -70,12 +61,12 @@ export class EditFormReader {
   }
 
   /** @throws GatewayError `invalidRequest` if the form is not complete. */
-  finish(): { form: EditForm; modelPlace: ModelPlace; listedCount: number } {
+  finish(): { form: EditForm; modelPlace: FormModelPlace; listedCount: number } {
     this.#parse(() => this.#parser.end());
     const first = this.#parser.firstBoundaryStart!;
     const modelPart = `--${this.#boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\n`;
     return {
-      form: { texts: this.#texts, images: this.#images, masks: this.#masks },
+      form: { texts: this.#texts, images: this.#images, mask: this.#mask },
       modelPlace: this.#modelPlace ?? { start: first, end: first, before: modelPart, after: '\r\n' },
       listedCount: this.#listedCount,
     };
@@ -97,9 +88,8 @@ export class EditFormReader {
       refuseAliasPart(head.name);
     }
     if (kind === 'text' || kind === 'listedCount') requirePlainText(head);
-    if (kind === 'mask' || kind === 'text') {
-      if (this.#seen.has(head.name)) throw partRepeated(head.name);
-      this.#seen.add(head.name);
+    if (this.#texts.has(head.name) || (kind === 'mask' && this.#mask !== null)) {
+      throw invalidRequest(`The part "${head.name}" appears more than once.`, head.name);
     }
     if (kind === 'image' && this.#images.length >= EDIT_IMAGES_MAX) throw tooManyImages();
     this.#open = { head, kind, sizeBytes: 0, kept: [], keptBytes: 0 };
@@ -111,7 +101,10 @@ export class EditFormReader {
     part.sizeBytes += bytes.length;
     this.#digest?.add(bytes);
     if (part.kind === 'other') return;
-    if (part.kind === 'text' && part.sizeBytes > TEXT_PART_BYTES_MAX) throw textPartTooLarge(part.head.name);
+    if (part.kind === 'text' && part.sizeBytes > TEXT_PART_BYTES_MAX) {
+      const { name } = part.head;
+      throw invalidRequest(`The parameter "${name}" is longer than ${TEXT_PART_BYTES_MAX} bytes.`, name);
+    }
     const keptBytesMax = part.kind === 'text' ? TEXT_PART_BYTES_MAX : IMAGE_HEAD_BYTES_MAX;
     const wanted = bytes.subarray(0, keptBytesMax - part.keptBytes);
     if (wanted.length === 0) return;
@@ -132,13 +125,14 @@ export class EditFormReader {
       return;
     }
     if (kind === 'text') {
-      this.#texts.push({ name: head.name, bytes });
+      this.#texts.set(head.name, bytes);
       if (head.name === 'model') {
         this.#modelPlace = { start: head.contentStart, end: contentEnd, before: '', after: '' };
       }
       return;
     }
-    const files = kind === 'image' ? this.#images : this.#masks;
-    files.push({ sizeBytes, ...readImageHead(bytes) });
+    const file = { sizeBytes, ...readImageHead(bytes) };
+    if (kind === 'mask') this.#mask = file;
+    else this.#images.push(file);
   }
 }

@@ -3,22 +3,14 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import { BodyFields } from './fields.ts';
-import { modelSplice, splice } from './json-operation.ts';
+import { splice } from './json-operation.ts';
 
 const fieldsOf = (text: string) => BodyFields.read(Buffer.from(text));
 
 /** Asserts that the work is refused with 400, the message, and the field to blame. */
 function assertRefused(work: () => unknown, message: string | RegExp, param: string | null): void {
-  assert.throws(work, (error) => {
-    assert.ok(error instanceof GatewayError);
-    assert.equal(error.kind, 'invalidRequest');
-    if (typeof message === 'string') assert.equal(error.message, message);
-    else assert.match(error.message, message);
-    assert.equal(error.param, param);
-    return true;
-  });
+  assert.throws(work, { kind: 'invalidRequest', message, param });
 }
 
 describe('reading a body', () => {
@@ -71,17 +63,17 @@ describe('reading a body', () => {
     assertRefused(() => digits(2_000_000).optionalWhole('n', 1), /from 1, not 1\.0{38}\.$/, 'n');
   });
 
-  for (const [text, kind] of [
-    ['[]', 'array'],
-    ['"{}"', 'string'],
-    ['7', 'number'],
-    ['true', 'true'],
-    ['null', 'null'],
-  ]) {
-    it(`refuses a body that is a JSON ${kind}`, () => {
-      assertRefused(() => fieldsOf(text!), `The body is a JSON ${kind}; an object is expected.`, null);
-    });
-  }
+  it('refuses a body that is no JSON object', () => {
+    for (const [kind, text] of Object.entries({
+      array: '[]',
+      string: '"{}"',
+      number: '7',
+      true: 'true',
+      null: 'null',
+    })) {
+      assertRefused(() => fieldsOf(text), `The body is a JSON ${kind}; an object is expected.`, null);
+    }
+  });
 
   it('knows an object without members', () => {
     assert.equal(fieldsOf(' { } ').isEmpty, true);
@@ -179,7 +171,7 @@ describe('the fields of a body', () => {
 
   it('give the member as it stands, null included', () => {
     const fields = fieldsOf('{"a": null}');
-    assert.deepEqual(fields.member('a'), { key: 'a', kind: 'null', keyStart: 1, valueStart: 6, valueEnd: 10 });
+    assert.deepEqual(fields.member('a'), { key: 'a', kind: 'null', valueStart: 6, valueEnd: 10 });
     assert.equal(fields.member('b'), undefined);
   });
 
@@ -234,16 +226,16 @@ describe('the fields of a body', () => {
 
   describe('a required array', () => {
     it('may contain anything', () => {
-      assert.doesNotThrow(() => fieldsOf('{"messages":[1,null,{}]}').requireArray('messages'));
-      assert.doesNotThrow(() => fieldsOf('{"messages":[]}').requireArray('messages'));
+      assert.doesNotThrow(() => fieldsOf('{"messages":[1,null,{}]}').requireKind('messages', ['array']));
+      assert.doesNotThrow(() => fieldsOf('{"messages":[]}').requireKind('messages', ['array']));
     });
 
     it('is not left out, null or of another type', () => {
       const required = 'The field "messages" is required.';
-      assertRefused(() => fieldsOf('{}').requireArray('messages'), required, 'messages');
-      assertRefused(() => fieldsOf('{"messages":null}').requireArray('messages'), required, 'messages');
+      assertRefused(() => fieldsOf('{}').requireKind('messages', ['array']), required, 'messages');
+      assertRefused(() => fieldsOf('{"messages":null}').requireKind('messages', ['array']), required, 'messages');
       const wrong = 'The field "messages" must be an array, not string.';
-      assertRefused(() => fieldsOf('{"messages":"hi"}').requireArray('messages'), wrong, 'messages');
+      assertRefused(() => fieldsOf('{"messages":"hi"}').requireKind('messages', ['array']), wrong, 'messages');
     });
   });
 
@@ -361,17 +353,6 @@ describe('splice', () => {
     assert.equal(splice(bytes, []), bytes);
   });
 
-  it('replaces and inserts, in whatever order the pieces are given', () => {
-    const bytes = Buffer.from('0123456789');
-    const pieces = [
-      { start: 8, end: 8, text: '<>' },
-      { start: 0, end: 1, text: 'é' },
-      { start: 3, end: 6, text: '' },
-    ];
-    assert.equal(splice(bytes, pieces).toString(), 'é1267<>89');
-    assert.equal(bytes.toString(), '0123456789');
-  });
-
   it('keeps every byte that it is not asked to replace', () => {
     const position = fc.nat({ max: 30 });
     fc.assert(
@@ -387,40 +368,12 @@ describe('splice', () => {
             { start: c, end: d, text: '-' },
             { start: a, end: b, text },
           ]);
-          const expected = [
-            bytes.subarray(0, a),
-            Buffer.from(text),
-            bytes.subarray(b, c),
-            Buffer.from('-'),
-            bytes.subarray(d),
-          ];
-          assert.deepEqual(spliced, Buffer.concat(expected));
+          const [before, between, behind] = [bytes.subarray(0, a), bytes.subarray(b, c), bytes.subarray(d)];
+          assert.deepEqual(spliced, Buffer.concat([before, Buffer.from(text), between, Buffer.from('-'), behind]));
+          assert.deepEqual(bytes, Buffer.from(content));
         },
       ),
       { numRuns: propertyRuns(200) },
     );
-  });
-});
-
-describe('modelSplice', () => {
-  it('is not needed if the provider knows the model under the same name, however it is spelt', () => {
-    assert.deepEqual(modelSplice(fieldsOf('{"model":"\\u0061"}').modelPlace(), 'a', 'a'), []);
-  });
-
-  it('replaces the value, quotes included', () => {
-    const fields = fieldsOf('{"model" : "a"}');
-    assert.deepEqual(modelSplice(fields.modelPlace(), 'a', 'vendor/"a"'), [
-      { start: 11, end: 14, text: '"vendor/\\"a\\""' },
-    ]);
-  });
-
-  it('names the model if the client left it to the gateway', () => {
-    assert.deepEqual(modelSplice(fieldsOf('{}').modelPlace(), 'a', 'b'), [{ start: 1, end: 1, text: '"model":"b"' }]);
-    assert.deepEqual(modelSplice(fieldsOf('{"n":1}').modelPlace(), 'a', 'a'), [
-      { start: 1, end: 1, text: '"model":"a",' },
-    ]);
-    assert.deepEqual(modelSplice(fieldsOf('{"model":null}').modelPlace(), 'a', 'a'), [
-      { start: 9, end: 13, text: '"a"' },
-    ]);
   });
 });

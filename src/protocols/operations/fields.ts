@@ -63,22 +63,23 @@ export class BodyFields {
 
   /** The splice that gives a key a value: in place of the one that it has, else as the first member of the object. */
   assignment(key: string, json: string): Splice {
-    const member = this.member(key);
-    if (member !== undefined) return { start: member.valueStart, end: member.valueEnd, text: json };
-    const afterBrace = this.start + 1;
-    return { start: afterBrace, end: afterBrace, text: `${JSON.stringify(key)}:${json}${this.isEmpty ? '' : ','}` };
+    const { start, end, before, after } = this.#place(key);
+    return { start, end, text: `${before}${json}${after}` };
   }
 
   /** Where the provider's name of the model goes: in place of the client's, else as the first member of the object. */
   modelPlace(): ModelPlace {
-    const member = this.member('model');
+    return this.#place('model');
+  }
+
+  #place(key: string): ModelPlace {
+    const member = this.member(key);
     if (member !== undefined) {
       const { valueStart: start, valueEnd: end, kind } = member;
       return { start, end, before: '', after: '', isNamed: kind !== 'null' };
     }
-    const afterBrace = this.start + 1;
-    const after = this.isEmpty ? '' : ',';
-    return { start: afterBrace, end: afterBrace, before: '"model":', after, isNamed: false };
+    const [start, after] = [this.start + 1, this.isEmpty ? '' : ','];
+    return { start, end: start, before: `${JSON.stringify(key)}:`, after, isNamed: false };
   }
 
   /**
@@ -101,18 +102,16 @@ export class BodyFields {
       const message = `The key ${spelt} is read as "${this.param(key)}" by some; spell it so, and send it once.`;
       throw invalidRequest(message, this.param(key));
     }
-    if (members.length > 1) {
-      throw invalidRequest(`The key "${this.param(key)}" appears more than once.`, this.param(key));
-    }
+    if (members.length > 1) throw this.#refusal(key, 'appears more than once', 'key');
     return members[0];
   }
 
   /** The text of a field that must be there and not be empty. */
   requiredText(key: string): string {
     const member = this.#present(key);
-    if (member === undefined) throw invalidRequest(`The field "${this.param(key)}" is required.`, this.param(key));
+    if (member === undefined) throw this.#refusal(key, 'is required');
     const text = this.#string(key, member);
-    if (text === '') throw invalidRequest(`The field "${this.param(key)}" must not be empty.`, this.param(key));
+    if (text === '') throw this.#refusal(key, 'must not be empty');
     return text;
   }
 
@@ -128,8 +127,7 @@ export class BodyFields {
     if (text === null) return null;
     const word = words.find((candidate) => candidate === text);
     if (word !== undefined) return word;
-    const expected = words.map((candidate) => `"${candidate}"`).join(', ');
-    throw invalidRequest(`The field "${this.param(key)}" must be one of ${expected}.`, this.param(key));
+    throw this.#refusal(key, `must be one of ${words.map((candidate) => `"${candidate}"`).join(', ')}`);
   }
 
   /**
@@ -160,14 +158,9 @@ export class BodyFields {
     return value;
   }
 
-  /** Checks that a field is there and is an array. Its items are the provider's business. */
-  requireArray(key: string): void {
-    this.requireKind(key, ['array']);
-  }
-
   /** Checks that a field is there and is of one of a few kinds. What is in it is the provider's business. */
   requireKind(key: string, kinds: readonly JsonKind[]): void {
-    if (!this.has(key)) throw invalidRequest(`The field "${this.param(key)}" is required.`, this.param(key));
+    if (!this.has(key)) throw this.#refusal(key, 'is required');
     this.optionalKind(key, kinds);
   }
 
@@ -237,10 +230,7 @@ export class BodyFields {
 
   #requireShort(key: string, member: JsonMember): void {
     if (sizeBytes(member) <= TEXT_BYTES_MAX) return;
-    throw invalidRequest(
-      `The field "${this.param(key)}" is longer than the ${TEXT_BYTES_MAX} bytes that are read of it.`,
-      this.param(key),
-    );
+    throw this.#refusal(key, `is longer than the ${TEXT_BYTES_MAX} bytes that are read of it`);
   }
 
   #text(member: JsonMember): string {
@@ -252,7 +242,12 @@ export class BodyFields {
     const { valueStart, valueEnd } = member;
     const shown = this.bytes.toString('utf8', valueStart, Math.min(valueEnd, valueStart + 40));
     const found = kind === 'number' ? shown : kind;
-    return invalidRequest(`The field "${this.param(key)}" must be ${expected}, not ${found}.`, this.param(key));
+    return this.#refusal(key, `must be ${expected}, not ${found}`);
+  }
+
+  #refusal(key: string, problem: string, what = 'field'): Error {
+    const param = this.param(key);
+    return invalidRequest(`The ${what} "${param}" ${problem}.`, param);
   }
 }
 

@@ -8,7 +8,7 @@ import { readImagesStream } from '../images/stream.ts';
 import { byImages, byTokens } from '../metering/charge-options.ts';
 import { estimateTokens } from '../metering/estimate.ts';
 import { typedStreamError } from '../responses/errors.ts';
-import { EditFormReader, type ModelPlace } from './edit-form.ts';
+import { EditFormReader, type FormModelPlace } from './edit-form.ts';
 import { IMAGE_OUTPUT_TOKENS } from './image-generation.ts';
 import {
   type CallInput,
@@ -60,7 +60,8 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
     isStream: edit.stream ?? false,
     sizeBytes: stored.sizeBytes,
     inputTokensEstimate:
-      estimateTokens(Buffer.byteLength(edit.prompt)) + (form.images.length + form.masks.length) * IMAGE_INPUT_TOKENS,
+      estimateTokens(Buffer.byteLength(edit.prompt)) +
+      (form.images.length + (form.mask === null ? 0 : 1)) * IMAGE_INPUT_TOKENS,
     demand: { ...plainDemand, outputTokensDefault: IMAGE_OUTPUT_TOKENS },
     choices,
     contentType,
@@ -72,7 +73,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
 }
 
 /** The upload as it came, but for the provider's own name of the model; `null` leaves every byte as it is. */
-function withModel(stored: StoredUpload, place: ModelPlace | null, providerModel: string): StoredBody {
+function withModel(stored: StoredUpload, place: FormModelPlace | null, providerModel: string): StoredBody {
   if (place === null) return { sizeBytes: stored.sizeBytes, read: () => stored.read() };
   const named = Buffer.from(`${place.before}${providerModel}${place.after}`);
   return {

@@ -1,7 +1,8 @@
 import { chatProtocol } from '../chat/protocol.ts';
 import { type ImageMembers, refuseAliases } from '../image-rules/aliases.ts';
 import { familyOf, imageFamilies } from '../image-rules/families.ts';
-import { checkGeneration, defaultGenerationModel, readGeneration } from '../image-rules/generation.ts';
+import { checkFamily } from '../image-rules/family-rules.ts';
+import { defaultGenerationModel, readGeneration } from '../image-rules/generation.ts';
 import { sequenceImages } from '../image-rules/sequence.ts';
 import { imagesResponse } from '../images/response.ts';
 import { readImagesStream } from '../images/stream.ts';
@@ -44,7 +45,7 @@ export const imageGeneration = jsonOperation({
       details: { ...generation, prompt: generation.prompt.slice(0, PROMPT_UNITS_KEPT), choices },
     };
   },
-  checkFor: (generation, modelId) => checkGeneration(generation, familyOf(modelId)),
+  checkFor: (generation, modelId) => checkFamily(generation, familyOf(modelId)),
   response: ({ quality, size }) => imagesResponse({ quality, size }),
   readStream: ({ choices, quality, size }, basis) => readImagesStream({ count: choices, quality, size }, basis),
 });

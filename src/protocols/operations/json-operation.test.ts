@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readInput } from '../../../test/support/request-input.ts';
+import fc from 'fast-check';
+import { keySpelling, memberOf, objectText, space, stringText, valueText } from '../../../test/support/json-text.ts';
+import { readInput, refusalsOf } from '../../../test/support/request-input.ts';
+import { propertyRuns } from '../../../test/support/scope.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { readMessagesStream } from '../messages/stream.ts';
 import { byTokens } from '../metering/charge-options.ts';
 import { responseReading } from '../metering/response.ts';
+import { chat } from './chat.ts';
+import { compact } from './compact.ts';
+import { embeddings } from './embeddings.ts';
+import { imageGeneration } from './image-generation.ts';
 import { type JsonOperationParts, jsonOperation, type ReadRequest } from './json-operation.ts';
-import { plainDemand } from './operation.ts';
+import { messages } from './messages.ts';
+import { type JsonOperation, plainDemand } from './operation.ts';
+import { rerank } from './rerank.ts';
+import { responses } from './responses.ts';
 
 const response = responseReading([], () => null);
 
@@ -119,4 +129,118 @@ describe('the input of a call with a JSON body', () => {
     assert.deepEqual(read, [['d', 'images']]);
     assert.throws(() => inputOf('{}').readStream('tokens'), /has no streams/);
   });
+});
+
+interface Bodies {
+  readonly operation: JsonOperation;
+  readonly hasStreams: boolean;
+  /** The members that a body has besides its model, with values that they may have. */
+  readonly members: Readonly<Record<string, readonly string[]>>;
+  /** The other keys that are read, all of which may be `null`. */
+  readonly optional: readonly string[];
+}
+
+const bodies: readonly Bodies[] = [
+  {
+    operation: messages,
+    hasStreams: true,
+    members: { messages: ['[]', '[{"role":"user","content":"hé"}]'] },
+    optional: ['stream', 'max_tokens'],
+  },
+  {
+    operation: responses,
+    hasStreams: true,
+    members: { input: ['null', '""', '"h\\u00e9"', '[]', '[{"n":1.0}, 2]'] },
+    optional: ['background', 'previous_response_id', 'stream', 'max_output_tokens'],
+  },
+  {
+    operation: compact,
+    hasStreams: false,
+    members: { input: ['null', '"h\\u00e9"', '[]', '[{"x":1.0}, {}]'] },
+    optional: [
+      ...['instructions', 'previous_response_id', 'prompt_cache_key', 'prompt_cache_options'],
+      ...['prompt_cache_retention', 'service_tier'],
+    ],
+  },
+  {
+    operation: embeddings,
+    hasStreams: false,
+    members: { input: ['"hé"', '""', '[]', '[[1,2.0]]', '["a", "b"]'] },
+    optional: [],
+  },
+  {
+    operation: rerank,
+    hasStreams: false,
+    members: { query: ['""', '"caf\\u00e9 é"'], documents: ['[]', '[ "a",{"text":1.0} ]'] },
+    optional: [],
+  },
+  {
+    operation: imageGeneration,
+    hasStreams: true,
+    members: { prompt: ['"p"', '" \\u8239\\n"'] },
+    optional: [
+      ...['background', 'moderation', 'n', 'output_compression', 'output_format', 'partial_images', 'quality'],
+      ...['response_format', 'size', 'stream', 'style', 'user'],
+    ],
+  },
+];
+
+describe('every operation with a JSON body', () => {
+  for (const { operation, hasStreams, members, optional } of bodies) {
+    it(`changes nothing of a body of ${operation.name} but the model, down to the last byte`, () => {
+      const read = ['model', ...Object.keys(members), ...optional];
+      const others = fc.array(
+        memberOf(
+          stringText.filter(({ value }) => !read.includes(value)),
+          valueText,
+        ),
+        { maxLength: 4 },
+      );
+      const model = memberOf(keySpelling('model'), fc.constantFrom('"m"', '"\\u006d"', '"模型"'));
+      const stream = memberOf(keySpelling('stream'), fc.constantFrom('true', 'false', 'null'));
+      const known = Object.entries(members).map(([name, values]) =>
+        memberOf(keySpelling(name), fc.constantFrom(...values)),
+      );
+      const providerModel = fc.oneof(fc.constant('m'), fc.string({ minLength: 1 }));
+      fc.assert(
+        fc.property(
+          fc.tuple(model, stream, ...known),
+          others,
+          fc.nat(),
+          space,
+          providerModel,
+          ([named, streamed, ...rest], unread, turn, around, name) => {
+            const all = [named, streamed, ...rest, ...unread];
+            const at = turn % all.length;
+            const turned = [...all.slice(at), ...all.slice(0, at)];
+            const value = JSON.parse(named.value) === name ? named.value : JSON.stringify(name);
+            const sent = turned.map((member) => (member === named ? { ...named, value } : member));
+            const input = readInput(operation, `${around}${objectText(turned)}${around}`);
+            assert.equal(input.model, JSON.parse(named.value));
+            assert.equal(input.toProvider(name).toString(), `${around}${objectText(sent)}${around}`);
+            assert.equal(input.isStream, hasStreams && streamed.value === 'true');
+          },
+        ),
+        { numRuns: propertyRuns(300) },
+      );
+    });
+  }
+
+  const chatBodies = {
+    operation: chat,
+    members: { messages: ['[]'], stream: ['true'] },
+    optional: ['n', 'max_tokens', 'max_completion_tokens', 'stream_options'],
+  };
+  for (const { operation, members, optional } of [chatBodies, ...bodies]) {
+    it(`refuses a second copy of every key that ${operation.name} reads, and names it`, () => {
+      const values = { model: ['"m"'], ...members, ...Object.fromEntries(optional.map((name) => [name, ['null']])) };
+      const body = Object.entries(values).map(([name, [value]]) => `"${name}":${value}`);
+      for (const [name, [value]] of Object.entries(values)) {
+        const escaped = `"\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}"`;
+        for (const spelling of [escaped, `"${name}"`]) {
+          refusalsOf(operation)(`{${body},${spelling}:${value}}`, name);
+        }
+      }
+    });
+  }
 });

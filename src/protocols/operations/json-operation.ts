@@ -52,25 +52,13 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
 export function jsonOperation<Details, const Name extends string>(
   parts: JsonOperationParts<Details, Name>,
 ): JsonOperation<Name> {
-  const { name, protocol, upstreamPath, streamError, cutsBrokenStreams, planHeaders } = parts;
-  const { charge, toolPrices, catalogEntry, countedAs, isAlwaysAwaited, reading } = parts;
+  const { readRequest, checkFor, response, givesChoices, readStream, ...operation } = parts;
   return {
-    name,
-    protocol,
-    upstreamPath,
-    streamError,
-    cutsBrokenStreams,
-    planHeaders,
-    charge,
-    ...(toolPrices && { toolPrices }),
-    catalogEntry,
-    countedAs,
-    isAlwaysAwaited,
-    reading,
+    ...operation,
     read(body, limits): RequestFacts<Details> {
       const fields = BodyFields.read(body, limits);
-      const request = parts.readRequest(fields);
-      const { choices, ...demand } = readDemand(fields, protocol.imageTokens);
+      const request = readRequest(fields);
+      const { choices, ...demand } = readDemand(fields, operation.protocol.imageTokens);
       return {
         model: request.model,
         modelPlace: fields.modelPlace(),
@@ -79,7 +67,7 @@ export function jsonOperation<Details, const Name extends string>(
         references: request.references ?? [],
         isStream: request.isStream ?? false,
         inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
-        choices: request.choices ?? (parts.givesChoices ? choices : 1),
+        choices: request.choices ?? (givesChoices ? choices : 1),
         demand: { ...plainDemand, ...demand, ...request.demand },
         details: request.details,
       };
@@ -98,12 +86,12 @@ export function jsonOperation<Details, const Name extends string>(
         demand: facts.demand,
         choices: facts.choices,
         contentType: 'application/json',
-        checkFor: (modelId) => parts.checkFor?.(details, modelId),
+        checkFor: (modelId) => checkFor?.(details, modelId),
         toProvider: (providerModel) => splice(body, [...modelSplice(modelPlace, model, providerModel), ...splices]),
-        response: parts.response(details, facts.demand),
+        response: response(details, facts.demand),
         readStream(basis) {
-          if (parts.readStream === undefined) throw new Error(`the operation ${name} has no streams`);
-          return parts.readStream(details, basis, facts.demand);
+          if (readStream === undefined) throw new Error(`the operation ${operation.name} has no streams`);
+          return readStream(details, basis, facts.demand);
         },
       };
     },
@@ -114,7 +102,7 @@ export function jsonOperation<Details, const Name extends string>(
  * What gives the provider its own name of the model: a replacement if the names differ, an insertion if the client
  * left the model to the gateway, so that the provider does not choose another.
  */
-export function modelSplice(place: ModelPlace, model: string | null, providerModel: string): Splice[] {
+function modelSplice(place: ModelPlace, model: string | null, providerModel: string): Splice[] {
   if (place.isNamed && model === providerModel) return [];
   const { start, end, before, after } = place;
   return [{ start, end, text: `${before}${JSON.stringify(providerModel)}${after}` }];

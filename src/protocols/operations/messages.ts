@@ -22,7 +22,7 @@ export const messages = jsonOperation({
   reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');
-    fields.requireArray('messages');
+    fields.requireKind('messages', ['array']);
     fields.optionalWhole('max_tokens', 0);
     const references = readMessagesReferences(fields.bytes);
     return {

@@ -11,49 +11,25 @@ const searchOf = (queryBytes: number, documents: readonly number[], more: Partia
 });
 
 describe('what a ranking may cost', () => {
+  /** What a short query costs with a hundred documents of a size. */
+  const demandOf = (documentBytes: number, more: Partial<Search> = {}) =>
+    rerankDemand(searchOf(40, Array(100).fill(documentBytes), more));
+
   it('is the query with every document', () => {
-    const documents = Array.from({ length: 1_000 }, () => 40);
+    const documents = Array(1_000).fill(40);
     assert.equal(rerankDemand(searchOf(20_480, documents)).inputTokens, 1_000 * (5_120 + 10 + 4));
   });
 
   it('is a unit for a hundred documents begun', () => {
-    const unitsOf = (count: number) =>
-      rerankDemand(
-        searchOf(
-          40,
-          Array.from({ length: count }, () => 40),
-        ),
-      ).searchUnits;
+    const unitsOf = (count: number) => rerankDemand(searchOf(40, Array(count).fill(40))).searchUnits;
     assert.deepEqual([0, 1, 100, 101, 1_000].map(unitsOf), [1, 1, 1, 2, 10]);
   });
 
   it('counts a long document as several', () => {
     // 490 tokens of a chunk remain beside the query.
-    assert.equal(
-      rerankDemand(
-        searchOf(
-          40,
-          Array.from({ length: 100 }, () => 4 * 490),
-        ),
-      ).searchUnits,
-      1,
-    );
-    assert.equal(
-      rerankDemand(
-        searchOf(
-          40,
-          Array.from({ length: 100 }, () => 4 * 491),
-        ),
-      ).searchUnits,
-      2,
-    );
-    const cut = rerankDemand(
-      searchOf(
-        40,
-        Array.from({ length: 100 }, () => 4_000_000),
-        { documentTokensMax: 980 },
-      ),
-    );
+    assert.equal(demandOf(4 * 490).searchUnits, 1);
+    assert.equal(demandOf(4 * 491).searchUnits, 2);
+    const cut = demandOf(4_000_000, { documentTokensMax: 980 });
     assert.equal(cut.searchUnits, 2);
   });
 
@@ -64,12 +40,7 @@ describe('what a ranking may cost', () => {
   });
 
   it('leaves room for text that has a token in each byte', () => {
-    const { searchUnits, searchUnitsMax } = rerankDemand(
-      searchOf(
-        40,
-        Array.from({ length: 100 }, () => 1_900),
-      ),
-    );
+    const { searchUnits, searchUnitsMax } = demandOf(1_900);
     assert.deepEqual([searchUnits, searchUnitsMax], [1, 5]);
   });
 });

@@ -1,3 +1,4 @@
+import { estimateTokens } from '../metering/estimate.ts';
 import type { Demand } from './operation.ts';
 
 /** What a rerank request states, as far as vendors charge for it. */
@@ -18,13 +19,13 @@ export interface Search {
 export function rerankDemand(
   search: Search,
 ): { inputTokens: number } & Pick<Demand, 'inputs' | 'searchUnits' | 'searchUnitsMax'> {
-  const queryTokens = Math.ceil(search.queryBytes / BYTES_PER_TOKEN);
+  const queryTokens = estimateTokens(search.queryBytes);
   let chunks = 0;
   let chunksMax = 0;
   let documentTokens = 0;
   let readings = 0;
   for (const bytes of search.documentBytes) {
-    const tokens = Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), search.documentTokensMax ?? Number.MAX_SAFE_INTEGER);
+    const tokens = Math.min(estimateTokens(bytes), search.documentTokensMax ?? Number.MAX_SAFE_INTEGER);
     const own = chunksOf(tokens, queryTokens);
     documentTokens += tokens;
     chunks += own;
@@ -42,7 +43,6 @@ export function rerankDemand(
   };
 }
 
-const BYTES_PER_TOKEN = 4;
 /** Tokens that mark query and document. */
 const PAIR_TOKENS = 4;
 const UNIT_DOCUMENTS = 100;

@@ -21,7 +21,7 @@ export const rerank = jsonOperation({
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireKind('query', ['string', 'object']);
-    fields.requireArray('documents');
+    fields.requireKind('documents', ['array']);
     const { inputTokens, ...demand } = readSearch(fields);
     return {
       model,

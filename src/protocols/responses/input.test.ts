@@ -149,82 +149,46 @@ describe('input', () => {
     for (const item of [null, 'hi', 7, []]) assert.equal(paramOf([{}, item]), 'input[1]');
   });
 
-  for (const item of clientItems) {
-    it(`takes what the vendor's client may send: ${JSON.stringify(item).slice(0, 60)}`, () => {
-      checkInput([item]);
-    });
-  }
-
-  it('takes the forms that the contract lists', () => {
-    checkInput([
-      {
-        type: 'message',
-        id: 'a',
-        role: 'user',
-        name: 'b',
-        namespace: 'c',
-        call_id: 'd',
-        arguments: '{}',
-        encrypted_content: 'e',
-        status: 'incomplete',
-        content: 'f',
-        action: {},
-        approval_request_id: 'g',
-        approve: false,
-        authorization: 'h',
-        caller: {},
-        command: {},
-        commands: ['i'],
-        connector_id: 'j',
-        server_label: 'k',
-        server_url: 'l',
-        shell_id: 'm',
-        output: {},
-        queries: ['n'],
-        results: [{}],
-        summary: [{}],
-        tools: [{}],
-        acknowledged_safety_checks: [{}],
-        pending_safety_checks: [{}],
-      },
-    ]);
+  it('takes what the client of the vendor may send', () => {
+    for (const item of clientItems) assert.doesNotThrow(() => checkInput([item]), JSON.stringify(item));
   });
 
-  const declared: Readonly<Record<string, readonly unknown[]>> = {
-    type: [7, {}, []],
-    id: [7],
-    role: [7, ['user']],
-    name: [7],
-    namespace: [7],
-    call_id: [7],
-    encrypted_content: [7, {}],
-    status: [7, '', 'done', 'COMPLETED', 'x'.repeat(10_000)],
-    content: [7, {}, true],
-    action: [7, []],
-    approval_request_id: [7],
-    approve: ['true', 1],
-    authorization: [7, {}],
-    caller: ['direct', []],
-    command: ['ls', ['ls']],
-    commands: ['ls', {}],
-    connector_id: [7],
-    server_label: [7],
-    server_url: [7],
-    shell_id: [7],
-    output: [7, true],
-    queries: ['a', {}],
-    results: ['a', {}],
-    summary: ['a', {}],
-    tools: ['a', {}],
-    acknowledged_safety_checks: ['a', {}],
-    pending_safety_checks: ['a', {}],
+  /** A value that a field may have, and values that it may not. */
+  const declared: Readonly<Record<string, readonly [taken: unknown, ...refused: unknown[]]>> = {
+    type: ['message', 7, {}, []],
+    id: ['a', 7],
+    role: ['user', 7, ['user']],
+    name: ['b', 7],
+    namespace: ['c', 7],
+    call_id: ['d', 7],
+    encrypted_content: ['e', 7, {}],
+    status: ['incomplete', 7, '', 'done', 'COMPLETED', 'x'.repeat(10_000)],
+    content: ['f', 7, {}, true],
+    action: [{}, 7, []],
+    approval_request_id: ['g', 7],
+    approve: [false, 'true', 1],
+    authorization: ['h', 7, {}],
+    caller: [{}, 'direct', []],
+    command: [{}, 'ls', ['ls']],
+    commands: [['i'], 'ls', {}],
+    connector_id: ['j', 7],
+    server_label: ['k', 7],
+    server_url: ['l', 7],
+    shell_id: ['m', 7],
+    output: [{}, 7, true],
+    queries: [['n'], 'a', {}],
+    results: [[{}], 'a', {}],
+    summary: [[{}], 'a', {}],
+    tools: [[{}], 'a', {}],
+    acknowledged_safety_checks: [[{}], 'a', {}],
+    pending_safety_checks: [[{}], 'a', {}],
   };
-  for (const [name, values] of Object.entries(declared)) {
+  for (const [name, [taken, ...refused]] of Object.entries(declared)) {
     it(`refuses an item with a wrong ${name} and blames that field`, () => {
-      for (const value of values) {
+      for (const value of refused) {
         assert.equal(paramOf([{}, { [name]: value }]), `input[1].${name}`, JSON.stringify(value).slice(0, 50));
       }
-      checkInput([{ [name]: null }]);
+      checkInput([{ [name]: null }, { [name]: taken, arguments: '{}' }]);
     });
   }
 

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ReadResponse } from '../metering/response.ts';
+import { captureResponse } from '../../../test/support/captured.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
 import { encryptedContinuationKey, responseContinuationKey } from './continuation-keys.ts';
 import { responsesResponse } from './response.ts';
 
-/** The response as the relay hands it over: only what the reading asked for. */
-function responseOf(members: Record<string, unknown>): ReadResponse {
-  return {
-    member: (name) => (responsesResponse().keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
-    count: () => null,
-  };
-}
+const responseOf = (members: object) => captureResponse(responsesResponse(), JSON.stringify(members));
 
 const response = {
   id: 'resp_1',
@@ -25,7 +19,7 @@ const response = {
   usage: { input_tokens: 10, output_tokens: 5, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 15 },
 };
 const facts = { ...noUsage, inputTokens: 10, outputTokens: 5, reasoningTokens: 2 };
-const usageOf = (members: Record<string, unknown>) => responsesResponse().usage(responseOf(members), 'tokens');
+const usageOf = (members: object) => responsesResponse().usage(responseOf(members), 'tokens');
 
 describe('responses response', () => {
   it('is billed by its usage', () => {

@@ -1,5 +1,4 @@
 import { type JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
-import type { JsonKind } from '../../lib/json/json-scan.ts';
 import { readReferences, type StateReference, type StateReferences } from '../state-references.ts';
 
 /** The members of a responses or compact request that refer to state, or contain items and tools that do. */
@@ -53,12 +52,9 @@ export function readResponsesReferences(body: Buffer): readonly StateReference[]
           references.readId(reader, 'response', name);
           break;
         case 'conversation':
-          if (reader.kind === 'object') readNestedId(reader, references, 'conversation', name);
-          else references.readId(reader, 'conversation', name);
-          break;
         case 'prompt':
-          if (reader.kind === 'object') readNestedId(reader, references, 'prompt', name);
-          else references.readId(reader, 'prompt', name);
+          if (reader.kind === 'object') reader.members(WITH_ID, () => references.readId(reader, name, `${name}.id`));
+          else references.readId(reader, name, name);
           break;
         case 'input':
           reader.items((index) => readItem(reader, references, `input[${index}]`));
@@ -69,15 +65,6 @@ export function readResponsesReferences(body: Buffer): readonly StateReference[]
       }
     });
   });
-}
-
-function readNestedId(
-  reader: JsonReader,
-  references: StateReferences,
-  kind: 'conversation' | 'prompt',
-  path: string,
-): void {
-  reader.members(WITH_ID, () => references.readId(reader, kind, `${path}.id`));
 }
 
 function readItem(reader: JsonReader, references: StateReferences, path: string): void {
@@ -102,18 +89,13 @@ function readItem(reader: JsonReader, references: StateReferences, path: string)
         readPlace(reader, references, `${path}.environment`);
         return;
     }
-    if (isContent(reader.kind, reader)) content.add(name);
+    if (reader.kind !== 'null' && !reader.isEmptyValue) content.add(name);
     if (name === 'content' || name === 'output') readBlocks(reader, references, `${path}.${name}`);
   });
   if (idStart === -1) return;
   const needed = type === null ? CONTENT : CONTENT_OF_TYPE.get(type);
   if (needed === undefined || needed.some((name) => content.has(name))) return;
   references.readId(reader.from(idStart), 'item', `${path}.id`);
-}
-
-/** Whether a value is more than an empty one. */
-function isContent(kind: JsonKind, reader: JsonReader): boolean {
-  return kind !== 'null' && !reader.isEmptyValue;
 }
 
 /** Content blocks, or a screenshot that stands without an array around it. */

@@ -6,10 +6,11 @@ import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../metering/usage-facts.ts
 import { readResponsesUsage } from './usage.ts';
 
 const totals = { input_tokens: 100, output_tokens: 20, total_tokens: 120 };
+const counted: Usage = { ...noUsage, inputTokens: 100, outputTokens: 20 };
 
 describe('responses usage', () => {
   const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
-    ['takes the totals if there are no details', totals, { ...noUsage, inputTokens: 100, outputTokens: 20 }],
+    ['takes the totals if there are no details', totals, counted],
     [
       'takes for output what the input leaves of the total, if reasoning counts in the total alone',
       { ...totals, total_tokens: 150, output_tokens_details: { reasoning_tokens: 30 } },
@@ -18,7 +19,7 @@ describe('responses usage', () => {
     [
       'takes the stated output if the total is less, missing or no count',
       { input_tokens: 100, output_tokens: 20, total_tokens: -1 },
-      { ...noUsage, inputTokens: 100, outputTokens: 20 },
+      counted,
     ],
     [
       'takes cached and written tokens out of the input and leaves reasoning inside the output',
@@ -84,7 +85,7 @@ describe('responses usage', () => {
     [
       'cuts a reasoning count above the total to the total',
       { ...totals, output_tokens_details: { reasoning_tokens: 21 } },
-      { ...noUsage, inputTokens: 100, outputTokens: 20, reasoningTokens: 20 },
+      { ...counted, reasoningTokens: 20 },
     ],
     [
       'counts details that are null, or that are no counts, as 0',
@@ -93,35 +94,38 @@ describe('responses usage', () => {
         input_tokens_details: { cached_tokens: null, cache_write_tokens: -1, cache_write_tokens_details: null },
         output_tokens_details: { reasoning_tokens: 'eight' },
       },
-      { ...noUsage, inputTokens: 100, outputTokens: 20 },
+      counted,
     ],
     [
       'takes details that are no objects for no details',
       { ...totals, input_tokens_details: [40], output_tokens_details: null },
-      { ...noUsage, inputTokens: 100, outputTokens: 20 },
+      counted,
     ],
-    [
-      'does not need the sum of the totals',
-      { input_tokens: 100, output_tokens: 20 },
-      { ...noUsage, inputTokens: 100, outputTokens: 20 },
-    ],
+    ['does not need the sum of the totals', { input_tokens: 100, output_tokens: 20 }, counted],
     ['takes totals of zero for what they are', { input_tokens: 0, output_tokens: 0 }, noUsage],
-    ['cannot be billed without input', { output_tokens: 20 }, null],
-    ['cannot be billed without output', { input_tokens: 100 }, null],
-    ['cannot be billed if a total is null', { input_tokens: 100, output_tokens: null }, null],
-    ['cannot be billed if a total is negative', { ...totals, input_tokens: -1 }, null],
-    ['cannot be billed if a total is a fraction', { ...totals, output_tokens: 1.5 }, null],
-    ['cannot be billed if a total is a word', { ...totals, output_tokens: 'many' }, null],
-    ['cannot be billed if a total is beyond belief', { ...totals, input_tokens: TOKEN_COUNT_MAX + 1 }, null],
-    ['cannot be billed by the counts of chat', { prompt_tokens: 100, completion_tokens: 20 }, null],
-    ['cannot be billed if it is null', null, null],
-    ['cannot be billed if it is no object', [100, 20], null],
   ];
   for (const [what, usage, facts] of cases) {
     it(what, () => {
       assert.deepEqual(readResponsesUsage(usage), facts);
     });
   }
+
+  it('cannot be billed without two totals that are counts', () => {
+    for (const [total, wrong] of [
+      ['input_tokens', undefined],
+      ['output_tokens', undefined],
+      ['output_tokens', null],
+      ['input_tokens', -1],
+      ['output_tokens', 1.5],
+      ['output_tokens', 'many'],
+      ['input_tokens', TOKEN_COUNT_MAX + 1],
+    ] as const) {
+      assert.equal(readResponsesUsage({ ...totals, [total]: wrong }), null, `${total}: ${wrong}`);
+    }
+    for (const usage of [null, [100, 20], { prompt_tokens: 100, completion_tokens: 20 }]) {
+      assert.equal(readResponsesUsage(usage), null);
+    }
+  });
 
   it('never bills a token twice, whatever the details say', () => {
     const anything = fc.oneof(fc.nat({ max: 300 }), fc.integer(), fc.double(), fc.constantFrom(null, '7', {}, []));

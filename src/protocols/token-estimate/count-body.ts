@@ -47,75 +47,84 @@ export const ESTIMATOR_VERSION = 'o200k-heuristic-v2';
  */
 export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): Count {
   const body: unknown = JSON.parse(json.toString('utf8'));
-  const { imageTokens, count } = FORMS[kind];
+  const { imageTokens, baseTokens, members } = FORMS[kind];
   const counter = new BodyCounter(tokenizer, imageTokens);
-  if (!isRecord(body)) counter.structure(body);
-  else count(counter, body);
+  if (isRecord(body)) {
+    counter.budget(baseTokens);
+    for (const [key, value] of Object.entries(body)) {
+      if (CONTROL_FIELDS[kind].has(key) || isEmpty(value)) continue;
+      const count = members.get(key);
+      if (count === undefined) counter.unknown(key, value);
+      else count(counter, value);
+    }
+  } else {
+    counter.structure(body);
+  }
   const { textTokens, budgetTokens } = counter;
   return { textTokens, budgetTokens };
 }
 
-function countResponses(counter: BodyCounter, body: Record<string, unknown>): void {
-  counter.budget(BUDGETS.responsesBase.tokens);
-  for (const [key, value] of Object.entries(body)) {
-    if (CONTROL_FIELDS.responses.has(key) || isEmpty(value)) continue;
-    if (key === 'instructions') {
-      counter.budget(BUDGETS.responsesItem.tokens);
-      counter.content(value);
-    } else if (key === 'input') {
-      countEach(counter, value, BUDGETS.responsesItem.tokens);
-    } else if (key === 'tools') {
-      counter.tools(value, BUDGETS.responsesTools.tokens, BUDGETS.responsesTool.tokens);
-    } else if (key === 'reasoning') {
-      counter.reasoning(value, REASONING_FIELDS);
-    } else {
-      counter.unknown(key, value);
-    }
-  }
+type CountMember = (counter: BodyCounter, value: unknown) => void;
+
+interface Form {
+  readonly imageTokens: number;
+  readonly baseTokens: number;
+  /** How members count that the model reads. */
+  readonly members: ReadonlyMap<string, CountMember>;
 }
 
-function countMessages(counter: BodyCounter, body: Record<string, unknown>): void {
-  counter.budget(BUDGETS.messagesBase.tokens);
-  for (const [key, value] of Object.entries(body)) {
-    if (CONTROL_FIELDS.messages.has(key) || isEmpty(value)) continue;
-    if (key === 'system') {
-      counter.content(value);
-    } else if (key === 'messages') {
-      countEach(counter, value, BUDGETS.messagesMessage.tokens);
-    } else if (key === 'tools') {
-      counter.tools(value, BUDGETS.messagesTools.tokens, BUDGETS.messagesTool.tokens);
-    } else if (key === 'thinking') {
-      if (!isRecord(value) || value.type !== 'disabled') counter.reasoning(value, THINKING_FIELDS);
-    } else {
-      counter.unknown(key, value);
-    }
-  }
-}
+const responsesTools: CountMember = (counter, value) =>
+  counter.tools(value, BUDGETS.responsesTools.tokens, BUDGETS.responsesTool.tokens);
 
-function countChat(counter: BodyCounter, body: Record<string, unknown>): void {
-  counter.budget(BUDGETS.responsesBase.tokens);
-  for (const [key, value] of Object.entries(body)) {
-    if (CONTROL_FIELDS.chat.has(key) || isEmpty(value)) continue;
-    if (key === 'messages') {
-      countEach(counter, value, BUDGETS.responsesItem.tokens);
-    } else if (key === 'tools' || key === 'functions') {
-      counter.tools(value, BUDGETS.responsesTools.tokens, BUDGETS.responsesTool.tokens);
-    } else {
-      counter.unknown(key, value);
-    }
-  }
-}
-
-const FORMS: Readonly<Record<BodyKind, { imageTokens: number; count: typeof countChat }>> = {
-  responses: { imageTokens: BUDGETS.image.tokens, count: countResponses },
-  messages: { imageTokens: BUDGETS.imageMessages.tokens, count: countMessages },
-  chat: { imageTokens: BUDGETS.image.tokens, count: countChat },
+const FORMS: Readonly<Record<BodyKind, Form>> = {
+  responses: {
+    imageTokens: BUDGETS.image.tokens,
+    baseTokens: BUDGETS.responsesBase.tokens,
+    members: new Map<string, CountMember>([
+      [
+        'instructions',
+        (counter, value) => {
+          counter.budget(BUDGETS.responsesItem.tokens);
+          counter.content(value);
+        },
+      ],
+      ['input', eachWith(BUDGETS.responsesItem.tokens)],
+      ['tools', responsesTools],
+      ['reasoning', (counter, value) => counter.reasoning(value, REASONING_FIELDS)],
+    ]),
+  },
+  messages: {
+    imageTokens: BUDGETS.imageMessages.tokens,
+    baseTokens: BUDGETS.messagesBase.tokens,
+    members: new Map<string, CountMember>([
+      ['system', (counter, value) => counter.content(value)],
+      ['messages', eachWith(BUDGETS.messagesMessage.tokens)],
+      ['tools', (counter, value) => counter.tools(value, BUDGETS.messagesTools.tokens, BUDGETS.messagesTool.tokens)],
+      [
+        'thinking',
+        (counter, value) => {
+          if (!isRecord(value) || value.type !== 'disabled') counter.reasoning(value, THINKING_FIELDS);
+        },
+      ],
+    ]),
+  },
+  chat: {
+    imageTokens: BUDGETS.image.tokens,
+    baseTokens: BUDGETS.responsesBase.tokens,
+    members: new Map<string, CountMember>([
+      ['messages', eachWith(BUDGETS.responsesItem.tokens)],
+      ['tools', responsesTools],
+      ['functions', responsesTools],
+    ]),
+  },
 };
 
-/** Items or messages, each with its budget; what is no list is one of them. */
-function countEach(counter: BodyCounter, value: unknown, eachTokens: number): void {
-  for (const item of Array.isArray(value) ? value : [value]) {
-    counter.budget(eachTokens);
-    counter.content(item);
-  }
+/** Items or messages, each with this budget; what is no list is one of them. */
+function eachWith(tokens: number): CountMember {
+  return (counter, value) => {
+    for (const item of Array.isArray(value) ? value : [value]) {
+      counter.budget(tokens);
+      counter.content(item);
+    }
+  };
 }

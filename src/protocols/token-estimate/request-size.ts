@@ -1,3 +1,4 @@
+import { estimateTokens } from '../metering/estimate.ts';
 import { audioBudget, BUDGETS, fileBudget, totalTokens } from './budgets.ts';
 
 /**
@@ -8,19 +9,15 @@ import { audioBudget, BUDGETS, fileBudget, totalTokens } from './budgets.ts';
  * A value counts as media only under a key that has media at the vendors; anywhere else base64 is text to the model.
  */
 export function estimateRequestTokens(json: Buffer): number {
-  if (!mayHaveMedia(json)) return Math.ceil(json.length / BYTES_PER_TOKEN);
+  if (!mayHaveMedia(json)) return estimateTokens(json.length);
   let mediaBytes = 0;
   let mediaTokens = 0;
   for (const { sizeBytes, tokens } of mediaValues(json)) {
     mediaBytes += sizeBytes;
     mediaTokens += tokens;
   }
-  const textTokens = Math.ceil((json.length - mediaBytes) / BYTES_PER_TOKEN);
-  return textTokens + totalTokens({ textTokens: 0, budgetTokens: mediaTokens }, 1);
+  return estimateTokens(json.length - mediaBytes) + totalTokens({ textTokens: 0, budgetTokens: mediaTokens }, 1);
 }
-
-/** English runs at 4 to 5 bytes a token, code and JSON at 3 to 5, Chinese at 4 (UTF-8). */
-const BYTES_PER_TOKEN = 4;
 
 /** A smaller value counts as text, which is less than any budget. */
 const MEDIA_BYTES_MIN = 4096;
