@@ -9,6 +9,7 @@ import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { LIST_LINES, listCsv } from '../management/list-csv.ts';
 import { at, pageOf } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { filterText, instant, instantToWire, page } from '../management/wire.ts';
 
 export interface ChangeAdminParts {
@@ -31,7 +32,7 @@ const changeList = z.strictObject({
   to: instant.optional(),
 });
 
-const shown = z.record(z.string(), z.unknown()).nullable();
+const recorded = z.record(z.string(), z.unknown()).nullable();
 const changeResponse = z
   .strictObject({
     id: z.string(),
@@ -58,8 +59,8 @@ const changeResponse = z
     sentence: z
       .strictObject({ en: z.string(), zh: z.string() })
       .describe('What was done, in the languages of the console, with names in place of ids.'),
-    before: shown,
-    after: shown,
+    before: recorded,
+    after: recorded,
     clientAddress: z.string().nullable(),
     requestId: z.string().nullable(),
     errorCode: z.string().nullable(),
@@ -110,23 +111,15 @@ export function changeEndpoints({ changes, accounts, plans }: ChangeAdminParts):
 }
 
 function changeToWire(change: Change, names: KnownNames): ChangeResponse {
-  return {
-    id: change.id,
-    at: new Date(change.begunAtMs).toISOString(),
+  return shown(changeResponse, {
+    ...change,
+    at: new Date(change.begunAtMs),
     endedAt: instantToWire(change.endedAtMs),
     outcome: change.outcome === 'begun' ? 'unknown' : change.outcome,
-    actor: change.actor,
-    method: change.method,
-    path: change.path,
-    action: change.action,
     subject: { kind: change.subjectKind, id: change.subjectId },
-    accountId: change.accountId,
     accountName: change.accountId === null ? null : (names.accounts.get(change.accountId) ?? null),
     sentence: changeSentence(change, names),
-    before: change.before as z.infer<typeof shown>,
-    after: change.after as z.infer<typeof shown>,
-    clientAddress: change.clientAddress,
-    requestId: change.requestId,
-    errorCode: change.errorCode,
-  };
+    before: change.before as z.infer<typeof recorded>,
+    after: change.after as z.infer<typeof recorded>,
+  });
 }

@@ -8,6 +8,7 @@ import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.t
 import { isPlainText, isStorable } from '../../lib/plain-text.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { at, count, yuan } from './response-fields.ts';
+import { shown } from './shown.ts';
 
 /** The shapes of the admin API on the wire: money as decimal strings in yuan, instants in ISO 8601. */
 
@@ -109,14 +110,8 @@ export const accountResponse = z
 export type AccountResponse = z.infer<typeof accountResponse>;
 
 export function accountToWire(account: Account, balance: BalanceState | undefined, rates: RateLimits): AccountResponse {
-  return {
-    id: account.id,
-    name: account.name,
-    email: account.email,
-    verified: account.verified,
-    status: account.status,
-    statusReason: account.statusReason,
-    statusChangedAt: account.statusChangedAt?.toISOString() ?? null,
+  return shown(accountResponse, {
+    ...account,
     balanceYuan: formatYuan(balance?.balanceNano ?? 0n),
     heldYuan: formatYuan(balance?.reservedNano ?? 0n),
     spentTodayYuan: formatYuan(balance?.spentTodayNano ?? 0n),
@@ -124,9 +119,7 @@ export function accountToWire(account: Account, balance: BalanceState | undefine
     ownDailySpendCapYuan: yuanOrNull(balance?.ownDailyCapNano ?? null),
     priceFactorBasisPoints: balance?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS,
     ...rateLimitsToWire(rates),
-    membersSeeBalance: account.membersSeeBalance,
-    createdAt: account.createdAt.toISOString(),
-  };
+  });
 }
 
 export function yuanOrNull(amountNano: bigint | null): string | null {
@@ -164,15 +157,12 @@ export const ledgerEntryResponse = z
 export type LedgerEntryResponse = z.infer<typeof ledgerEntryResponse>;
 
 export function ledgerEntryToWire(entry: LedgerEntry): LedgerEntryResponse {
-  return {
+  return shown(ledgerEntryResponse, {
+    ...entry,
     id: ledgerEntryId(entry.accountId, entry.entryNo),
-    kind: entry.kind,
     amountYuan: formatYuan(entry.amountNano),
     balanceAfterYuan: formatYuan(entry.balanceAfterNano),
-    callId: entry.callId,
-    memo: entry.memo,
-    createdAt: entry.createdAt.toISOString(),
-  };
+  });
 }
 
 const subscriptionState = z.enum(['active', 'scheduled', 'expired', 'canceled']);
@@ -197,18 +187,11 @@ export function subscriptionToWire(
   plans: readonly PlanTerms[],
   nowMs: number,
 ): SubscriptionResponse {
-  const { id, accountId, planId, startsAt, endsAt, canceledAt, createdAt } = subscription;
-  return {
-    id,
-    accountId,
-    planId,
-    planName: plans.find((plan) => plan.id === planId)?.name ?? null,
+  return shown(subscriptionResponse, {
+    ...subscription,
+    planName: plans.find(({ id }) => id === subscription.planId)?.name ?? null,
     status: subscriptionStatus(subscription, nowMs),
-    startsAt: startsAt.toISOString(),
-    endsAt: endsAt.toISOString(),
-    canceledAt: canceledAt?.toISOString() ?? null,
-    createdAt: createdAt.toISOString(),
-  };
+  });
 }
 
 function subscriptionStatus(

@@ -8,6 +8,7 @@ import type { AdminToken, AdminTokensStore } from '../../people/admin-tokens-sto
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { at, pageOf, signerId } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
 
 export interface TokenAdminParts {
@@ -104,16 +105,5 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
 }
 
 function tokenToWire(token: AdminToken): TokenResponse {
-  return {
-    id: token.id,
-    name: token.name,
-    role: token.role,
-    prefix: token.prefix,
-    createdAt: token.createdAt.toISOString(),
-    createdBy: token.createdBy,
-    createdById: signerIdOf(token.createdBy),
-    expiresAt: token.expiresAt?.toISOString() ?? null,
-    revokedAt: token.revokedAt?.toISOString() ?? null,
-    lastUsedAt: token.lastUsedAt?.toISOString() ?? null,
-  };
+  return shown(tokenResponse, { ...token, createdById: signerIdOf(token.createdBy) });
 }

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { formatYuan } from '../../lib/yuan.ts';
 import type { Delivery, WebhookEndpoint } from '../../notices/endpoint-store.ts';
 import { ACCOUNT_KINDS, NOTICE_KINDS, TEST_KIND } from '../../notices/notice.ts';
 import type { LowBalance } from '../../notices/threshold-store.ts';
 import { at, count, yuan } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { storable } from '../management/storable.ts';
+import { yuanOrNull } from '../management/wire.ts';
 
 /** Webhook endpoints on the wire, as the admin API and the account API have them. */
 
@@ -65,32 +66,11 @@ export const lowBalanceResponse = z.strictObject({
 export type LowBalanceResponse = z.infer<typeof lowBalanceResponse>;
 
 export function webhookToWire(endpoint: WebhookEndpoint): WebhookResponse {
-  const { id, accountId, url, events, status, statusReason, failingSince, createdAt } = endpoint;
-  return {
-    id,
-    accountId,
-    url,
-    events,
-    status,
-    statusReason,
-    failingSince: failingSince?.toISOString() ?? null,
-    createdAt: createdAt.toISOString(),
-  };
+  return shown(webhookResponse, endpoint);
 }
 
 export function deliveryToWire(delivery: Delivery): DeliveryResponse {
-  const { noticeId, kind, at, status, attempts, nextAttemptAt, lastAttemptAt, lastStatus, lastError } = delivery;
-  return {
-    noticeId,
-    event: kind,
-    at: at.toISOString(),
-    status,
-    attempts,
-    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
-    lastAttemptAt: lastAttemptAt?.toISOString() ?? null,
-    lastStatus,
-    lastError,
-  };
+  return shown(deliveryResponse, { ...delivery, event: delivery.kind });
 }
 
 export function lowBalanceToWire(
@@ -100,7 +80,7 @@ export function lowBalanceToWire(
 ): LowBalanceResponse {
   return {
     accountId,
-    thresholdYuan: lowBalanceNano === null ? null : formatYuan(lowBalanceNano),
-    defaultThresholdYuan: defaultNano === null ? null : formatYuan(defaultNano),
+    thresholdYuan: yuanOrNull(lowBalanceNano),
+    defaultThresholdYuan: yuanOrNull(defaultNano),
   };
 }
