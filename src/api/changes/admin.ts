@@ -7,7 +7,7 @@ import type { Change, ChangesStore } from '../../changes/changes-store.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { LIST_LINES, listCsv } from '../management/list-csv.ts';
+import { LIST_LINES, listOrCsv } from '../management/list-csv.ts';
 import { at, pageOf } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { filterText, instant, instantToWire, page } from '../management/wire.ts';
@@ -75,17 +75,13 @@ const CHANGE_COLUMNS = Object.entries(changeResponse.shape).flatMap(([name, of])
 
 /** The change log. No address changes it. */
 export function changeEndpoints({ changes, accounts, plans }: ChangeAdminParts): AdminEndpoint[] {
-  async function list({ limit, cursor, ...asked }: z.infer<typeof changeList>) {
-    const filter = {
-      actorKind: asked.actorKind ?? null,
-      actorId: asked.actorId ?? null,
-      action: asked.action ?? null,
-      subjectId: asked.subjectId ?? null,
-      accountId: asked.accountId ?? null,
-      from: asked.from ?? null,
-      to: asked.to ?? null,
-    };
-    const { items, next } = await changes.list(filter, cursor ?? null, limit, LIST_TIMING);
+  async function list({ limit, cursor, from, to, ...asked }: z.infer<typeof changeList>) {
+    const { items, next } = await changes.list(
+      { ...asked, from: from ?? null, to: to ?? null },
+      cursor ?? null,
+      limit,
+      LIST_TIMING,
+    );
     const names = {
       accounts: await accountNamesOf(accounts, items),
       plans: new Map(plans().map((plan) => [plan.id, plan.name])),
@@ -102,10 +98,7 @@ export function changeEndpoints({ changes, accounts, plans }: ChangeAdminParts):
       query: changeList,
       response: pageOf(changeResponse),
       lines: LIST_LINES,
-      run: async ({ query, wantsCsv }) =>
-        wantsCsv
-          ? listCsv(CHANGE_COLUMNS, query.cursor, (cursor, limit) => list({ ...query, cursor, limit }))
-          : list(query),
+      run: ({ query, wantsCsv }) => listOrCsv(wantsCsv, CHANGE_COLUMNS, query, list),
     }),
   ];
 }

@@ -3,8 +3,9 @@ import { NO_ALLOW_LISTS } from '../../accounting/accounts/allow-lists.ts';
 import type { KeySearchStore } from '../../accounting/accounts/key-search-store.ts';
 import { isUniqueViolation } from '../../db/errors.ts';
 import { toRateChange } from '../accounts/rate-limits.ts';
+import { requireAccount } from '../accounts/require-account.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { conflict, notFound, Repeat } from '../management/endpoint.ts';
+import { conflict, Repeat } from '../management/endpoint.ts';
 import { shown } from '../management/shown.ts';
 import { toAllowListChange } from './allow-lists.ts';
 import { type ImportedKeyBody, importedKey } from './key-body.ts';
@@ -58,7 +59,7 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
       body: importedKey,
       response: importedKeyResponse,
       async run({ id, body }) {
-        if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+        await requireAccount(accounts, id);
         const keyHash = Buffer.from(body.sha256, 'hex');
         const known = await find(id, keyHash);
         if (known !== null) return known;

@@ -112,12 +112,7 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
 
     async list(accountId: string, { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number }) {
       const found = await members.list(accountId, cursor ?? null, limit);
-      return toPage(
-        await toWires(accountId, found),
-        limit,
-        (member) => member,
-        ({ userId }) => userId,
-      );
+      return toPage(await toWires(accountId, found), limit, ({ userId }) => userId);
     },
 
     /** What a person may use and has used, who may have left the account; `null`: there is no person. */

@@ -4,8 +4,8 @@ import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import { findCurrentPlan, planSnapshot, usableAgainMs } from '../../accounting/plans/snapshot.ts';
 import type { SubscriptionState } from '../../accounting/plans/subscription-state-store.ts';
 import type { SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
+import { requireAccount } from '../accounts/require-account.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { notFound } from '../management/endpoint.ts';
 import { at, count, listOf } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { instantToWire } from '../management/wire.ts';
@@ -99,7 +99,7 @@ export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
       summary: 'Read what remains of the Coding Plan of an account: windows, quota, concurrency',
       response: planRemainder,
       async run({ id }) {
-        if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+        await requireAccount(accounts, id);
         return readRemainder(parts, id);
       },
     }),

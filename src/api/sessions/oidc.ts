@@ -141,17 +141,14 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
           return found === undefined ? null : toWire(found);
         },
       },
-      status: 204,
       summary: 'Remove one of the own identities',
       needs: 'signed_in',
-      response: null,
       async run({ id }, { user }) {
         const refusal = await identities.remove(user.id, id);
         if (refusal === 'absent') throw notFound('identity', id);
         if (refusal === 'last_way') {
           throw conflict('You could not sign in any more. Add another identity, or a password, first.');
         }
-        return null;
       },
     }),
   ];

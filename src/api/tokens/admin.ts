@@ -86,19 +86,16 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
       response: pageOf(tokenResponse),
       async run({ query }) {
         const found = await adminTokens.list(query.cursor ?? null, query.limit);
-        return toPage(found, query.limit, tokenToWire, ({ id }) => id);
+        return toPage(found.map(tokenToWire), query.limit, ({ id }) => id);
       },
     }),
     adminEndpoint({
       method: 'DELETE',
       path: '/tokens/:id',
       subject: { kind: 'token', read },
-      status: 204,
       summary: 'Revoke an admin token',
-      response: null,
       async run({ id }) {
         if (!(await adminTokens.revoke(id, new Date(clock.nowMs())))) throw notFound('token', id);
-        return null;
       },
     }),
   ];

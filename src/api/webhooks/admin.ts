@@ -73,8 +73,6 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
       method: 'DELETE',
       path: '/webhooks/:id',
       subject,
-      status: 204,
-      response: null,
       summary: 'Delete a webhook endpoint, and what was to be sent to it',
       run: ({ id }) => keeper.delete(id),
     }),

@@ -73,8 +73,6 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
       method: 'DELETE',
       path: '/webhooks/:id',
       subject,
-      status: 204,
-      response: null,
       summary: 'Delete a webhook endpoint, and what was to be sent to it',
       needs,
       resource,
