@@ -5,7 +5,7 @@ import type { LowBalance } from '../../notices/threshold-store.ts';
 import { at, count, yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { storable } from '../management/storable.ts';
-import { yuanOrNull } from '../management/wire.ts';
+import { capYuan, yuanOrNull } from '../management/wire.ts';
 
 /** Webhook endpoints on the wire, as the admin API and the account API have them. */
 
@@ -20,6 +20,7 @@ export const operatorEvents = eventsOf(NOTICE_KINDS);
 export const accountEvents = eventsOf(ACCOUNT_KINDS);
 export const newWebhook = { url };
 export const webhookChange = { url: url.optional(), status: z.enum(['active', 'disabled']).optional() };
+export const threshold = z.strictObject({ thresholdYuan: capYuan.nullable() });
 export const redelivery = z.strictObject({ noticeId: storable(z.string().min(1).max(200)) });
 
 export const webhookResponse = z
