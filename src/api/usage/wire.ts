@@ -7,6 +7,7 @@ import { parseJson } from '../../lib/json/json.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
+import { readGroupBy } from '../management/group-by.ts';
 import { count, yuan } from '../management/response-fields.ts';
 import { yuanOrNull } from '../management/wire.ts';
 import { USAGE_AMOUNTS } from './amounts.ts';
@@ -103,13 +104,7 @@ export function usageColumns(groupBy: readonly Dimension[]): string[] {
 
 /** The dimensions that a text such as `model,day` names, in the order in which groups are sorted; a key has its account. */
 export function readDimensions(text: string, known: readonly Dimension[] = dimensions): readonly Dimension[] {
-  const names = text === '' ? [] : text.split(',').map((name) => name.trim());
-  for (const name of names) {
-    if (!(known as readonly string[]).includes(name)) {
-      const names = known.join(', ');
-      throw invalidRequest(`groupBy: There is no "${name.slice(0, 50)}". Known: ${names}, with commas.`, 'groupBy');
-    }
-  }
+  const names = readGroupBy(text, known);
   const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);
   return dimensions.filter((name) => named.has(name));
 }
