@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { negotiate } from '@fastify/accept-negotiator';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { adminEnvelope } from '../errors/envelopes.ts';
@@ -62,16 +63,36 @@ export function fileHandler({ contentType, headers, cacheControl, read, encoded 
       .type(contentType);
     if (encoded.length > 0) reply.header('vary', 'Accept-Encoding');
     if (accepted !== undefined) reply.header('content-encoding', encoding);
-    return isKnown(request, tagged.etag) ? reply.code(304).send() : reply.send(tagged.bytes);
+    return isKnown(request.headers, tagged.etag) ? reply.code(304).send() : reply.send(tagged.bytes);
   };
 }
 
 function tag(bytes: Buffer): Tagged {
-  return { bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 27)}"` };
+  return { bytes, etag: etagOf(bytes) };
 }
 
-/** Whether the client has the file with this tag (RFC 9110, section 13.1.2). */
-function isKnown(request: FastifyRequest, etag: string): boolean {
-  const known = request.headers['if-none-match']?.split(',').map((each) => each.trim().replace(/^W\//, ''));
-  return known?.some((each) => each === etag || each === '*') ?? false;
+export function etagOf(content: Buffer | string): string {
+  return `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
+}
+
+/** Whether the client has what has this tag. Caches may have weakened it (RFC 9110, sections 8.8.3.2 and 13.1.2). */
+export function isKnown({ 'if-none-match': sent = '' }: IncomingHttpHeaders, etag: string): boolean {
+  return sent.split(',').some((tag) => [etag, `W/${etag}`, '*'].includes(tag.trim()));
+}
+
+/**
+ * What a page of ours may do: load and ask for what is here, and nothing else. No script in the page, nothing from elsewhere, no frame
+ * around it. `styles`: where its styles may be beside its own style sheets.
+ */
+export function pagePolicy(styles = ''): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self'${styles}`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
 }

@@ -64,30 +64,11 @@ export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts): 
         done: ({ actor, subjectId, accountId, after, before = change.before }) =>
           attempt(id, () => {
             const [old, next] = toRecordedPair(before, after);
-            return store.end(id, {
-              endedAtMs: clock.nowMs(),
-              outcome: 'done',
-              actor,
-              subjectId,
-              accountId,
-              before: old,
-              after: next,
-              errorCode: null,
-            });
+            const made = { actor, subjectId, accountId, before: old, after: next };
+            return store.end(id, { ...row, ...made, endedAtMs: clock.nowMs(), outcome: 'done' });
           }),
         failed: (errorCode) =>
-          attempt(id, () =>
-            store.end(id, {
-              endedAtMs: clock.nowMs(),
-              outcome: 'failed',
-              actor: row.actor,
-              subjectId: row.subjectId,
-              accountId: row.accountId,
-              before: row.before,
-              after: null,
-              errorCode,
-            }),
-          ),
+          attempt(id, () => store.end(id, { ...row, endedAtMs: clock.nowMs(), outcome: 'failed', errorCode })),
         withdraw: () => attempt(id, () => store.withdraw(id)),
       };
     },

@@ -36,10 +36,18 @@ const changed =
     return { en: `changed ${en} ${name}`, zh: `修改${zh}${name}` };
   };
 
-/** What was done to a key. */
-const key =
-  (en: string, zh: string): Sentence =>
-  ({ name, account }) => ({ en: `${en} key ${name} of${account.en}`, zh: `${zh}${account.zh}的密钥${name}` });
+/** What sentences may have in braces. */
+type Named = 'name' | 'account' | 'plan' | 'issuer';
+
+/** A sentence in both languages, with what the change has to do with in braces. */
+const told = (en: string, zh: string): Sentence => {
+  const filled = (text: string, language: keyof Bilingual, facts: ChangeFacts): string =>
+    text.replaceAll(/\{(\w+)\}/g, (_braces, name: Named) => {
+      const fact = facts[name];
+      return typeof fact === 'string' ? fact : fact[language];
+    });
+  return (facts) => ({ en: filled(en, 'en', facts), zh: filled(zh, 'zh', facts) });
+};
 
 /** What was done to the balance of an account. */
 const posted =
@@ -182,29 +190,25 @@ const linkUsed: Sentence = (facts) => {
     : { en: `used a one-time link, and signs in by ${issuer}`, zh: `使用一次性链接，以 ${issuer} 登录` };
 };
 
-const named =
-  (en: string, zh: string): Sentence =>
-  ({ name }) => ({ en: `${en} ${name}`, zh: `${zh}${name}` });
-
 const madeWithRole =
   (en: string, zh: string, member: string): Sentence =>
   (facts) => {
     const as = roleOf(facts.is(member));
     return as === NOTHING
-      ? named(en, zh)(facts)
+      ? told(`${en} {name}`, `${zh}{name}`)(facts)
       : { en: `${en} ${facts.name} (${as.en})`, zh: `${zh}${facts.name}（${as.zh}）` };
   };
 
 const SENTENCES: Readonly<Record<string, Sentence>> = {
   'account.change': changed('account', '账户'),
   'accounts.change': changed('account', '账户'),
-  'accounts.create': named('made account', '创建账户'),
-  'accounts.keys.create': key('made', '创建'),
-  'accounts.imported-keys.create': key('took over', '接管'),
-  'keys.create': key('made', '创建'),
-  'keys.change': key('changed', '修改'),
-  'keys.replacement.create': key('replaced', '轮换'),
-  'keys.delete': key('revoked', '吊销'),
+  'accounts.create': told('made account {name}', '创建账户{name}'),
+  'accounts.keys.create': told('made key {name} of{account}', '创建{account}的密钥{name}'),
+  'accounts.imported-keys.create': told('took over key {name} of{account}', '接管{account}的密钥{name}'),
+  'keys.create': told('made key {name} of{account}', '创建{account}的密钥{name}'),
+  'keys.change': told('changed key {name} of{account}', '修改{account}的密钥{name}'),
+  'keys.replacement.create': told('replaced key {name} of{account}', '轮换{account}的密钥{name}'),
+  'keys.delete': told('revoked key {name} of{account}', '吊销{account}的密钥{name}'),
   'accounts.top-ups.create': posted((amount, account) => ({
     en: `added ${yuan(amount)} to${account.en}`,
     zh: `为${account.zh}充值 ${yuan(amount)}`,
@@ -215,33 +219,18 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   })),
   'calls.refunds.create': refunded,
   'calls.resolution': resolved,
-  'accounts.subscriptions.create': ({ plan, account }) => ({
-    en: `granted plan ${plan} to${account.en}`,
-    zh: `为${account.zh}开通套餐${plan}`,
-  }),
-  'subscriptions.renewals.create': ({ plan, account }) => ({
-    en: `renewed plan ${plan} of${account.en}`,
-    zh: `续期${account.zh}的套餐${plan}`,
-  }),
-  'subscriptions.delete': ({ plan, account }) => ({
-    en: `canceled plan ${plan} of${account.en}`,
-    zh: `取消${account.zh}的套餐${plan}`,
-  }),
+  'accounts.subscriptions.create': told('granted plan {plan} to{account}', '为{account}开通套餐{plan}'),
+  'subscriptions.renewals.create': told('renewed plan {plan} of{account}', '续期{account}的套餐{plan}'),
+  'subscriptions.delete': told('canceled plan {plan} of{account}', '取消{account}的套餐{plan}'),
   'routes.drain': drain('drained', '排空'),
   'routes.resume': drain('resumed', '恢复'),
   'tokens.create': madeWithRole('made admin token', '创建管理令牌', 'role'),
-  'tokens.delete': named('revoked admin token', '吊销管理令牌'),
+  'tokens.delete': told('revoked admin token {name}', '吊销管理令牌{name}'),
   'users.create': madeWithRole('made user', '创建用户', 'operatorRole'),
   'users.change': changed('user', '用户'),
-  'users.delete': named('deleted user', '删除用户'),
-  'users.links.create': ({ name }) => ({
-    en: `made a one-time link for user ${name}`,
-    zh: `为用户${name}生成一次性链接`,
-  }),
-  'users.sessions.delete': ({ name }) => ({
-    en: `signed user ${name} out everywhere`,
-    zh: `使用户${name}退出所有登录`,
-  }),
+  'users.delete': told('deleted user {name}', '删除用户{name}'),
+  'users.links.create': told('made a one-time link for user {name}', '为用户{name}生成一次性链接'),
+  'users.sessions.delete': told('signed user {name} out everywhere', '使用户{name}退出所有登录'),
   'user.change': changed('user', '用户'),
   'accounts.members.create': membership,
   'accounts.members.change': memberChanged,
@@ -257,22 +246,16 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'low-balance.replace': lowBalance,
   // Operators make batches at this address of theirs, and account holders redeem a code at theirs.
   'vouchers.create': (facts) => (facts.is('redeemedAt') === null ? vouchersMade : redeemed)(facts),
-  'vouchers.delete': named('canceled vouchers', '作废兑换码'),
+  'vouchers.delete': told('canceled vouchers {name}', '作废兑换码{name}'),
   'accounts.vouchers.create': redeemed,
   'invitations.create': invitation('invited', '邀请'),
   'invitations.delete': invitation('revoked the invitation of', '撤回邀请：'),
   'sessions.delete': signedOut,
-  'password.replace': () => ({ en: 'changed their own password', zh: '修改自己的密码' }),
+  'password.replace': told('changed their own password', '修改自己的密码'),
   'links.use': linkUsed,
   'links.use.create': linkUsed,
-  'identities.create': (facts) => ({
-    en: `added sign-in by ${facts.issuer}`,
-    zh: `添加登录方式 ${facts.issuer}`,
-  }),
-  'identities.delete': (facts) => ({
-    en: `removed sign-in by ${facts.issuer}`,
-    zh: `移除登录方式 ${facts.issuer}`,
-  }),
+  'identities.create': told('added sign-in by {issuer}', '添加登录方式 {issuer}'),
+  'identities.delete': told('removed sign-in by {issuer}', '移除登录方式 {issuer}'),
   'config.reload': (facts) => {
     const sections = facts.is('changed');
     const list = Array.isArray(sections) ? sections.map(String) : [];
@@ -281,7 +264,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
       zh: `重新加载配置${remark(list.join('、')).zh}`,
     };
   },
-  'export.read': () => ({ en: 'downloaded a backup of the database', zh: '下载数据库备份' }),
+  'export.read': told('downloaded a backup of the database', '下载数据库备份'),
   'db.import': (facts) => ({
     en: `imported a database of ${facts.is('accounts')} accounts`,
     zh: `导入含 ${facts.is('accounts')} 个账户的数据库`,

@@ -85,12 +85,13 @@ const deleteOld: Statement = {
 returning 1 as gone`,
 };
 
+/** What is absent or `null` filters nothing. */
 export interface ChangeFilter {
-  readonly actorKind: ChangeActorKind | null;
-  readonly actorId: string | null;
-  readonly action: string | null;
-  readonly subjectId: string | null;
-  readonly accountId: string | null;
+  readonly actorKind?: ChangeActorKind | null | undefined;
+  readonly actorId?: string | null | undefined;
+  readonly action?: string | null | undefined;
+  readonly subjectId?: string | null | undefined;
+  readonly accountId?: string | null | undefined;
   readonly from: Date | null;
   readonly to: Date | null;
 }
@@ -139,11 +140,11 @@ export function createChangesStore(database: DirectoryLane): ChangesStore {
     },
     list({ from, to, ...filter }, beforeId, limit, timing) {
       const values = {
-        subject_id: filter.subjectId,
-        account_id: filter.accountId,
-        actor_id: filter.actorId,
-        action: filter.action,
-        actor_kind: filter.actorKind,
+        subject_id: filter.subjectId ?? null,
+        account_id: filter.accountId ?? null,
+        actor_id: filter.actorId ?? null,
+        action: filter.action ?? null,
+        actor_kind: filter.actorKind ?? null,
       };
       return list({ values, from, to }, beforeId, limit, timing);
     },

@@ -25,6 +25,9 @@ export interface ErrorRow {
   readonly message: string;
 }
 
+/** A refusal because something is used up that is paid for, or that a limit allows. */
+const usedUp = (code: string, message: string) => ({ status: 429, code, retry: 'no', isMoney: true, message }) as const;
+
 export const errorCatalogue = {
   headersTooLarge: {
     status: 431,
@@ -161,20 +164,14 @@ export const errorCatalogue = {
     retry: 'unsaid',
     message: 'No provider is configured for this model on this protocol.',
   },
-  insufficientPackage: {
-    status: 429,
-    code: 'insufficient_package',
-    retry: 'no',
-    isMoney: true,
-    message: 'This account has no active Coding Plan. Coding addresses never draw on the balance.',
-  },
-  packageExpired: {
-    status: 429,
-    code: 'package_expired',
-    retry: 'no',
-    isMoney: true,
-    message: 'The Coding Plan of this account has expired. Coding addresses never draw on the balance.',
-  },
+  insufficientPackage: usedUp(
+    'insufficient_package',
+    'This account has no active Coding Plan. Coding addresses never draw on the balance.',
+  ),
+  packageExpired: usedUp(
+    'package_expired',
+    'The Coding Plan of this account has expired. Coding addresses never draw on the balance.',
+  ),
   modelNotInPackage: {
     status: 400,
     code: 'model_not_in_package',
@@ -193,114 +190,67 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'The request asks for more output tokens than the Coding Plan allows. Ask for fewer.',
   },
-  packageFiveHourQuotaExhausted: {
-    status: 429,
-    code: 'package_5h_quota_exhausted',
-    retry: 'no',
-    isMoney: true,
-    message: 'The calls of the Coding Plan for five hours are used up.',
-  },
-  packageWeeklyQuotaExhausted: {
-    status: 429,
-    code: 'package_weekly_quota_exhausted',
-    retry: 'no',
-    isMoney: true,
-    message: 'The calls of the Coding Plan for this week are used up.',
-  },
-  packageTokensExhausted: {
-    status: 429,
-    code: 'insufficient_package',
-    retry: 'no',
-    isMoney: true,
-    message: 'The tokens of the Coding Plan for this period are used up.',
-  },
+  packageFiveHourQuotaExhausted: usedUp(
+    'package_5h_quota_exhausted',
+    'The calls of the Coding Plan for five hours are used up.',
+  ),
+  packageWeeklyQuotaExhausted: usedUp(
+    'package_weekly_quota_exhausted',
+    'The calls of the Coding Plan for this week are used up.',
+  ),
+  packageTokensExhausted: usedUp('insufficient_package', 'The tokens of the Coding Plan for this period are used up.'),
   packageConcurrencyLimited: {
     status: 429,
     code: 'package_concurrency_limited',
     retry: 'yes',
     message: 'As many calls of the Coding Plan are in flight as it allows. Try again when one of them has ended.',
   },
-  keyTotalSpendLimitReached: {
-    status: 429,
-    code: 'key_total_spend_limit_exceeded',
-    retry: 'no',
-    isMoney: true,
-    message: 'All that this API key may spend is spent. Other keys of the account are not affected.',
-  },
-  keyMonthlySpendLimitReached: {
-    status: 429,
-    code: 'key_monthly_spend_limit_exceeded',
-    retry: 'no',
-    isMoney: true,
-    message: "This month's spending limit of this API key is reached. Other keys of the account are not affected.",
-  },
-  keyWeeklySpendLimitReached: {
-    status: 429,
-    code: 'key_weekly_spend_limit_exceeded',
-    retry: 'no',
-    isMoney: true,
-    message: "This week's spending limit of this API key is reached. Other keys of the account are not affected.",
-  },
-  keySpendLimitReached: {
-    status: 429,
-    code: 'key_daily_spend_limit_exceeded',
-    retry: 'no',
-    isMoney: true,
-    message: "Today's spending limit of this API key is reached. Other keys of the account are not affected.",
-  },
-  keyCallsLimitReached: {
-    status: 429,
-    code: 'key_daily_calls_limit_exceeded',
-    retry: 'no',
-    isMoney: true,
-    message: "Today's number of calls of this API key is reached. Other keys of the account are not affected.",
-  },
+  keyTotalSpendLimitReached: usedUp(
+    'key_total_spend_limit_exceeded',
+    'All that this API key may spend is spent. Other keys of the account are not affected.',
+  ),
+  keyMonthlySpendLimitReached: usedUp(
+    'key_monthly_spend_limit_exceeded',
+    "This month's spending limit of this API key is reached. Other keys of the account are not affected.",
+  ),
+  keyWeeklySpendLimitReached: usedUp(
+    'key_weekly_spend_limit_exceeded',
+    "This week's spending limit of this API key is reached. Other keys of the account are not affected.",
+  ),
+  keySpendLimitReached: usedUp(
+    'key_daily_spend_limit_exceeded',
+    "Today's spending limit of this API key is reached. Other keys of the account are not affected.",
+  ),
+  keyCallsLimitReached: usedUp(
+    'key_daily_calls_limit_exceeded',
+    "Today's number of calls of this API key is reached. Other keys of the account are not affected.",
+  ),
   keyConcurrencyLimited: {
     status: 429,
     code: 'key_concurrency_limited',
     retry: 'yes',
     message: 'As many calls of this API key are in flight as it may have. Try again when one of them has ended.',
   },
-  memberTotalSpendLimitReached: {
-    status: 429,
-    code: 'member_total_spend_limit_exceeded',
-    retry: 'no',
-    isMoney: true,
-    message:
-      'The spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.',
-  },
-  memberMonthlySpendLimitReached: {
-    status: 429,
-    code: 'member_monthly_spend_limit_exceeded',
-    retry: 'no',
-    isMoney: true,
-    message:
-      "This month's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
-  },
-  memberWeeklySpendLimitReached: {
-    status: 429,
-    code: 'member_weekly_spend_limit_exceeded',
-    retry: 'no',
-    isMoney: true,
-    message:
-      "This week's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
-  },
-  memberSpendLimitReached: {
-    status: 429,
-    code: 'member_daily_spend_limit_exceeded',
-    retry: 'no',
-    isMoney: true,
-    message:
-      "Today's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
-  },
-  memberCallsLimitReached: {
-    status: 429,
-    code: 'member_daily_calls_limit_exceeded',
-    retry: 'no',
-    isMoney: true,
-    message:
-      "Today's number of calls that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
-  },
+  memberTotalSpendLimitReached: usedUp(
+    'member_total_spend_limit_exceeded',
+    'The spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.',
+  ),
+  memberMonthlySpendLimitReached: usedUp(
+    'member_monthly_spend_limit_exceeded',
+    "This month's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+  ),
+  memberWeeklySpendLimitReached: usedUp(
+    'member_weekly_spend_limit_exceeded',
+    "This week's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+  ),
+  memberSpendLimitReached: usedUp(
+    'member_daily_spend_limit_exceeded',
+    "Today's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+  ),
+  memberCallsLimitReached: usedUp(
+    'member_daily_calls_limit_exceeded',
+    "Today's number of calls that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+  ),
   memberConcurrencyLimited: {
     status: 429,
     code: 'member_concurrency_limited',
@@ -308,20 +258,14 @@ export const errorCatalogue = {
     message:
       'As many calls of this member of the account are in flight as there may be. Try again when one of them has ended.',
   },
-  insufficientBalance: {
-    status: 429,
-    code: 'insufficient_balance',
-    retry: 'no',
-    isMoney: true,
-    message: 'The balance is used up or held by calls in flight. Top up, or wait for them to finish.',
-  },
-  balanceDailyLimitExceeded: {
-    status: 429,
-    code: 'balance_daily_limit_exceeded',
-    retry: 'no',
-    isMoney: true,
-    message: "Today's spending limit of this account is reached.",
-  },
+  insufficientBalance: usedUp(
+    'insufficient_balance',
+    'The balance is used up or held by calls in flight. Top up, or wait for them to finish.',
+  ),
+  balanceDailyLimitExceeded: usedUp(
+    'balance_daily_limit_exceeded',
+    "Today's spending limit of this account is reached.",
+  ),
   rateLimitExceeded: {
     status: 429,
     code: 'rate_limit_exceeded',

@@ -1,7 +1,15 @@
 import { columnsOf, writeRows } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
 import type { PartitionLane, PartitionQueryable } from '../db/home-lanes.ts';
-import { bigintColumn, countColumn, instantColumn, selection, tableColumns, textColumn } from '../db/table.ts';
+import {
+  bigintColumn,
+  countColumn,
+  instantColumn,
+  jsonbColumn,
+  selection,
+  tableColumns,
+  textColumn,
+} from '../db/table.ts';
 import type { AccountDecision, AccountFacts, NoticeState } from './account-decision.ts';
 import { alone, type SliceResult } from './finder-lock-store.ts';
 import type { DueNotice } from './notice.ts';
@@ -100,19 +108,17 @@ const deleteStates: Statement = {
 where s.account_id = v.account_id and s.subject = v.subject`,
 };
 
-const DUE = selection({
+const DUE = tableColumns({
   accountId: textColumn('account_id'),
   dedupeKey: textColumn('dedupe_key'),
   kind: textColumn<DueNotice['kind']>('kind'),
   subject: textColumn('subject'),
-  data: textColumn('data::text as data'),
+  data: jsonbColumn<DueNotice['data']>('data'),
 });
 
 const insertDue: Statement = {
   name: 'notices.insert-due',
-  text: `insert into due_notices (account_id, dedupe_key, kind, subject, data, due_at)
-select account_id, dedupe_key, kind, subject, data::jsonb, $6::timestamptz
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) as v (account_id, dedupe_key, kind, subject, data)
+  text: `insert into due_notices (${DUE.list}, due_at) select v.*, $6::timestamptz from ${DUE.unnest} as v
 on conflict (account_id, dedupe_key) do nothing`,
 };
 
@@ -198,7 +204,7 @@ export function createAccountNoticeStore(partition: PartitionLane, number = 0): 
     },
     async listDue() {
       const due = DUE.all(await partition.query(selectDue));
-      return due.map((each): DueNotice => ({ ...each, quietMs: 0, data: JSON.parse(each.data) }));
+      return due.map((each): DueNotice => ({ ...each, quietMs: 0 }));
     },
     async deleteDue(notices) {
       const names = columnsOf(
@@ -228,10 +234,12 @@ async function writeStates(
   }
   const cleared = decisions.flatMap(({ accountId, cleared }) => cleared.map((subject) => ({ accountId, subject })));
   if (cleared.length > 0) {
-    await transaction.query(deleteStates, [
-      toArray(cleared.map(({ accountId }) => accountId)),
-      toArray(cleared.map(({ subject }) => subject)),
-    ]);
+    const names = columnsOf(
+      cleared,
+      ({ accountId }) => accountId,
+      ({ subject }) => subject,
+    );
+    await transaction.query(deleteStates, names);
   }
 }
 
@@ -241,14 +249,7 @@ async function writeDue(
   atMs: number,
 ): Promise<void> {
   const due = decisions.flatMap(({ accountId, notices }) => notices.map((notice) => ({ ...notice, accountId })));
-  const columns = [
-    ({ accountId }: (typeof due)[number]) => accountId,
-    ({ dedupeKey }: DueNotice) => dedupeKey,
-    ({ kind }: DueNotice) => kind,
-    ({ subject }: DueNotice) => subject,
-    ({ data }: DueNotice) => JSON.stringify(data),
-  ];
-  for (const { statement, parameters } of writeRows(insertDue, due, columns, [new Date(atMs)])) {
+  for (const { statement, parameters } of writeRows(insertDue, due, DUE.values, [new Date(atMs)])) {
     await transaction.query(statement, parameters);
   }
 }

@@ -14,7 +14,7 @@ import {
 import type { SendMail } from './mail-sender.ts';
 import { type Notice, payloadOf } from './notice.ts';
 import { FAILING_MAX_MS, nextAttemptMs, receiverRestMs } from './schedule.ts';
-import type { SendResult, SendWebhook } from './webhook-sender.ts';
+import { failed, type SendResult, type SendWebhook } from './webhook-sender.ts';
 
 /** What a node has sent since its start, and what waits. */
 export interface DeliveryFigures {
@@ -208,21 +208,9 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 }
 
 /** It is tried again later, as where the mail server is busy. */
-const TOO_MANY_MAILS: SendResult = {
-  outcome: 'failed',
-  status: null,
-  error: 'Too many mails were sent to this address, or for this account.',
-  isFinal: false,
-  isGone: false,
-};
+const TOO_MANY_MAILS = failed(null, 'Too many mails were sent to this address, or for this account.');
 
-const NO_ENDPOINT: SendResult = {
-  outcome: 'failed',
-  status: null,
-  error: 'The endpoint was deleted.',
-  isFinal: true,
-  isGone: false,
-};
+const NO_ENDPOINT: SendResult = { ...failed(null, 'The endpoint was deleted.'), isFinal: true };
 
 /** An address of a person does not go into the log. */
 function shown({ receiver, channel }: Lease): string {

@@ -1,18 +1,10 @@
 import type { Logger } from '../lib/logger.ts';
+import type { OneTimeLink } from '../people/one-time-links.ts';
 import { type MailTerms, sendOneMail } from './mail-sender.ts';
 import { shownName } from './shown-name.ts';
 
 /** A link that works once, for the person who has the address. */
-export interface LinkForMail {
-  readonly kind: 'first_sign_in' | 'invitation' | 'reset';
-  /** Secret. */
-  readonly url: string;
-  readonly expiresAt: Date;
-  /** `null`: whoever made it passes it on. */
-  readonly email: string | null;
-  readonly name: string | null;
-  readonly accountName: string | null;
-}
+export type LinkForMail = Pick<OneTimeLink, 'kind' | 'url' | 'expiresAt' | 'email' | 'accountName'>;
 
 interface LinkMailer {
   /** Sends a link in the background, once: it is stored nowhere, and whoever made it has it too. */

@@ -1,7 +1,7 @@
 import type { Transporter } from 'nodemailer';
 import { mailText } from './mail-text.ts';
 import type { Notice } from './notice.ts';
-import type { SendResult } from './webhook-sender.ts';
+import { failed, type SendResult, untilAborted } from './webhook-sender.ts';
 
 /** How a mail server is reached, and who mail is from. */
 export interface MailTerms {
@@ -72,8 +72,7 @@ export async function sendOneMail(
       headers: { 'auto-submitted': 'auto-generated' },
       ...(id !== null && { messageId: `<${id}@${domainOf(from)}>` }),
     });
-    sent.catch(() => undefined);
-    await Promise.race([sent, aborted(record)]);
+    await untilAborted(sent, record);
     return { outcome: 'delivered', status: null };
   } catch (error) {
     signal.throwIfAborted();
@@ -101,20 +100,7 @@ function toFailure(error: unknown, isLate: boolean): SendResult {
   const isFinal = status !== null && status >= 500 && command === 'RCPT TO';
   const reason = isLate ? 'ETIMEDOUT' : typeof code === 'string' ? code : 'unknown';
   const words = status === null ? reason : `${reason}, ${status}`;
-  return {
-    outcome: 'failed',
-    status,
-    error: `The mail server did not take the mail (${words}).`,
-    isFinal,
-    isGone: false,
-  };
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+  return { ...failed(status, `The mail server did not take the mail (${words}).`), isFinal };
 }
 
 function domainOf(from: string): string {

@@ -138,7 +138,8 @@ function resultOf(status: number): SendResult {
   return failed(status, `The receiver responded with status ${status}.`);
 }
 
-function failed(status: number | null, error: string): SendResult & { readonly outcome: 'failed' } {
+/** An attempt that has failed, and that may be made again. */
+export function failed(status: number | null, error: string): SendResult & { readonly outcome: 'failed' } {
   return { outcome: 'failed', status, error, isFinal: false, isGone: false };
 }
 
@@ -150,8 +151,8 @@ function describe(error: unknown): string {
   return `The receiver was not reached, or sent no usable response${typeof code === 'string' ? ` (${code})` : ''}.`;
 }
 
-/** Work that cannot be aborted is left to itself. */
-function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+/** The result of work that cannot be aborted, and is left to itself then. @throws the signal's reason. */
+export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
     if (signal.aborted) onAbort();

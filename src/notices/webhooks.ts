@@ -1,14 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { AddressRanges } from '../lib/ip-address.ts';
-import type {
-  Delivery,
-  EndpointChange,
-  EndpointStore,
-  InsertedEndpoint,
-  Redelivery,
-  WebhookEndpoint,
-} from './endpoint-store.ts';
+import type { EndpointChange, EndpointStore, InsertedEndpoint, Redelivery, WebhookEndpoint } from './endpoint-store.ts';
 import type { NoticeKind } from './notice.ts';
 import { parseTarget } from './target.ts';
 import type { ThresholdStore } from './threshold-store.ts';
@@ -20,7 +13,9 @@ export const OPERATOR_ENDPOINTS_MAX = 20;
 const SECRET_BYTES = 32;
 
 /** Webhook endpoints as the admin API and the account API use them. */
-export interface Webhooks extends Pick<ThresholdStore, 'findLowBalance' | 'setLowBalance'> {
+export interface Webhooks
+  extends Pick<ThresholdStore, 'findLowBalance' | 'setLowBalance'>,
+    Pick<EndpointStore, 'list' | 'find' | 'delete' | 'listDeliveries'> {
   /** @throws TargetRefusedError */
   create(asked: {
     readonly accountId: string | null;
@@ -30,13 +25,9 @@ export interface Webhooks extends Pick<ThresholdStore, 'findLowBalance' | 'setLo
   }): Promise<InsertedEndpoint>;
   /** @throws TargetRefusedError */
   update(id: string, change: EndpointChange): Promise<WebhookEndpoint | null>;
-  list(accountId: string | null, beforeId: string | null, limit: number): Promise<WebhookEndpoint[]>;
-  find(id: string): Promise<WebhookEndpoint | null>;
-  delete(id: string): Promise<boolean>;
   /** Returns the id of the notice; `null` if the endpoint has had too many tests. */
   test(endpoint: WebhookEndpoint): Promise<string | null>;
   redeliver(endpoint: WebhookEndpoint, noticeId: string): Promise<Redelivery>;
-  listDeliveries(endpointId: string, beforeId: string | null, limit: number): Promise<Delivery[]>;
 }
 
 interface WebhooksParts {

@@ -79,11 +79,11 @@ export class HashQueue {
   /** Who gives way to somebody else; `null`: nobody. */
   #victimFor(asker: Waiting): Waiting | null {
     const strangers = this.#waiting.filter(({ isKnown }) => !isKnown);
-    const counts = countBy(strangers, ({ site }) => site);
-    const victim = strangers.findLast(({ site }) => counts.get(site) === Math.max(...counts.values()));
+    const ofSite = Map.groupBy(strangers, ({ site }) => site);
+    const most = Math.max(...Array.from(ofSite.values(), ({ length }) => length));
+    const victim = strangers.findLast(({ site }) => ofSite.get(site)!.length === most);
     if (victim === undefined) return null;
-    if (asker.isKnown) return victim;
-    return (counts.get(asker.site) ?? 0) + 1 < counts.get(victim.site)! ? victim : null;
+    return asker.isKnown || (ofSite.get(asker.site)?.length ?? 0) + 1 < most ? victim : null;
   }
 
   #remove(asker: Waiting): void {
@@ -92,10 +92,4 @@ export class HashQueue {
       if (!this.#waiting.some(({ line, site }) => line === name || site === name)) this.#servedAt.delete(name);
     }
   }
-}
-
-function countBy<Item>(items: readonly Item[], nameOf: (item: Item) => string): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const item of items) counts.set(nameOf(item), (counts.get(nameOf(item)) ?? 0) + 1);
-  return counts;
 }

@@ -63,14 +63,15 @@ const deleteOld: Statement = {
 returning 1 as gone`,
 };
 
+/** What is absent or `null` filters nothing. */
 interface RefusalFilter {
-  readonly accountId: string | null;
-  readonly keyId: string | null;
+  readonly accountId?: string | null | undefined;
+  readonly keyId?: string | null | undefined;
   /** Refusals of these keys alone, which are of the account that is named. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
-  readonly code: string | null;
+  readonly code?: string | null | undefined;
   /** As the client wrote it, shortened. */
-  readonly model: string | null;
+  readonly model?: string | null | undefined;
   readonly from: Date | null;
   readonly to: Date | null;
 }
@@ -105,7 +106,12 @@ export function createRefusalsStore(database: DirectoryLane): RefusalsStore {
     async insert(refusals) {
       await database.query(insertRefusals, columnsOf(refusals, ...columns.values));
     },
-    list({ accountId, keyId, ownKeyIds = null, code, model, from, to }, beforeId, limit, timing) {
+    list(
+      { accountId = null, keyId = null, ownKeyIds = null, code = null, model = null, from, to },
+      beforeId,
+      limit,
+      timing,
+    ) {
       const anyOf = keyId === null ? ownKeyIds : (ownKeyIds?.filter((id) => id === keyId) ?? null);
       // Keys of a person are of the account that is named.
       const of = anyOf === null ? { key_id: keyId, account_id: accountId } : { key_id: null, account_id: null };

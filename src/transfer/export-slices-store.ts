@@ -1,5 +1,6 @@
 import type { Query, Statement } from '../db/database.ts';
 import type { DirectorySnapshots, PartitionSnapshots } from '../db/home-lanes.ts';
+import { HOMES } from '../db/homes.ts';
 import type { BatchRange } from './export-cut-store.ts';
 import type { ExportedTable } from './tables.ts';
 
@@ -55,71 +56,11 @@ order by ${names} limit $4::int`,
 
 const TEXT_KEY = (name: string) => [name, 'text', ''] as const;
 
-/**
- * A key that was revoked behind the cut is exported as revoked. One that was made there is left out: its limits are not those
- * of the cut, and without them it could spend what it must not.
- */
-const apiKeys = sliced('api_keys', {
-  key: [TEXT_KEY('id')],
-  where: `(t.revoked_at is not null or ${isBeforeCut('t')})`,
-});
-const ledgerEntries = sliced('ledger_entries', {
-  key: [['entry_no', 'bigint', '0']],
-  where: isBeforeCut('t'),
-  columns: ', t.amount_nano',
-});
-/** A record that was unresolved, and whose call ended behind the cut, is left out: the source has its charge. */
-const calls = sliced('calls', {
-  key: [TEXT_KEY('id'), ['started_at', 'timestamptz', '-infinity']],
-  where: isBeforeCut('t'),
-  columns: ', t.charge_nano',
-});
-/** What is valid of it. It is not cut: an export fails where records are dropped while it is made. */
+/** What is valid of what was written down of dropped records. It is not cut: an export fails where records are dropped while it is made. */
 const WRITTEN_DOWN = `${WHATEVER_CUT} and exists (
   select from dropped_months m where m.month = t.dropped_in and m.dropped_at is not null
 )`;
 const DROPPED_IN = ['dropped_in', 'date', '-infinity'] as const;
-const droppedCalls = sliced('dropped_calls', {
-  key: [DROPPED_IN, ['month', 'date', '-infinity']],
-  where: WRITTEN_DOWN,
-});
-const droppedUses = sliced('dropped_uses', {
-  key: [DROPPED_IN, TEXT_KEY('owner_id'), TEXT_KEY('counter'), TEXT_KEY('place')],
-  where: WRITTEN_DOWN,
-});
-const droppedUsage = sliced('dropped_usage', {
-  key: [
-    DROPPED_IN,
-    ['day', 'date', '-infinity'],
-    ...['key_id', 'model', 'provider', 'status', 'context'].map(TEXT_KEY),
-  ],
-  where: WRITTEN_DOWN,
-});
-const planSlots = sliced('plan_slots', {
-  key: [TEXT_KEY('call_id')],
-  where: isBeforeCut('t'),
-  columns: ', t.subscription_id, t.call_id',
-});
-const subscriptionRequests = sliced('subscription_requests', {
-  key: [TEXT_KEY('idempotency_key')],
-  where: isBeforeCut('t'),
-});
-const planPeriods = sliced('plan_periods', {
-  key: [TEXT_KEY('subscription_id'), ['starts_at', 'timestamptz', '-infinity']],
-  where: isBeforeCut('t'),
-});
-/**
- * What became of one behind the cut may have been given before it, or not: it is exported as under way, and whoever imports it gives what
- * the exported account lacks.
- */
-const voucherRedemptions = sliced('voucher_redemptions', {
-  key: [['code_hash', 'bytea', '']],
-  where: 'true',
-  row: `case when ${isBeforeCut('t')} then row_to_json(t)
-    else (to_jsonb(t) || jsonb_build_object('entry_no', null, 'under_way_since', t.redeemed_at))::json end`,
-});
-/** Not cut: a key that was read again has a newer row, and more of them do no harm. */
-const continuationKeys = sliced('continuation_keys', { key: [TEXT_KEY('key')], where: WHATEVER_CUT });
 
 /** Responses of calls that have ended; claims of calls in flight are not exported. Plan: primary key. */
 const storedResponses: Sliced = {
@@ -146,13 +87,75 @@ order by t.account_id, t.key_id, t.idempotency_key`,
   },
 };
 
+const SLICED = {
+  /**
+   * A key that was revoked behind the cut is exported as revoked. One that was made there is left out: its limits are not those
+   * of the cut, and without them it could spend what it must not.
+   */
+  api_keys: sliced('api_keys', {
+    key: [TEXT_KEY('id')],
+    where: `(t.revoked_at is not null or ${isBeforeCut('t')})`,
+  }),
+  ledger_entries: sliced('ledger_entries', {
+    key: [['entry_no', 'bigint', '0']],
+    where: isBeforeCut('t'),
+    columns: ', t.amount_nano',
+  }),
+  /** A record that was unresolved, and whose call ended behind the cut, is left out: the source has its charge. */
+  calls: sliced('calls', {
+    key: [TEXT_KEY('id'), ['started_at', 'timestamptz', '-infinity']],
+    where: isBeforeCut('t'),
+    columns: ', t.charge_nano',
+  }),
+  dropped_calls: sliced('dropped_calls', {
+    key: [DROPPED_IN, ['month', 'date', '-infinity']],
+    where: WRITTEN_DOWN,
+  }),
+  dropped_uses: sliced('dropped_uses', {
+    key: [DROPPED_IN, TEXT_KEY('owner_id'), TEXT_KEY('counter'), TEXT_KEY('place')],
+    where: WRITTEN_DOWN,
+  }),
+  dropped_usage: sliced('dropped_usage', {
+    key: [
+      DROPPED_IN,
+      ['day', 'date', '-infinity'],
+      ...['key_id', 'model', 'provider', 'status', 'context'].map(TEXT_KEY),
+    ],
+    where: WRITTEN_DOWN,
+  }),
+  plan_slots: sliced('plan_slots', {
+    key: [TEXT_KEY('call_id')],
+    where: isBeforeCut('t'),
+    columns: ', t.subscription_id, t.call_id',
+  }),
+  subscription_requests: sliced('subscription_requests', {
+    key: [TEXT_KEY('idempotency_key')],
+    where: isBeforeCut('t'),
+  }),
+  plan_periods: sliced('plan_periods', {
+    key: [TEXT_KEY('subscription_id'), ['starts_at', 'timestamptz', '-infinity']],
+    where: isBeforeCut('t'),
+  }),
+  /**
+   * What became of one behind the cut may have been given before it, or not: it is exported as under way, and whoever imports it gives
+   * what the exported account lacks.
+   */
+  voucher_redemptions: sliced('voucher_redemptions', {
+    key: [['code_hash', 'bytea', '']],
+    where: 'true',
+    row: `case when ${isBeforeCut('t')} then row_to_json(t)
+    else (to_jsonb(t) || jsonb_build_object('entry_no', null, 'under_way_since', t.redeemed_at))::json end`,
+  }),
+  /** Not cut: a key that was read again has a newer row, and more of them do no harm. */
+  continuation_keys: sliced('continuation_keys', { key: [TEXT_KEY('key')], where: WHATEVER_CUT }),
+  stored_responses: storedResponses,
+} satisfies Partial<Record<ExportedTable, Sliced>>;
+
+export type SlicedTable = keyof typeof SLICED;
+
 /** A row as the database's JSON. */
 export interface ExportedRow {
   readonly row: string;
-}
-
-export interface ExportedEntry extends ExportedRow {
-  readonly amount_nano: bigint;
 }
 
 export interface ExportedKey extends ExportedRow {
@@ -160,14 +163,15 @@ export interface ExportedKey extends ExportedRow {
   readonly key_0: string;
 }
 
-export interface ExportedCall extends ExportedRow {
-  readonly charge_nano: bigint | null;
+/** What rows have beside. */
+interface FurtherColumns {
+  readonly api_keys: ExportedKey;
+  readonly ledger_entries: { readonly amount_nano: bigint };
+  readonly calls: { readonly charge_nano: bigint | null };
+  readonly plan_slots: { readonly subscription_id: string; readonly call_id: string };
 }
 
-export interface ExportedSlot extends ExportedRow {
-  readonly subscription_id: string;
-  readonly call_id: string;
-}
+export type RowOf<Table> = ExportedRow & (Table extends keyof FurtherColumns ? FurtherColumns[Table] : unknown);
 
 /** The rows of a table, of the accounts of a batch. Each account is asked for once, in the order of the batch. */
 export interface BatchRows<Row extends ExportedRow> {
@@ -179,31 +183,15 @@ export interface BatchRows<Row extends ExportedRow> {
   readSlice(): Promise<void>;
 }
 
-/** Tables of the directory: rows of all accounts of a batch. */
-export interface DirectoryBatchTables {
-  readonly apiKeys: BatchRows<ExportedKey>;
-  readonly voucherRedemptions: BatchRows<ExportedRow>;
-}
-
-/** Tables of a partition: rows of its own accounts. */
-export interface PartitionBatchTables {
-  readonly ledgerEntries: BatchRows<ExportedEntry>;
-  readonly calls: BatchRows<ExportedCall>;
-  readonly droppedCalls: BatchRows<ExportedRow>;
-  readonly droppedUses: BatchRows<ExportedRow>;
-  readonly droppedUsage: BatchRows<ExportedRow>;
-  readonly planSlots: BatchRows<ExportedSlot>;
-  readonly subscriptionRequests: BatchRows<ExportedRow>;
-  readonly planPeriods: BatchRows<ExportedRow>;
-  readonly continuationKeys: BatchRows<ExportedRow>;
-  readonly storedResponses: BatchRows<ExportedRow>;
-}
-
 /** What an account has rows in. */
-export type BatchTables = DirectoryBatchTables & PartitionBatchTables;
+export type BatchTables = { readonly [Table in SlicedTable]: BatchRows<RowOf<Table>> };
+
+/** Tables of the directory: rows of all accounts of a batch. */
+type DirectoryTable = 'api_keys' | 'voucher_redemptions';
+const PARTITION_TABLES = (Object.keys(SLICED) as SlicedTable[]).filter((table) => HOMES[table] === 'partition');
 
 /** Where slices of a batch are read. */
-export interface BatchPlace<Reader = DirectorySnapshots | PartitionSnapshots> {
+interface BatchPlace<Reader = DirectorySnapshots | PartitionSnapshots> {
   readonly reader: Reader;
   readonly range: BatchRange;
   /** `Cut.transaction` */
@@ -222,30 +210,21 @@ export async function readRows<Row>(
   return rows as Row[];
 }
 
-const open = <Row extends ExportedRow>(place: BatchPlace, table: Sliced): BatchRows<Row> =>
-  new SlicedRows<Row>(place, table);
-
 /** `redemptions`: those may be read elsewhere, and have a cut of their own. */
 export const openDirectoryTables = (
   keys: BatchPlace<DirectorySnapshots>,
   redemptions: BatchPlace<DirectorySnapshots>,
-): DirectoryBatchTables => ({
-  apiKeys: open(keys, apiKeys),
-  voucherRedemptions: open(redemptions, voucherRedemptions),
+): Pick<BatchTables, DirectoryTable> => ({
+  api_keys: new SlicedRows(keys, SLICED.api_keys),
+  voucher_redemptions: new SlicedRows(redemptions, SLICED.voucher_redemptions),
 });
 
-export const openPartitionTables = (place: BatchPlace<PartitionSnapshots>): PartitionBatchTables => ({
-  ledgerEntries: open(place, ledgerEntries),
-  calls: open(place, calls),
-  droppedCalls: open(place, droppedCalls),
-  droppedUses: open(place, droppedUses),
-  droppedUsage: open(place, droppedUsage),
-  planSlots: open(place, planSlots),
-  subscriptionRequests: open(place, subscriptionRequests),
-  planPeriods: open(place, planPeriods),
-  continuationKeys: open(place, continuationKeys),
-  storedResponses: open(place, storedResponses),
-});
+/** Tables of a partition: rows of its own accounts. */
+export const openPartitionTables = (place: BatchPlace<PartitionSnapshots>): Omit<BatchTables, DirectoryTable> =>
+  Object.fromEntries(PARTITION_TABLES.map((table) => [table, new SlicedRows(place, SLICED[table])])) as unknown as Omit<
+    BatchTables,
+    DirectoryTable
+  >;
 
 interface PlacedRow extends ExportedRow {
   readonly account_id: string;

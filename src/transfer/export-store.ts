@@ -6,14 +6,13 @@ import { type BatchRange, type CutAccount, readAccounts, readCut } from './expor
 import {
   type BatchTables,
   type ExportedKey,
-  type ExportedRow,
   openDirectoryTables,
   openPartitionTables,
   readRows,
 } from './export-slices-store.ts';
 import { type ExportedDatabases, type ExportSnapshots, openExportSnapshots } from './export-snapshots-store.ts';
 import type { ExportHead } from './format.ts';
-import { EXPORTED_TABLES, type ExportedTable, PLACE_COLUMN } from './tables.ts';
+import { columnsOf, EXPORTED_TABLES, type ExportedTable, listColumns, type TableColumn } from './tables.ts';
 
 /**
  * The SQL of an export. Accounts are read in batches, and each table of a batch in slices; on the embedded engine calls are admitted
@@ -75,103 +74,91 @@ const countRows: Statement = {
 from balances b where b.account_id > $1::text and b.account_id <= $2::text`,
 };
 
-/** The columns of every table. */
-const listColumns: Statement = {
-  name: 'export.list-columns',
-  text: `select c.relname as table_name, a.attname as column_name
-from pg_class c join pg_attribute a on a.attrelid = c.oid
-where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
-order by c.relname, a.attnum`,
-};
-
-/** Plan: primary key. */
-const slicePriceLists: Statement = {
-  name: 'export.slice-price_lists',
-  text: `select row_to_json(t)::text as row, t.id::text as key_0 from price_lists t
-where t.id > $1::uuid order by t.id limit ${SLICE_ROWS}`,
-};
-
-/** Those that records were dropped of. Plan: primary key. */
-const sliceDroppedMonths: Statement = {
-  name: 'export.slice-dropped_months',
-  text: `select row_to_json(t)::text as row, t.month::text as key_0 from dropped_months t
-where t.month > $1::date and t.dropped_at is not null order by t.month limit ${SLICE_ROWS}`,
-};
-
 /** How many times records were dropped. */
 const countDrops: Statement = {
   name: 'export.count-drops',
   text: 'select coalesce(sum(drops), 0)::text as drops from dropped_months',
 };
 
-/** Plan: primary key. */
-const sliceRouteDrains: Statement = {
-  name: 'export.slice-route_drains',
-  text: `select row_to_json(t)::text as row, t.provider as key_0, t.model as key_1, t.provider_model as key_2 from route_drains t
-where (t.provider, t.model, t.provider_model) > ($1::text, $2::text, $3::text)
-order by t.provider, t.model, t.provider_model limit ${SLICE_ROWS}`,
-};
+/** How the rows of a table are read that does not belong to accounts: behind a key (`$1` …). */
+interface WholeTable {
+  readonly statement: Statement;
+  /** A key before all of them. */
+  readonly first: readonly string[];
+}
 
-/** Plan: primary key. */
-const sliceAdminTokens: Statement = {
-  name: 'export.slice-admin_tokens',
-  text: `select row_to_json(t)::text as row, t.id as key_0 from admin_tokens t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
-};
+/** Plans: primary keys. */
+function whole(
+  table: ExportedTable,
+  {
+    key = [['id', 'text', '']],
+    where = '',
+    columns = '',
+    row = 'row_to_json(t)',
+  }: { key?: readonly (readonly [string, string, string])[]; where?: string; columns?: string; row?: string } = {},
+): WholeTable {
+  const names = key.map(([name]) => `t.${name}`).join(', ');
+  const lastKey = key.map(([, type], i) => `$${i + 1}::${type}`).join(', ');
+  const keys = key.map(([name], i) => `t.${name}::text as key_${i}`).join(', ');
+  return {
+    first: key.map(([, , first]) => first),
+    statement: {
+      name: `export.slice-${table}`,
+      text: `select (${row})::text as row, ${keys}${columns} from ${table} t
+where (${names}) > (${lastKey}) ${where} order by ${names} limit ${SLICE_ROWS}`,
+    },
+  };
+}
 
-/** With their identities, and their memberships in the accounts up to one, of the same moment. Plans: primary keys, user_identities_by_user. */
-const sliceUsers: Statement = {
-  name: 'export.slice-users',
-  text: `select row_to_json(t)::text as row, t.id as key_0,
+/** Where it says so, those of accounts up to `$2`. */
+const WHOLE_TABLES = {
+  /** Which partition it is in is of this database alone. */
+  new_accounts: whole('new_accounts', { row: `to_jsonb(t) - 'partition_no'` }),
+  account_requests: whole('account_requests', {
+    key: [['idempotency_key', 'text', '']],
+    where: 'and t.account_id <= $2::text',
+  }),
+  /** No list has the first id: they are hashes. */
+  price_lists: whole('price_lists', { key: [['id', 'uuid', '00000000-0000-0000-0000-000000000000']] }),
+  /** Those that records were dropped of. */
+  dropped_months: whole('dropped_months', {
+    key: [['month', 'date', '-infinity']],
+    where: 'and t.dropped_at is not null',
+  }),
+  route_drains: whole('route_drains', {
+    key: [
+      ['provider', 'text', ''],
+      ['model', 'text', ''],
+      ['provider_model', 'text', ''],
+    ],
+  }),
+  admin_tokens: whole('admin_tokens'),
+  /** With their identities, and their memberships, of the same moment, each a list in JSON. Plan: user_identities_by_user too. */
+  users: whole('users', {
+    columns: `,
   (select coalesce(json_agg(m order by m.account_id), '[]')::text from memberships m
-   where m.user_id = t.id and m.account_id <= $1::text) as memberships,
-  (select coalesce(json_agg(i order by i.id), '[]')::text from user_identities i where i.user_id = t.id) as identities
-from users t where t.id > $2::text order by t.id limit ${SLICE_ROWS}`,
-};
+   where m.user_id = t.id and m.account_id <= $2::text) as memberships,
+  (select coalesce(json_agg(i order by i.id), '[]')::text from user_identities i where i.user_id = t.id) as identities`,
+  }),
+  changes: whole('changes'),
+  /** Those of operators too. */
+  webhook_endpoints: whole('webhook_endpoints', {
+    where: 'and (t.account_id is null or t.account_id <= $2::text)',
+  }),
+  vouchers: whole('vouchers', { key: [['code_hash', 'bytea', '']] }),
+  voucher_batches: whole('voucher_batches'),
+} satisfies Partial<Record<ExportedTable, WholeTable>>;
 
-/** Plan: primary key. */
-const sliceChanges: Statement = {
-  name: 'export.slice-changes',
-  text: `select row_to_json(t)::text as row, t.id as key_0 from changes t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
-};
-
-/** Those of operators, and of accounts up to one. Plan: primary key. */
-const sliceWebhookEndpoints: Statement = {
-  name: 'export.slice-webhook_endpoints',
-  text: `select row_to_json(t)::text as row, t.id as key_0 from webhook_endpoints t
-where (t.account_id is null or t.account_id <= $1::text) and t.id > $2::text order by t.id limit ${SLICE_ROWS}`,
-};
-
-/** Plan: primary key. */
-const sliceVouchers: Statement = {
-  name: 'export.slice-vouchers',
-  text: `select row_to_json(t)::text as row, t.code_hash::text as key_0 from vouchers t
-where t.code_hash > $1::bytea order by t.code_hash limit ${SLICE_ROWS}`,
-};
-
-/** Plan: primary key. */
-const sliceVoucherBatches: Statement = {
-  name: 'export.slice-voucher_batches',
-  text: `select row_to_json(t)::text as row, t.id as key_0 from voucher_batches t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
-};
-
-/** Those of accounts up to one. Plan: primary key. */
-const sliceAccountRequests: Statement = {
-  name: 'export.slice-account_requests',
-  text: `select row_to_json(t)::text as row, t.idempotency_key as key_0 from account_requests t
-where t.account_id <= $1::text and t.idempotency_key > $2::text order by t.idempotency_key limit ${SLICE_ROWS}`,
-};
-
-/** Which partition it is in is of this database alone. Plan: primary key. */
-const sliceNewAccounts: Statement = {
-  name: 'export.slice-new_accounts',
-  text: `select (to_jsonb(t) - 'partition_no')::text as row, t.id as key_0 from new_accounts t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
-};
+export type WholeTableName = keyof typeof WHOLE_TABLES;
 
 /** An account as of its cut, and the tables of its batch that have rows of it. */
 export interface ExportedAccount {
   readonly account: CutAccount;
   readonly tables: BatchTables;
 }
+
+/** Lists in JSON. */
+type UserLists = Record<'memberships' | 'identities', string>;
 
 export interface ExportStore {
   open(): Promise<ExportReader>;
@@ -185,22 +172,11 @@ interface ExportReader {
   batches(): AsyncIterable<BatchRange>;
   /** The accounts of a batch, in the order of their ids. */
   readBatch(range: BatchRange): Promise<readonly ExportedAccount[]>;
-  /** Accounts that are under way, in the order of their ids. */
-  newAccounts(): AsyncIterable<readonly ExportedKey[]>;
-  /** Those of the accounts up to this one. */
-  accountRequests(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
-  priceLists(): AsyncIterable<readonly ExportedRow[]>;
-  droppedMonths(): AsyncIterable<readonly ExportedRow[]>;
+  /** Rows of a table that does not belong to accounts, by its key. `lastAccountId`: of accounts those up to this one. */
+  rowsOf(table: WholeTableName, lastAccountId?: string): AsyncIterable<readonly ExportedKey[]>;
+  users(lastAccountId: string): AsyncIterable<readonly (ExportedKey & UserLists)[]>;
   /** Another one than before: records were dropped in between. */
   readDrops(): Promise<string>;
-  routeDrains(): AsyncIterable<readonly ExportedRow[]>;
-  vouchers(): AsyncIterable<readonly ExportedRow[]>;
-  voucherBatches(): AsyncIterable<readonly ExportedRow[]>;
-  adminTokens(): AsyncIterable<readonly ExportedRow[]>;
-  /** With their identities, and their memberships in the accounts up to this one, each a list in JSON. */
-  users(lastAccountId: string): AsyncIterable<readonly (ExportedRow & Record<'memberships' | 'identities', string>)[]>;
-  changes(): AsyncIterable<readonly ExportedRow[]>;
-  webhookEndpoints(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
   close(): Promise<void>;
 }
 
@@ -212,23 +188,22 @@ export function createExportStore(
   return { open: async () => createReader(await openExportSnapshots(databases), sizes) };
 }
 
-type KeyedRow = ExportedRow & { readonly [key: `key_${number}`]: string };
+type KeyedRow = ExportedKey & { readonly [key: `key_${number}`]: string };
 
 function createReader(snapshots: ExportSnapshots, sizes: ExportSizes): ExportReader {
   const { directory, redemptions, partitions, isMoving } = snapshots;
   const ofDirectory = <Row>(statement: Statement, parameters: Query['parameters'] = []): Promise<Row[]> =>
     readRows<Row>(directory, statement, parameters);
 
-  /** `first`: a key before all of them. */
-  async function* slicesIn<Row extends ExportedRow>(
+  async function* slicesIn<Row extends KeyedRow>(
     reader: DirectorySnapshots | PartitionSnapshots,
-    statement: Statement,
-    first: readonly string[],
-    parameters: readonly string[] = [],
-  ): AsyncIterable<(Row & KeyedRow)[]> {
+    { statement, first }: WholeTable,
+    lastAccountId?: string,
+  ): AsyncIterable<Row[]> {
     let behind = first;
     for (;;) {
-      const rows = await readRows<Row & KeyedRow>(reader, statement, [...parameters, ...behind]);
+      const parameters = [...behind, ...(lastAccountId === undefined ? [] : [lastAccountId])];
+      const rows = await readRows<Row>(reader, statement, parameters);
       const last = rows.at(-1);
       if (last === undefined) return;
       yield rows;
@@ -236,19 +211,14 @@ function createReader(snapshots: ExportSnapshots, sizes: ExportSizes): ExportRea
       behind = first.map((_, i) => last[`key_${i}`]!);
     }
   }
-  const slices = <Row extends ExportedRow = ExportedRow>(
-    statement: Statement,
-    first: readonly string[],
-    parameters: readonly string[] = [],
-  ): AsyncIterable<Row[]> => slicesIn<Row>(directory, statement, first, parameters);
 
   /** Rows that several partitions may have, once each. */
-  async function* slicesOfPartitions(statement: Statement, first: string): AsyncIterable<ExportedRow[]> {
+  async function* slicesOfPartitions(table: WholeTable): AsyncIterable<KeyedRow[]> {
     const seen = new Set<string>();
     for (const partition of partitions) {
-      for await (const rows of slicesIn(partition, statement, [first])) {
-        const unseen = rows.filter(({ key_0: key }) => !seen.has(key!));
-        for (const { key_0: key } of unseen) seen.add(key!);
+      for await (const rows of slicesIn(partition, table)) {
+        const unseen = rows.filter(({ key_0: key }) => !seen.has(key));
+        for (const { key_0: key } of unseen) seen.add(key);
         if (unseen.length > 0) yield unseen;
       }
     }
@@ -260,18 +230,12 @@ function createReader(snapshots: ExportSnapshots, sizes: ExportSizes): ExportRea
       return { identity: row!.id, isDemo: row!.is_demo };
     },
     async readColumns() {
-      type Column = { table_name: string; column_name: string };
       const columns = {
-        directory: await ofDirectory<Column>(listColumns),
-        partition: await readRows<Column>(partitions[0]!, listColumns, []),
+        directory: await ofDirectory<TableColumn>(listColumns),
+        partition: await readRows<TableColumn>(partitions[0]!, listColumns, []),
       };
       return Object.fromEntries(
-        EXPORTED_TABLES.map((table) => [
-          table,
-          columns[HOMES[table]]
-            .filter((row) => row.table_name === table && row.column_name !== PLACE_COLUMN)
-            .map((row) => row.column_name),
-        ]),
+        EXPORTED_TABLES.map((table) => [table, columnsOf(table, columns[HOMES[table]])]),
       ) as Record<ExportedTable, string[]>;
     },
     async countAccounts() {
@@ -321,10 +285,12 @@ function createReader(snapshots: ExportSnapshots, sizes: ExportSizes): ExportRea
       );
       return found.map(({ account, tables }) => ({ account, tables: { ...shared, ...tables } }));
     },
-    newAccounts: () => slices<ExportedKey>(sliceNewAccounts, ['']),
-    accountRequests: (lastAccountId) => slices(sliceAccountRequests, [''], [lastAccountId]),
-    priceLists: () => slicesOfPartitions(slicePriceLists, FIRST_UUID),
-    droppedMonths: () => slicesOfPartitions(sliceDroppedMonths, '-infinity'),
+    rowsOf(table, lastAccountId) {
+      if (HOMES[table] === 'partition') return slicesOfPartitions(WHOLE_TABLES[table]);
+      const isOfVouchers = table === 'vouchers' || table === 'voucher_batches';
+      return slicesIn(isOfVouchers ? redemptions : directory, WHOLE_TABLES[table], lastAccountId);
+    },
+    users: (lastAccountId) => slicesIn<KeyedRow & UserLists>(directory, WHOLE_TABLES.users, lastAccountId),
     async readDrops() {
       let drops = 0n;
       for (const partition of partitions) {
@@ -333,13 +299,6 @@ function createReader(snapshots: ExportSnapshots, sizes: ExportSizes): ExportRea
       }
       return String(drops);
     },
-    routeDrains: () => slices(sliceRouteDrains, ['', '', '']),
-    vouchers: () => slicesIn(redemptions, sliceVouchers, ['']),
-    voucherBatches: () => slicesIn(redemptions, sliceVoucherBatches, ['']),
-    adminTokens: () => slices(sliceAdminTokens, ['']),
-    users: (lastAccountId) => slices(sliceUsers, [''], [lastAccountId]),
-    changes: () => slices(sliceChanges, ['']),
-    webhookEndpoints: (lastAccountId) => slices(sliceWebhookEndpoints, [''], [lastAccountId]),
     close: () => snapshots.close(),
   };
 }
@@ -369,6 +328,3 @@ function* toBatches(listed: readonly RowCount[], rowsMax: number): Generator<Bat
   }
   yield { first, last };
 }
-
-/** No list has it: ids are hashes. */
-const FIRST_UUID = '00000000-0000-0000-0000-000000000000';

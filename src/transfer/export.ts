@@ -1,14 +1,7 @@
 import { isPersonId } from '../accounting/accounts/key-limit-tables.ts';
 import type { Clock } from '../lib/clock.ts';
-import type {
-  BatchRows,
-  ExportedCall,
-  ExportedEntry,
-  ExportedKey,
-  ExportedRow,
-  ExportedSlot,
-} from './export-slices-store.ts';
-import type { ExportedAccount, ExportStore } from './export-store.ts';
+import type { BatchRows, ExportedRow, RowOf, SlicedTable } from './export-slices-store.ts';
+import type { ExportedAccount, ExportStore, WholeTableName } from './export-store.ts';
 import {
   type AccountEnd,
   type ExportEnd,
@@ -34,8 +27,14 @@ interface ExportParts {
  */
 export async function* exportDatabase({ store, schema, clock }: ExportParts): AsyncGenerator<string> {
   const reader = await store.open();
+  const lines = new LinesOut();
+  async function* rowsOf(table: WholeTableName, lastAccountId?: string): AsyncIterable<string> {
+    for await (const slice of reader.rowsOf(table, lastAccountId)) {
+      for (const { row } of slice) lines.row(table, row);
+      yield* lines.take();
+    }
+  }
   try {
-    const lines = new LinesOut();
     const head: ExportHead = {
       format: FORMAT,
       schema,
@@ -47,7 +46,7 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     lines.control('faregate_export', head);
     // First: one that is made whole meanwhile is in the file as both, and an import finds that there is nothing left to do.
     let lastNewId = '';
-    for await (const slice of reader.newAccounts()) {
+    for await (const slice of reader.rowsOf('new_accounts')) {
       for (const { row, key_0: id } of slice) {
         lines.row('new_accounts', row);
         lastNewId = id;
@@ -62,12 +61,10 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
       lastId = range.last;
     }
     // Behind the accounts, because ids sort by time: so each account that is made meanwhile comes with its request, or not at all.
-    yield* rowsOf('account_requests', reader.accountRequests(lastId > lastNewId ? lastId : lastNewId), lines);
+    yield* rowsOf('account_requests', lastId > lastNewId ? lastId : lastNewId);
     // Last, so that every list is there that a record refers to.
-    yield* rowsOf('price_lists', reader.priceLists(), lines);
-    yield* rowsOf('dropped_months', reader.droppedMonths(), lines);
-    yield* rowsOf('route_drains', reader.routeDrains(), lines);
-    yield* rowsOf('admin_tokens', reader.adminTokens(), lines);
+    for (const table of ['price_lists', 'dropped_months', 'route_drains', 'admin_tokens'] as const)
+      yield* rowsOf(table);
     for await (const slice of reader.users(lastId)) {
       yield* lines.take();
       for (const { row, memberships, identities } of slice) {
@@ -78,12 +75,12 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
           lines.row('user_identities', JSON.stringify(identity));
       }
     }
-    yield* rowsOf('changes', reader.changes(), lines);
-    yield* rowsOf('webhook_endpoints', reader.webhookEndpoints(lastId), lines);
+    yield* rowsOf('changes');
+    yield* rowsOf('webhook_endpoints', lastId);
     // Vouchers are never changed, and were there before they were redeemed: all that the accounts have redeemed come here.
-    yield* rowsOf('vouchers', reader.vouchers(), lines);
+    yield* rowsOf('vouchers');
     // Behind them, because each batch was there before its vouchers.
-    yield* rowsOf('voucher_batches', reader.voucherBatches(), lines);
+    yield* rowsOf('voucher_batches');
     yield* lines.take();
     if ((await reader.readDrops()) !== drops) throw new TransferError(DROPPED);
     lines.control('end', lines.end);
@@ -106,18 +103,14 @@ async function* linesOf(
   lines: LinesOut,
 ): AsyncIterable<string> {
   const { id } = account;
-  const inTable =
-    (table: ExportedTable) =>
-    ({ row }: ExportedRow): void =>
-      lines.row(table, row);
   lines.row('accounts', account.accountRow);
   lines.row('balances', account.balanceRow);
   const keyIds = new Set<string>();
-  const onKey = ({ row, key_0: keyId }: ExportedKey): void => {
+  const onKey = ({ row, key_0: keyId }: RowOf<'api_keys'>): void => {
     lines.row('api_keys', row);
     keyIds.add(keyId);
   };
-  while (!tables.apiKeys.visit(id, onKey)) yield* nextSlice(tables.apiKeys, lines);
+  while (!tables.api_keys.visit(id, onKey)) yield* nextSlice(tables.api_keys, lines);
   // A key that had ended may have been forgotten since the cut, and one that is being made may not be there yet.
   for (const { keyId, row } of account.keyLimitRows) {
     if (isPersonId(keyId) || keyIds.has(keyId)) lines.row('key_limits', row);
@@ -129,50 +122,40 @@ async function* linesOf(
   for (const row of account.noticeStateRows) lines.row('notice_states', row);
 
   let [entries, entriesSum] = [0, 0n];
-  const onEntry = ({ row, amount_nano: amountNano }: ExportedEntry): void => {
+  const onEntry = ({ row, amount_nano: amountNano }: RowOf<'ledger_entries'>): void => {
     lines.row('ledger_entries', row);
     entriesSum += amountNano;
     entries++;
   };
-  while (!tables.ledgerEntries.visit(id, onEntry)) yield* nextSlice(tables.ledgerEntries, lines);
+  while (!tables.ledger_entries.visit(id, onEntry)) yield* nextSlice(tables.ledger_entries, lines);
 
   let [calls, chargesSum] = [0, 0n];
-  const onCall = ({ row, charge_nano: chargeNano }: ExportedCall): void => {
+  const onCall = ({ row, charge_nano: chargeNano }: RowOf<'calls'>): void => {
     lines.row('calls', row);
     chargesSum += chargeNano ?? 0n;
     calls++;
   };
   while (!tables.calls.visit(id, onCall)) yield* nextSlice(tables.calls, lines);
 
-  if (hasDropped) {
-    const onDroppedCalls = inTable('dropped_calls');
-    while (!tables.droppedCalls.visit(id, onDroppedCalls)) yield* nextSlice(tables.droppedCalls, lines);
-    const onDroppedUse = inTable('dropped_uses');
-    while (!tables.droppedUses.visit(id, onDroppedUse)) yield* nextSlice(tables.droppedUses, lines);
-    const onDroppedUsage = inTable('dropped_usage');
-    while (!tables.droppedUsage.visit(id, onDroppedUsage)) yield* nextSlice(tables.droppedUsage, lines);
-  }
+  if (hasDropped) yield* plainRowsOf(['dropped_calls', 'dropped_uses', 'dropped_usage']);
 
   const slots = new Map<string, number>();
-  const onSlot = ({ row, subscription_id: subscriptionId, call_id: callId }: ExportedSlot): void => {
+  const onSlot = ({ row, subscription_id: subscriptionId, call_id: callId }: RowOf<'plan_slots'>): void => {
     if (account.releasedSlots.has(callId)) return;
     lines.row('plan_slots', row);
     slots.set(subscriptionId, (slots.get(subscriptionId) ?? 0) + 1);
   };
-  while (!tables.planSlots.visit(id, onSlot)) yield* nextSlice(tables.planSlots, lines);
+  while (!tables.plan_slots.visit(id, onSlot)) yield* nextSlice(tables.plan_slots, lines);
   // Slots that are over may have been deleted since the cut.
   for (const row of account.subscriptionRows(slots)) lines.row('subscriptions', row);
 
-  const onRequest = inTable('subscription_requests');
-  while (!tables.subscriptionRequests.visit(id, onRequest)) yield* nextSlice(tables.subscriptionRequests, lines);
-  const onPeriod = inTable('plan_periods');
-  while (!tables.planPeriods.visit(id, onPeriod)) yield* nextSlice(tables.planPeriods, lines);
-  const onRedemption = inTable('voucher_redemptions');
-  while (!tables.voucherRedemptions.visit(id, onRedemption)) yield* nextSlice(tables.voucherRedemptions, lines);
-  const onContinuation = inTable('continuation_keys');
-  while (!tables.continuationKeys.visit(id, onContinuation)) yield* nextSlice(tables.continuationKeys, lines);
-  const onResponse = inTable('stored_responses');
-  while (!tables.storedResponses.visit(id, onResponse)) yield* nextSlice(tables.storedResponses, lines);
+  yield* plainRowsOf([
+    'subscription_requests',
+    'plan_periods',
+    'voucher_redemptions',
+    'continuation_keys',
+    'stored_responses',
+  ]);
   lines.accountEnd({
     account: id,
     balance: String(account.balanceNano),
@@ -181,22 +164,18 @@ async function* linesOf(
     calls,
     chargesSum: String(chargesSum),
   });
+
+  async function* plainRowsOf(names: readonly SlicedTable[]): AsyncIterable<string> {
+    for (const name of names) {
+      const onRow = ({ row }: ExportedRow): void => lines.row(name, row);
+      while (!tables[name].visit(id, onRow)) yield* nextSlice(tables[name], lines);
+    }
+  }
 }
 
 async function* nextSlice(rows: Pick<BatchRows<ExportedRow>, 'readSlice'>, lines: LinesOut): AsyncIterable<string> {
   yield* lines.take();
   await rows.readSlice();
-}
-
-async function* rowsOf(
-  table: ExportedTable,
-  slices: AsyncIterable<readonly ExportedRow[]>,
-  lines: LinesOut,
-): AsyncIterable<string> {
-  for await (const slice of slices) {
-    for (const { row } of slice) lines.row(table, row);
-    yield* lines.take();
-  }
 }
 
 /** Gathers lines, counts them, and sums up what they say. */

@@ -9,7 +9,15 @@ import { HOMES, type Table } from '../db/homes.ts';
 import type { InLongTransactions } from '../db/long-transactions.ts';
 import { intColumn, selection, textColumn } from '../db/table.ts';
 import type { AccountEnd } from './format.ts';
-import { EXPORTED_TABLES, type ExportedTable, IN_EACH_PARTITION, PLACE_COLUMN } from './tables.ts';
+import {
+  columnsOf,
+  EXPORTED_TABLES,
+  type ExportedTable,
+  IN_EACH_PARTITION,
+  listColumns,
+  PLACE_COLUMN,
+  type TableColumn,
+} from './tables.ts';
 
 /**
  * The SQL of an import: all of it is in transactions of which that of the directory is committed last, so that it is there or is not. Rows
@@ -22,7 +30,7 @@ const listNodes: Statement = {
 };
 
 /** Whether a table has rows. */
-const isFilled = (table: ExportedTable): Statement => ({
+const isFilled = (table: Table): Statement => ({
   name: `import.is-filled-${table}`,
   text: `select exists (select from ${table}) as is_filled`,
 });
@@ -35,14 +43,6 @@ const lockTable = (table: (typeof LOCKED_TABLES)[number]): Statement => ({
   name: `import.lock-${table}`,
   text: `lock table ${table} in share row exclusive mode`,
 });
-
-const listColumns: Statement = {
-  name: 'import.list-columns',
-  text: `select c.relname as table_name, a.attname as column_name
-from pg_class c join pg_attribute a on a.attrelid = c.oid
-where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
-order by c.relname, a.attnum`,
-};
 
 /** Columns that say something of the database that was exported, so that they are here what they are by default. */
 const LEFT_OUT: Partial<Record<ExportedTable, string>> = { calls: 'is_queued' };
@@ -69,11 +69,6 @@ export const isOfAccount = (table: ExportedTable): boolean =>
 const EMPTIED = (Object.keys(HOMES) as Table[]).filter(
   (table) => HOMES[table] === 'partition' && table !== 'usage_backfill',
 );
-
-const isLeft = (table: Table): Statement => ({
-  name: `import.is-left-${table}`,
-  text: `select exists (select from ${table}) as is_filled`,
-});
 
 const emptyTable = (table: Table): Statement => ({ name: `import.empty-${table}`, text: `truncate ${table}` });
 
@@ -254,16 +249,13 @@ function createWriter({ directory, partitions: transactions }: PartitionedTransa
   /** What has rows of a table. */
   const having = (table: Table): readonly (DirectoryQueryable | PartitionQueryable)[] =>
     isOfDirectory(table) ? [directory] : partitions;
-  async function isFilledIn(
-    transaction: DirectoryQueryable | PartitionQueryable,
-    statement: Statement,
-  ): Promise<boolean> {
-    const [row] = await transaction.query<{ is_filled: boolean }>(statement);
+  async function isFilledIn(transaction: DirectoryQueryable | PartitionQueryable, table: Table): Promise<boolean> {
+    const [row] = await transaction.query<{ is_filled: boolean }>(isFilled(table));
     return row!.is_filled;
   }
   async function empty(transaction: PartitionQueryable): Promise<boolean> {
     const left: Table[] = [];
-    for (const table of EMPTIED) if (await isFilledIn(transaction, isLeft(table))) left.push(table);
+    for (const table of EMPTIED) if (await isFilledIn(transaction, table)) left.push(table);
     if (left.length === 0) return false;
     await transaction.query(allowTriggers);
     await transaction.query(suspendTriggers);
@@ -281,7 +273,7 @@ function createWriter({ directory, partitions: transactions }: PartitionedTransa
     runningNodes: async () => (await directory.query<{ id: string }>(listNodes)).map(({ id }) => id),
     async filledTables() {
       const filled: string[] = [];
-      for (const table of EXPORTED_TABLES) if (await isFilledIn(at(table, 0), isFilled(table))) filled.push(table);
+      for (const table of EXPORTED_TABLES) if (await isFilledIn(at(table, 0), table)) filled.push(table);
       return filled;
     },
     async emptyFurther() {
@@ -291,10 +283,7 @@ function createWriter({ directory, partitions: transactions }: PartitionedTransa
       return emptied;
     },
     async columnsOf(table) {
-      const rows = await at(table, 0).query<{ table_name: string; column_name: string }>(listColumns);
-      return rows
-        .filter((row) => row.table_name === table && row.column_name !== PLACE_COLUMN)
-        .map((row) => row.column_name);
+      return columnsOf(table, await at(table, 0).query<TableColumn>(listColumns));
     },
     useColumns(table, columns) {
       inserts.set(table, insertInto(table, columns));

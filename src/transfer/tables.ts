@@ -1,3 +1,5 @@
+import type { Statement } from '../db/database.ts';
+
 /**
  * Every table of the schema: whether an export has its rows, or why it does not. `test/transfer/tables.test.ts` compares the
  * lists with the schema, so that no table is forgotten.
@@ -76,4 +78,23 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
 
 export function isExportedTable(name: string): name is ExportedTable {
   return (EXPORTED_TABLES as readonly string[]).includes(name);
+}
+
+/** The columns of every table. */
+export const listColumns: Statement = {
+  name: 'transfer.list-columns',
+  text: `select c.relname as table_name, a.attname as column_name
+from pg_class c join pg_attribute a on a.attrelid = c.oid
+where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+order by c.relname, a.attnum`,
+};
+
+/** A row of `listColumns`. */
+export type TableColumn = { readonly table_name: string; readonly column_name: string };
+
+/** The columns of a table that an export has. */
+export function columnsOf(table: ExportedTable, columns: readonly TableColumn[]): string[] {
+  return columns
+    .filter((row) => row.table_name === table && row.column_name !== PLACE_COLUMN)
+    .map((row) => row.column_name);
 }

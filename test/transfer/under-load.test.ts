@@ -138,7 +138,7 @@ describe('a key that is made behind the cut of its account', () => {
         const { id, revoked_at: revokedAt } = JSON.parse(row);
         keys.push([id, revokedAt !== null]);
       };
-      while (!tables.apiKeys.visit('acct', onKey)) await tables.apiKeys.readSlice();
+      while (!tables.api_keys.visit('acct', onKey)) await tables.api_keys.readSlice();
       await reader.close();
       assert.equal(account.keyLimitRows.length, 2);
       assert.deepEqual(keys, [

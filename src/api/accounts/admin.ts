@@ -13,8 +13,17 @@ import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { conflict, notFound, Repeat } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
-import { accountResponse, accountToWire, capYuan, filterText, page, shortText } from '../management/wire.ts';
+import {
+  accountResponse,
+  accountToWire,
+  capYuan,
+  filterText,
+  page,
+  shortText,
+  wholeNumber,
+} from '../management/wire.ts';
 import { rateLimitFields, tooManyModels, toRateChange, underPresentNames } from './rate-limits.ts';
+import { requireAccount } from './require-account.ts';
 
 export interface AccountAdminParts {
   readonly accounts: Pick<AccountStore, 'findAccount' | 'listAccounts'>;
@@ -42,14 +51,11 @@ export const newAccount = z.strictObject({
   balanceYuan: capYuan.nullish(),
 });
 
-const EXPECTED_FACTOR = {
-  error: `Expected a whole number of basis points from 0 to ${PRICE_FACTOR_BASIS_POINTS_MAX}; 10000 is the list price.`,
-};
-const priceFactor = z
-  .number(EXPECTED_FACTOR)
-  .int(EXPECTED_FACTOR)
-  .min(0, EXPECTED_FACTOR)
-  .max(PRICE_FACTOR_BASIS_POINTS_MAX, EXPECTED_FACTOR);
+const priceFactor = wholeNumber(
+  0,
+  PRICE_FACTOR_BASIS_POINTS_MAX,
+  `Expected a whole number of basis points from 0 to ${PRICE_FACTOR_BASIS_POINTS_MAX}; 10000 is the list price.`,
+);
 
 const accountChange = z
   .strictObject({
@@ -101,9 +107,7 @@ export function accountReader({
   }
 
   async function read(id: string) {
-    const account = await accounts.findAccount(id);
-    if (account === null) throw notFound('account', id);
-    const [wire] = await withBalances([account]);
+    const [wire] = await withBalances([await requireAccount(accounts, id)]);
     return wire!;
   }
 

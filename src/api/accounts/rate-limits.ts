@@ -9,14 +9,13 @@ import {
 import { maximaOfNames } from '../../accounting/reservations/rate-defaults.ts';
 import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
-import { filterText } from '../management/wire.ts';
+import { filterText, wholeNumber } from '../management/wire.ts';
 
 /** Limits by the minute on the wire, of accounts and keys alike. */
 
 const TOO_MANY = `At most ${RATE_LIMITED_MODELS_MAX} models may have limits of their own.`;
 const COUNT_MAX = 1_000_000_000;
-const EXPECTED_COUNT = { error: `Expected a whole number from 1 to ${COUNT_MAX}, or null for no limit.` };
-const perMinute = z.number(EXPECTED_COUNT).int(EXPECTED_COUNT).min(1, EXPECTED_COUNT).max(COUNT_MAX, EXPECTED_COUNT);
+const perMinute = wholeNumber(1, COUNT_MAX, `Expected a whole number from 1 to ${COUNT_MAX}, or null for no limit.`);
 
 const ofModel = z.strictObject({ requestsPerMinute: perMinute.nullish(), tokensPerMinute: perMinute.nullish() });
 

@@ -10,7 +10,7 @@ import { accountNamesOf } from '../accounts/account-names.ts';
 import { ownedByPerson } from '../keys/keys-of-person.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { notFound } from '../management/endpoint.ts';
-import { LIST_LINES, listCsv } from '../management/list-csv.ts';
+import { LIST_LINES, listOrCsv } from '../management/list-csv.ts';
 import { listOf, pageOf } from '../management/response-fields.ts';
 import { filterText, instant, page, toPage } from '../management/wire.ts';
 import { refusalResponse, showRefusals } from '../refusals/admin.ts';
@@ -99,7 +99,7 @@ export function callReader(parts: CallAdminParts) {
     };
     if (status === 'in_flight') {
       const open = await inFlight.list(filter, cursor ?? null, limit);
-      return toPage(open, limit, inFlightToWire, (call) => call.id);
+      return toPage(open.map(inFlightToWire), limit, (call) => call.id);
     }
     const { items, next } = await calls.list({ ...filter, status: status ?? null }, cursor ?? null, limit, LIST_TIMING);
     return { data: await showCalls(parts, items), nextCursor: next };
@@ -121,8 +121,7 @@ export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
       lines: LIST_LINES,
       async run({ query, wantsCsv }) {
         const of = await ownedByPerson(accounts, query);
-        if (!wantsCsv) return list(query, of);
-        return listCsv(CALL_COLUMNS, query.cursor, (cursor, limit) => list({ ...query, cursor, limit }, of));
+        return listOrCsv(wantsCsv, CALL_COLUMNS, query, (asked) => list(asked, of));
       },
     }),
     adminEndpoint({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ownedInScope } from '../keys/keys-of-person.ts';
-import { LIST_LINES, listCsv } from '../management/list-csv.ts';
+import { LIST_LINES, listOrCsv } from '../management/list-csv.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
@@ -126,16 +126,7 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
       lines: LIST_LINES,
       async run({ query, wantsCsv }, { scope }) {
         const of = await ownedInScope(parts.accounts, scope, query.userId);
-        if (wantsCsv) {
-          return listCsv(OWN_CALL_COLUMNS, query.cursor, (cursor, limit) => list({ ...query, cursor, limit }, of));
-        }
-        const found = await list(query, of);
-        if ('refusals' in found) {
-          const refusals = found.refusals.map((refusal) => shown(ownRefusal, refusal));
-          return { data: found.data.map(showCall), refusals, nextCursor: null };
-        }
-        const data = found.data.map((call) => ('nodeId' in call ? shown(ownInFlight, call) : showCall(call)));
-        return { data, nextCursor: found.nextCursor };
+        return listOrCsv(wantsCsv, OWN_CALL_COLUMNS, query, async (asked) => showPage(await list(asked, of)));
       },
     }),
     accountEndpoint({
@@ -157,12 +148,21 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
       lines: LIST_LINES,
       async run({ query, wantsCsv }, { scope }) {
         const of = await ownedInScope(parts.accounts, scope, query.userId);
-        if (!wantsCsv) return shownPage(ownRefusal, await listRefusals(query, of));
-        const columns = Object.keys(ownRefusal.shape);
-        return listCsv(columns, query.cursor, (cursor, limit) => listRefusals({ ...query, cursor, limit }, of));
+        return listOrCsv(wantsCsv, Object.keys(ownRefusal.shape), query, async (asked) =>
+          shownPage(ownRefusal, await listRefusals(asked, of)),
+        );
       },
     }),
   ];
+}
+
+function showPage(found: Awaited<ReturnType<ReturnType<typeof callReader>>>): z.infer<typeof ownCallPage> {
+  if ('refusals' in found) {
+    const refusals = found.refusals.map((refusal) => shown(ownRefusal, refusal));
+    return { data: found.data.map(showCall), refusals, nextCursor: null };
+  }
+  const data = found.data.map((call) => ('nodeId' in call ? shown(ownInFlight, call) : showCall(call)));
+  return { data, nextCursor: found.nextCursor };
 }
 
 function showCall(call: CallResponse): z.infer<typeof ownCall> {

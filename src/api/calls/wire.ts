@@ -17,7 +17,8 @@ import {
   usageUnits,
 } from '../../protocols/metering/usage-units.ts';
 import { at, count, listOf, signerId, yuan } from '../management/response-fields.ts';
-import { instantToWire, ledgerEntryId, yuanOrNull } from '../management/wire.ts';
+import { shown } from '../management/shown.ts';
+import { ledgerEntryId, yuanOrNull } from '../management/wire.ts';
 
 /** Calls on the wire of the admin API: those that have ended, and those in flight. */
 
@@ -135,47 +136,29 @@ interface ShownWith {
 
 export function callToWire(call: CallRecord, { accountName, refunds = [] }: ShownWith): CallResponse {
   const refundedNano = refunds.reduce((sum, { amountNano }) => sum + amountNano, 0n);
-  return {
-    id: call.id,
-    accountId: call.accountId,
+  return shown(callResponse, {
+    ...call,
     accountName,
-    keyId: call.keyId,
-    context: call.context,
-    operation: call.operation,
-    model: call.model,
     route: { provider: call.provider, model: call.providerModel },
     failedRoutes: (call.failedRoutes ?? []).map(({ provider, model, error }) => ({ provider, model, error })),
-    isStream: call.isStream,
-    status: call.status,
-    httpStatus: call.httpStatus,
-    errorCode: call.errorCode,
-    requestId: call.requestId,
-    clientRequestId: call.clientRequestId,
     usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },
     excessUsage: call.notes?.excess ?? null,
     innerModels: (call.notes?.innerModels ?? []).map(innerModelToWire),
     pricedBy: pricedByToWire(call.notes?.pricedBy),
     unpriced: call.notes?.unpriced ?? [],
     price: priceToWire(call.priceRule, call.prices),
-    priceFactorBasisPoints: call.priceFactorBasisPoints,
     chargeYuan: yuanOrNull(call.chargeNano),
     refundedYuan: call.chargeNano === null ? null : formatYuan(refundedNano),
-    refunds: refunds.map(({ entryNo, amountNano, memo, at }) => ({
-      entryId: ledgerEntryId(call.accountId, entryNo),
-      amountYuan: formatYuan(amountNano),
-      memo,
-      at: at.toISOString(),
-    })),
+    refunds: refunds.map(({ entryNo, amountNano, ...given }) =>
+      shown(refund, { ...given, entryId: ledgerEntryId(call.accountId, entryNo), amountYuan: formatYuan(amountNano) }),
+    ),
     costYuan: yuanOrNull(call.costNano),
     reservedYuan: yuanOrNull(call.notes?.reservedNano === undefined ? null : BigInt(call.notes.reservedNano)),
     heldYuan: yuanOrNull(call.reservedNano),
     heldTokens: call.notes?.reservedTokens?.tokens ?? null,
     resolution: resolutionToWire(call.notes?.resolution),
-    startedAt: call.startedAt.toISOString(),
-    endedAt: call.endedAt.toISOString(),
     durationMs: call.endedAt.getTime() - call.startedAt.getTime(),
-    firstByteMs: call.firstByteMs,
-  };
+  });
 }
 
 export const inFlightResponse = z
@@ -203,25 +186,18 @@ export type InFlightResponse = z.infer<typeof inFlightResponse>;
 
 /** A call that has not ended: its route is the first one that it may go over. */
 export function inFlightToWire({ facts, ...call }: InFlightCall): InFlightResponse {
-  return {
-    id: call.id,
-    accountId: call.accountId,
-    accountName: call.accountName,
-    keyId: call.keyId,
-    keyName: call.keyName,
+  return shown(inFlightResponse, {
+    ...call,
     context: facts.context ?? (call.subscriptionId === null ? 'balance' : 'coding'),
     operation: facts.operation ?? null,
-    model: call.model,
     route: { provider: facts.provider ?? null, model: facts.providerModel ?? null },
     isStream: facts.isStream ?? null,
     status: 'in_flight',
     requestId: facts.requestId ?? null,
-    nodeId: call.nodeId,
     heldYuan: yuanOrNull(call.reservedNano),
     heldTokens: call.reservedTokens,
-    startedAt: instantToWire(facts.startedAtMs ?? call.reservedAt.getTime()),
-    reservedAt: call.reservedAt.toISOString(),
-  };
+    startedAt: facts.startedAtMs === undefined ? call.reservedAt : new Date(facts.startedAtMs),
+  });
 }
 
 function usageToWire({ units, images }: CallRecord): { readonly [Name in ShownUnit | 'images']: number } {

@@ -7,8 +7,9 @@ import type { Change, ChangesStore } from '../../changes/changes-store.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { LIST_LINES, listCsv } from '../management/list-csv.ts';
+import { LIST_LINES, listOrCsv } from '../management/list-csv.ts';
 import { at, pageOf } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { filterText, instant, instantToWire, page } from '../management/wire.ts';
 
 export interface ChangeAdminParts {
@@ -31,7 +32,7 @@ const changeList = z.strictObject({
   to: instant.optional(),
 });
 
-const shown = z.record(z.string(), z.unknown()).nullable();
+const recorded = z.record(z.string(), z.unknown()).nullable();
 const changeResponse = z
   .strictObject({
     id: z.string(),
@@ -58,8 +59,8 @@ const changeResponse = z
     sentence: z
       .strictObject({ en: z.string(), zh: z.string() })
       .describe('What was done, in the languages of the console, with names in place of ids.'),
-    before: shown,
-    after: shown,
+    before: recorded,
+    after: recorded,
     clientAddress: z.string().nullable(),
     requestId: z.string().nullable(),
     errorCode: z.string().nullable(),
@@ -74,17 +75,13 @@ const CHANGE_COLUMNS = Object.entries(changeResponse.shape).flatMap(([name, of])
 
 /** The change log. No address changes it. */
 export function changeEndpoints({ changes, accounts, plans }: ChangeAdminParts): AdminEndpoint[] {
-  async function list({ limit, cursor, ...asked }: z.infer<typeof changeList>) {
-    const filter = {
-      actorKind: asked.actorKind ?? null,
-      actorId: asked.actorId ?? null,
-      action: asked.action ?? null,
-      subjectId: asked.subjectId ?? null,
-      accountId: asked.accountId ?? null,
-      from: asked.from ?? null,
-      to: asked.to ?? null,
-    };
-    const { items, next } = await changes.list(filter, cursor ?? null, limit, LIST_TIMING);
+  async function list({ limit, cursor, from, to, ...asked }: z.infer<typeof changeList>) {
+    const { items, next } = await changes.list(
+      { ...asked, from: from ?? null, to: to ?? null },
+      cursor ?? null,
+      limit,
+      LIST_TIMING,
+    );
     const names = {
       accounts: await accountNamesOf(accounts, items),
       plans: new Map(plans().map((plan) => [plan.id, plan.name])),
@@ -101,32 +98,21 @@ export function changeEndpoints({ changes, accounts, plans }: ChangeAdminParts):
       query: changeList,
       response: pageOf(changeResponse),
       lines: LIST_LINES,
-      run: async ({ query, wantsCsv }) =>
-        wantsCsv
-          ? listCsv(CHANGE_COLUMNS, query.cursor, (cursor, limit) => list({ ...query, cursor, limit }))
-          : list(query),
+      run: ({ query, wantsCsv }) => listOrCsv(wantsCsv, CHANGE_COLUMNS, query, list),
     }),
   ];
 }
 
 function changeToWire(change: Change, names: KnownNames): ChangeResponse {
-  return {
-    id: change.id,
-    at: new Date(change.begunAtMs).toISOString(),
+  return shown(changeResponse, {
+    ...change,
+    at: new Date(change.begunAtMs),
     endedAt: instantToWire(change.endedAtMs),
     outcome: change.outcome === 'begun' ? 'unknown' : change.outcome,
-    actor: change.actor,
-    method: change.method,
-    path: change.path,
-    action: change.action,
     subject: { kind: change.subjectKind, id: change.subjectId },
-    accountId: change.accountId,
     accountName: change.accountId === null ? null : (names.accounts.get(change.accountId) ?? null),
     sentence: changeSentence(change, names),
-    before: change.before as z.infer<typeof shown>,
-    after: change.after as z.infer<typeof shown>,
-    clientAddress: change.clientAddress,
-    requestId: change.requestId,
-    errorCode: change.errorCode,
-  };
+    before: change.before as z.infer<typeof recorded>,
+    after: change.after as z.infer<typeof recorded>,
+  });
 }

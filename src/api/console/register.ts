@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { CONSOLE_PATH } from '../../people/console-path.ts';
-import { servePage } from '../served-file.ts';
+import { pagePolicy, servePage } from '../served-file.ts';
 import { BUILT_CONSOLE, type Console, readConsole } from './files.ts';
 
 /** What the built page has where its nonce belongs. */
@@ -38,7 +38,8 @@ export function registerConsole(app: FastifyInstance, directory: string = BUILT_
     return reply
       .code(page === undefined ? 404 : 200)
       .headers({
-        'content-security-policy': policyOf(nonce),
+        // Its components add styles while it runs; they know the nonce.
+        'content-security-policy': pagePolicy(` 'nonce-${nonce}'`),
         'referrer-policy': 'no-referrer',
         'x-content-type-options': 'nosniff',
         // The nonce is for one load.
@@ -55,21 +56,4 @@ export function registerConsole(app: FastifyInstance, directory: string = BUILT_
     if (file === undefined) throw new GatewayError('pathUnknown', { headers: { 'cache-control': 'no-store' } });
     return file(request, reply);
   });
-}
-
-/**
- * The page may load and ask for what is here, and nothing else: no script in the page, nothing from elsewhere, no frame around it. Its
- * components add styles while it runs; they know the nonce.
- */
-function policyOf(nonce: string): string {
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    `style-src 'self' 'nonce-${nonce}'`,
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
 }

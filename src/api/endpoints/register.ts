@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CallLook } from '../../calls/admission.ts';
@@ -23,6 +22,7 @@ import { modelAbsence } from '../../providers/catalog/catalog.ts';
 import { reportOf } from '../../requests/request-report.ts';
 import type { QueryString } from '../queries/paging.ts';
 import type { QuerySources } from '../queries/query.ts';
+import { etagOf, isKnown } from '../served-file.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 import type { RefusalSubject, Refusals } from './refusals.ts';
 
@@ -211,23 +211,12 @@ function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }:
       credential === 'none' ? null : await refusals.identify(subject, path, credential, reportOf(request));
     const modelId = (request.params as { model?: string }).model ?? '';
     const search = request.query as QueryString;
-    const asked = {
-      principal,
-      modelId,
-      headers: request.headers,
-      search,
-    };
+    const asked = { principal, modelId, headers: request.headers, search };
     const { body, headers } = await query.response(asked, querySources);
     const text = JSON.stringify(body);
-    const etag = `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
+    const etag = etagOf(text);
     reply.headers({ ...headers, etag }).type('application/json');
-    if (isKnown(request.headers['if-none-match'], etag)) await reply.code(304).send();
+    if (isKnown(request.headers, etag)) await reply.code(304).send();
     else await reply.send(text);
   };
-}
-
-/** Whether the client has this response. Caches may have weakened its tag (RFC 9110, sections 8.8.3.2 and 13.1.2). */
-function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch.split(',').some((tag) => [etag, `W/${etag}`, '*'].includes(tag.trim()));
 }

@@ -19,7 +19,6 @@ export function exportEndpoints({ exportDatabase }: ExportAdminParts): AdminEndp
       isChange: true,
       subject: { kind: 'database' },
       summary: 'All of the database as lines of JSON, for operators who have signed in and the command line',
-      response: null,
       lines: { mediaType: 'application/x-ndjson', description: 'All of the database, a JSON object a line.' },
       run: async () => new LineStream(exportDatabase()),
     }),

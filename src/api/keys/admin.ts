@@ -1,5 +1,5 @@
+import { requireAccount } from '../accounts/require-account.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { notFound } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { keyChange, keyList, newKey, replacement } from './key-body.ts';
 import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
@@ -9,10 +9,6 @@ import { keyResponse } from './wire.ts';
 export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
   const { accounts } = parts;
   const keys = keyKeeper(parts);
-
-  async function requireAccount(id: string): Promise<void> {
-    if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
-  }
 
   return [
     adminEndpoint({
@@ -24,7 +20,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       body: newKey,
       response: createdKey,
       async run({ id, body }) {
-        await requireAccount(id);
+        await requireAccount(accounts, id);
         return keys.create(id, body);
       },
     }),
@@ -35,7 +31,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       query: keyList,
       response: pageOf(keyResponse),
       async run({ id, query }) {
-        await requireAccount(id);
+        await requireAccount(accounts, id);
         return keys.list(id, query);
       },
     }),
@@ -63,9 +59,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       method: 'DELETE',
       path: '/keys/:id',
       subject: keys.subject,
-      status: 204,
       summary: 'Revoke a key',
-      response: null,
       run: ({ id }) => keys.revoke(id),
     }),
   ];

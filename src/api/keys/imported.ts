@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import { NO_ALLOW_LISTS } from '../../accounting/accounts/allow-lists.ts';
-import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
 import type { KeySearchStore } from '../../accounting/accounts/key-search-store.ts';
 import { isUniqueViolation } from '../../db/errors.ts';
 import { toRateChange } from '../accounts/rate-limits.ts';
+import { requireAccount } from '../accounts/require-account.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { conflict, notFound, Repeat } from '../management/endpoint.ts';
+import { conflict, Repeat } from '../management/endpoint.ts';
+import { shown } from '../management/shown.ts';
 import { toAllowListChange } from './allow-lists.ts';
 import { type ImportedKeyBody, importedKey } from './key-body.ts';
 import { type KeyAdminParts, orRefused } from './key-keeper.ts';
 import { keyMembers, toLimitChange } from './wire.ts';
 
-export interface ImportedKeyParts extends Pick<KeyAdminParts, 'accounts' | 'keys' | 'catalog'> {
+interface ImportedKeyParts extends Pick<KeyAdminParts, 'accounts' | 'keys' | 'catalog'> {
   readonly keySearch: Pick<KeySearchStore, 'findByHash'>;
 }
 
@@ -21,22 +22,13 @@ const importedKeyResponse = z
   .meta({ id: 'ImportedKey' });
 export type ImportedKeyResponse = z.infer<typeof importedKeyResponse>;
 
-const toWire = (key: ApiKey): ImportedKeyResponse => ({
-  id: key.id,
-  accountId: key.accountId,
-  name: key.name,
-  prefix: key.prefix,
-  expiresAt: key.expiresAt?.toISOString() ?? null,
-  revokedAt: key.revokedAt?.toISOString() ?? null,
-});
-
 /** Takes over keys that other programs made: clients go on with what they have. Only a hash of it comes here. */
 export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: ImportedKeyParts): AdminEndpoint[] {
   async function find(accountId: string, keyHash: Buffer) {
     const found = await keySearch.findByHash(keyHash);
     if (found === null) return null;
     if (found.key.accountId !== accountId) throw conflict('Another account has this key already.');
-    return new Repeat(toWire(found.key));
+    return new Repeat(shown(importedKeyResponse, found.key));
   }
 
   async function make(accountId: string, keyHash: Buffer, body: ImportedKeyBody) {
@@ -54,7 +46,7 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
     const made = await orRefused(accountId, null, undefined, () =>
       keys.makeImported(asked, { keyHash, prefix, isRevoked }),
     );
-    return toWire(made.key);
+    return shown(importedKeyResponse, made.key);
   }
 
   return [
@@ -67,7 +59,7 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
       body: importedKey,
       response: importedKeyResponse,
       async run({ id, body }) {
-        if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+        await requireAccount(accounts, id);
         const keyHash = Buffer.from(body.sha256, 'hex');
         const known = await find(id, keyHash);
         if (known !== null) return known;

@@ -3,7 +3,7 @@ import { KEY_STATUSES } from '../../accounting/accounts/api-key-store.ts';
 import { KEY_PREFIX } from '../../accounting/accounts/key-format.ts';
 import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
 import { rateLimitFields } from '../accounts/rate-limits.ts';
-import { filterText, instant, page, shortText } from '../management/wire.ts';
+import { filterText, instant, page, shortText, wholeNumber } from '../management/wire.ts';
 import { allowListFields } from './allow-lists.ts';
 import { askedLimits } from './wire.ts';
 
@@ -67,18 +67,14 @@ export const keyChange = z.strictObject({ name: shortText.optional(), ...limits,
 
 /** The longest time for which a key that was replaced may be used still. */
 const KEEP_OLD_SECONDS_MAX = 30 * 86_400;
-const EXPECTED_SECONDS = {
-  error: `Expected a whole number of seconds from 0 to ${KEEP_OLD_SECONDS_MAX}, which is 30 days.`,
-};
 
 export const replacement = z.strictObject({
   /** How long the old key is valid still, if it does not end earlier; by default it is refused at once. */
-  keepOldSeconds: z
-    .number(EXPECTED_SECONDS)
-    .int(EXPECTED_SECONDS)
-    .min(0, EXPECTED_SECONDS)
-    .max(KEEP_OLD_SECONDS_MAX, EXPECTED_SECONDS)
-    .default(0),
+  keepOldSeconds: wholeNumber(
+    0,
+    KEEP_OLD_SECONDS_MAX,
+    `Expected a whole number of seconds from 0 to ${KEEP_OLD_SECONDS_MAX}, which is 30 days.`,
+  ).default(0),
   /** When the new key expires; never by default. */
   expiresAt: instant.nullish(),
 });

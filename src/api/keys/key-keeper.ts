@@ -105,12 +105,7 @@ export function keyKeeper(parts: KeyAdminParts) {
     async list(accountId: string, { cursor, limit, status, userId }: KeyListQuery) {
       const filter = { userId: userId ?? null, status: status ?? null, at: new Date(clock.nowMs()) };
       const wires = await withUse(accountId, await accounts.listKeys(accountId, cursor ?? null, limit, filter));
-      return toPage(
-        wires,
-        limit,
-        (key) => key,
-        (key) => key.id,
-      );
+      return toPage(wires, limit, ({ id }) => id);
     },
 
     /** What the change log shows of a key. */
@@ -147,9 +142,8 @@ export function keyKeeper(parts: KeyAdminParts) {
       return { ...wire!, key, replaces: { id, validUntil: validUntil.toISOString() } };
     },
 
-    async revoke(id: string): Promise<null> {
+    async revoke(id: string): Promise<void> {
       if (!(await keys.revoke(id))) throw notFound('key', id);
-      return null;
     },
   };
 }

@@ -93,12 +93,7 @@ export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
           return { data: await toWires(found === null ? [] : [found]), nextCursor: null };
         }
         const found = await keySearch.findByPrefix(prefix, cursor ?? null, limit);
-        return toPage(
-          await toWires(found),
-          limit,
-          (wire) => wire,
-          (wire) => wire.id,
-        );
+        return toPage(await toWires(found), limit, (wire) => wire.id);
       },
     }),
   ];

@@ -110,10 +110,8 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       path: '/keys/:id',
       subject: keys.subject,
       resource: 'key',
-      status: 204,
       summary: 'Revoke a key',
       needs: 'member',
-      response: null,
       run: ({ id }) => keys.revoke(id),
     }),
   ];

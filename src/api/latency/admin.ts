@@ -6,11 +6,11 @@ import {
   type LatencySums,
   latencyDimensions,
 } from '../../accounting/usage/latency-store.ts';
-import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type CsvCell, csvLine } from '../../lib/csv.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { LineStream } from '../management/endpoint.ts';
+import { readGroupBy } from '../management/group-by.ts';
 import { CSV_TYPE } from '../management/list-csv.ts';
 import { at, count, listOf } from '../management/response-fields.ts';
 import { filterText, instant } from '../management/wire.ts';
@@ -96,11 +96,8 @@ export function latencyEndpoints({ latency, clock, timezone }: LatencyAdminParts
 }
 
 function readDimensions(text: string): readonly LatencyDimension[] {
-  const names = text === '' ? [] : text.split(',').map((name) => name.trim());
-  const unknown = names.find((name) => !(latencyDimensions as readonly string[]).includes(name));
-  if (unknown === undefined) return latencyDimensions.filter((name) => names.includes(name));
-  const known = latencyDimensions.join(', ');
-  throw invalidRequest(`groupBy: There is no "${unknown.slice(0, 50)}". Known: ${known}, with commas.`, 'groupBy');
+  const names = readGroupBy(text, latencyDimensions);
+  return latencyDimensions.filter((name) => names.includes(name));
 }
 
 function toWire(sums: LatencySums, groupBy: readonly LatencyDimension[]): LatencyRow {

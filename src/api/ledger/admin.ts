@@ -7,7 +7,7 @@ import { LIST_TIMING } from '../../lib/slices.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { type ChangeSubject, conflict, notFound, Repeat, unprocessable } from '../management/endpoint.ts';
-import { LIST_LINES, listCsv } from '../management/list-csv.ts';
+import { LIST_LINES, listOrCsv } from '../management/list-csv.ts';
 import { pageOf, yuan } from '../management/response-fields.ts';
 import {
   amountYuan,
@@ -117,9 +117,8 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): A
       async run({ id, query, wantsCsv }) {
         const balances = await ledger.findBalances([id], periods());
         if (!balances.has(id)) throw notFound('account', id);
-        if (!wantsCsv) return listLedger(ledger, id, query);
         const columns = Object.keys(ledgerEntryResponse.shape);
-        return listCsv(columns, query.cursor, (cursor, limit) => listLedger(ledger, id, { ...query, cursor, limit }));
+        return listOrCsv(wantsCsv, columns, query, (asked) => listLedger(ledger, id, asked));
       },
     }),
   ];

@@ -1,9 +1,8 @@
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
 import type { Dimension } from '../../accounting/usage/group-sums-store.ts';
-import { shownUnits } from '../../protocols/metering/usage-units.ts';
 import { LineStream } from '../management/endpoint.ts';
-import { CSV_TYPE, LIST_LINES, listCsv } from '../management/list-csv.ts';
+import { CSV_TYPE, LIST_LINES, listOrCsv } from '../management/list-csv.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
@@ -45,8 +44,8 @@ const ownUsageRow = usageRowResponse
 
 const ownUsage = usageResponse.extend({ data: listOf(ownUsageRow) });
 
-/** The columns of CSV. */
-const OWN_COLUMNS: ReadonlySet<string> = new Set([...Object.keys(ownUsageRow.shape), ...shownUnits, 'images']);
+/** Whether CSV has a member of a group of usage. */
+const isOwnColumn = (member: string): boolean => member.split('.')[0]! in ownUsageRow.shape;
 
 /** Without memos, which operators write for themselves. */
 const ownEntry = ledgerEntryResponse
@@ -91,11 +90,7 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
       ) {
         const ownKeyIds = ownUserId === null ? null : await accounts.findOwnKeyIds(accountId, ownUserId);
         const query = queryOf(readDimensions(names, OWN_DIMENSIONS), { ...filter, accountId, ownKeyIds });
-        if (wantsCsv)
-          return new LineStream(
-            csv(query, (title) => OWN_COLUMNS.has(title)),
-            CSV_TYPE,
-          );
+        if (wantsCsv) return new LineStream(csv(query, isOwnColumn), CSV_TYPE);
         return shownPage(ownUsageRow, await list(query, { cursor, limit }));
       },
     }),
@@ -108,9 +103,8 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
       response: pageOf(ownEntry),
       lines: LIST_LINES,
       async run({ query, wantsCsv }, { scope: { accountId } }) {
-        if (!wantsCsv) return shownPage(ownEntry, await listLedger(ledger, accountId, query));
-        return listCsv(Object.keys(ownEntry.shape), query.cursor, (cursor, limit) =>
-          listLedger(ledger, accountId, { ...query, cursor, limit }),
+        return listOrCsv(wantsCsv, Object.keys(ownEntry.shape), query, async (asked) =>
+          shownPage(ownEntry, await listLedger(ledger, accountId, asked)),
         );
       },
     }),

@@ -58,10 +58,10 @@ interface LinesResponse {
   readonly description: string;
 }
 
-/** What `run` returns at an address with this schema of responses; `null` becomes 204. */
-type ResponseOf<ResponseSchema extends z.ZodType | null> =
-  | (ResponseSchema extends z.ZodType ? z.infer<ResponseSchema> | Repeat<z.infer<ResponseSchema> & object> : null)
-  | LineStream;
+/** What `run` returns at an address with this schema of responses. */
+type ResponseOf<ResponseSchema extends z.ZodType | null> = ResponseSchema extends z.ZodType
+  ? Promise<z.infer<ResponseSchema> | Repeat<z.infer<ResponseSchema> & object> | LineStream>
+  : Promise<void> | Promise<LineStream>;
 
 /**
  * One address. `run` returns the body of the response, or `null` for 204.
@@ -121,7 +121,8 @@ export interface ManagementDefinition<
 > {
   readonly method: ManagementEndpoint<Need, Context>['method'];
   readonly path: string;
-  readonly status?: ManagementEndpoint<Need, Context>['status'];
+  /** By default 200, or 204 where nothing is responded. */
+  readonly status?: 201;
   readonly summary: string;
   readonly needs: Need;
   /** For what changes nothing although its method is not GET, and for what is read and has a row in the change log all the same. */
@@ -130,14 +131,14 @@ export interface ManagementDefinition<
   readonly isRepeatable?: true;
   readonly query?: QuerySchema;
   readonly body?: BodySchema;
-  /** What its JSON response looks like: documented, and checked in tests. `null`: 204, or lines only. */
-  readonly response: ResponseSchema;
+  /** What its JSON response looks like: documented, and checked in tests. Absent: there is none, or lines only. */
+  readonly response?: ResponseSchema;
   readonly lines?: LinesResponse;
   readonly subject?: ChangeSubject<z.infer<QuerySchema>, z.infer<BodySchema>, Context>;
   readonly run: (
     input: ManagementInput<z.infer<QuerySchema>, z.infer<BodySchema>>,
     context: Context,
-  ) => Promise<ResponseOf<ResponseSchema>>;
+  ) => ResponseOf<ResponseSchema>;
 }
 
 /** Whether an address may change something, by its method if nothing else is said. */
@@ -159,7 +160,18 @@ export function managementEndpoint<
 >(
   definition: ManagementDefinition<Need, Context, QuerySchema, BodySchema, ResponseSchema>,
 ): ManagementEndpoint<Need, Context> {
-  const { method, path, summary, needs, run, query, body, isRepeatable = false } = definition;
+  const {
+    method,
+    path,
+    summary,
+    needs,
+    run,
+    query,
+    body,
+    response = null,
+    lines = null,
+    isRepeatable = false,
+  } = definition;
   return {
     method,
     path,
@@ -167,11 +179,11 @@ export function managementEndpoint<
     needs,
     isChange: isChangeBy(definition),
     isRepeatable,
-    status: definition.status ?? 200,
+    status: definition.status ?? (response === null && lines === null ? 204 : 200),
     querySchema: query ?? null,
     bodySchema: body ?? null,
-    responseSchema: definition.response,
-    lines: definition.lines ?? null,
+    responseSchema: response,
+    lines,
     // `check` has made the input of the schemas.
     subject: (definition.subject as ChangeSubject<unknown, unknown, Context> | undefined) ?? {
       kind: subjectKindOf(path),
@@ -189,7 +201,7 @@ export function managementEndpoint<
     async run(input, context) {
       // `check` has made it of the schemas.
       const checked = input as ManagementInput<z.infer<QuerySchema>, z.infer<BodySchema>>;
-      return (await run(checked, context)) as object | null;
+      return ((await run(checked, context)) ?? null) as object | null;
     },
   };
 }

@@ -11,6 +11,11 @@ export const LIST_LINES = {
 /** The type of CSV, which has titles. */
 export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 
+interface ListQuery {
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+}
+
 /** Items that are read at a time. */
 const CSV_PAGE = 500;
 
@@ -18,30 +23,49 @@ const CSV_PAGE = 500;
  * A list as CSV, a page at a time, whose first one is read before anything is sent. `members` are those of the items that are its columns;
  * `usage.images` is that of a member, and its title `images`.
  */
-export async function listCsv(
+async function listCsv<Query extends ListQuery>(
   members: readonly string[],
-  cursor: string | undefined,
-  readPage: (cursor: string | undefined, limit: number) => Promise<Page<object>>,
+  query: Query,
+  readPage: (query: Query) => Promise<Page<object>>,
 ): Promise<LineStream> {
-  const first = await readPage(cursor, CSV_PAGE);
+  const { titles, lineOf } = csvOf(members);
+  const linesOf = ({ data }: Page<object>): string => data.map(lineOf).join('');
+  const first = await readPage({ ...query, limit: CSV_PAGE });
   async function* lines(): AsyncGenerator<string> {
-    yield csvLine(members.map((member) => member.slice(member.indexOf('.') + 1))) + linesOf(first);
-    for (let next = first.nextCursor; next !== null; ) {
-      const page = await readPage(next, CSV_PAGE);
+    yield titles + linesOf(first);
+    for (let cursor = first.nextCursor; cursor !== null; ) {
+      const page = await readPage({ ...query, cursor, limit: CSV_PAGE });
       yield linesOf(page);
-      next = page.nextCursor;
+      cursor = page.nextCursor;
     }
   }
-  const linesOf = ({ data }: Page<object>): string =>
-    data.map((item) => csvLine(members.map((member) => cellOf(member, item)))).join('');
   return new LineStream(lines(), CSV_TYPE);
 }
 
-function cellOf(member: string, item: object): CsvCell {
+/** A page of a list, or all of the list from its cursor on if the client wants CSV. */
+export async function listOrCsv<Query extends ListQuery, Found extends Page<object>>(
+  wantsCsv: boolean,
+  members: readonly string[],
+  query: Query,
+  readPage: (query: Query) => Promise<Found>,
+): Promise<Found | LineStream> {
+  return wantsCsv ? listCsv(members, query, readPage) : readPage(query);
+}
+
+/** The line of titles of a table, and the line of an item. */
+export function csvOf(members: readonly string[]) {
+  const paths = members.map((member) => member.split('.'));
+  return {
+    titles: csvLine(paths.map((path) => path.at(-1)!)),
+    lineOf: (item: object): string => csvLine(paths.map((path) => cellOf(path, item))),
+  };
+}
+
+function cellOf(path: readonly string[], item: object): CsvCell {
   let value: unknown = item;
-  for (const name of member.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[name];
+  for (const name of path) value = (value as Record<string, unknown> | null | undefined)?.[name];
   if (value === null || value === undefined) return null;
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return JSON.stringify(value);
-  return member.endsWith('Yuan') ? new CsvAmount(value) : value;
+  return path.at(-1)!.endsWith('Yuan') ? new CsvAmount(value) : value;
 }

@@ -5,9 +5,11 @@ import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-s
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { Subscription } from '../../accounting/plans/subscriptions-store.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
-import { isPlainText, isStorable } from '../../lib/plain-text.ts';
+import { isPlainText } from '../../lib/plain-text.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { at, count, yuan } from './response-fields.ts';
+import { shown } from './shown.ts';
+import { storable } from './storable.ts';
 
 /** The shapes of the admin API on the wire: money as decimal strings in yuan, instants in ISO 8601. */
 
@@ -34,11 +36,13 @@ export const amountYuan = z
 export const positiveAmountYuan = amountYuan.refine((nano) => nano > 0n, { error: 'Expected an amount above zero.' });
 export const capYuan = amountYuan.refine((nano) => nano >= 0n, { error: 'Expected an amount of zero or more.' });
 
-const boundedText = z
-  .string({ error: 'Expected text.' })
-  .min(1, 'Must not be empty.')
-  .max(200, 'At most 200 characters.')
-  .refine(isStorable, 'Must be well-formed text without zero bytes.');
+/** A whole number; `error` says which is expected. */
+export const wholeNumber = (min: number, max: number, error: string) =>
+  z.number({ error }).int({ error }).min(min, { error }).max(max, { error });
+
+const boundedText = storable(
+  z.string({ error: 'Expected text.' }).min(1, 'Must not be empty.').max(200, 'At most 200 characters.'),
+);
 
 /** A name or a memo in one line; surrounding white space is removed. */
 export const shortText = z
@@ -64,17 +68,13 @@ export const page = {
 };
 
 /** A page of a list; it has a next page where it has as many items as were requested. */
-export function toPage<Item, Wire>(
-  items: readonly Item[],
+export function toPage<Item>(
+  data: readonly Item[],
   limit: number,
-  toWire: (item: Item) => Wire,
   cursorOf: (item: Item) => string,
-): { data: Wire[]; nextCursor: string | null } {
-  const last = items.at(-1);
-  return {
-    data: items.map(toWire),
-    nextCursor: last !== undefined && items.length === limit ? cursorOf(last) : null,
-  };
+): { data: readonly Item[]; nextCursor: string | null } {
+  const last = data.at(-1);
+  return { data, nextCursor: last !== undefined && data.length === limit ? cursorOf(last) : null };
 }
 
 const maxima = { requestsPerMinute: count.nullable(), tokensPerMinute: count.nullable() };
@@ -82,7 +82,7 @@ const maxima = { requestsPerMinute: count.nullable(), tokensPerMinute: count.nul
 /** Limits by the minute of an account or a key; null: not limited. */
 export const rateLimits = { ...maxima, modelLimits: z.record(z.string(), z.strictObject(maxima)) };
 
-export const accountStatus = z.enum(['active', 'suspended']);
+const accountStatus = z.enum(['active', 'suspended']);
 
 export const accountResponse = z
   .strictObject({
@@ -109,14 +109,8 @@ export const accountResponse = z
 export type AccountResponse = z.infer<typeof accountResponse>;
 
 export function accountToWire(account: Account, balance: BalanceState | undefined, rates: RateLimits): AccountResponse {
-  return {
-    id: account.id,
-    name: account.name,
-    email: account.email,
-    verified: account.verified,
-    status: account.status,
-    statusReason: account.statusReason,
-    statusChangedAt: account.statusChangedAt?.toISOString() ?? null,
+  return shown(accountResponse, {
+    ...account,
     balanceYuan: formatYuan(balance?.balanceNano ?? 0n),
     heldYuan: formatYuan(balance?.reservedNano ?? 0n),
     spentTodayYuan: formatYuan(balance?.spentTodayNano ?? 0n),
@@ -124,9 +118,7 @@ export function accountToWire(account: Account, balance: BalanceState | undefine
     ownDailySpendCapYuan: yuanOrNull(balance?.ownDailyCapNano ?? null),
     priceFactorBasisPoints: balance?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS,
     ...rateLimitsToWire(rates),
-    membersSeeBalance: account.membersSeeBalance,
-    createdAt: account.createdAt.toISOString(),
-  };
+  });
 }
 
 export function yuanOrNull(amountNano: bigint | null): string | null {
@@ -164,15 +156,12 @@ export const ledgerEntryResponse = z
 export type LedgerEntryResponse = z.infer<typeof ledgerEntryResponse>;
 
 export function ledgerEntryToWire(entry: LedgerEntry): LedgerEntryResponse {
-  return {
+  return shown(ledgerEntryResponse, {
+    ...entry,
     id: ledgerEntryId(entry.accountId, entry.entryNo),
-    kind: entry.kind,
     amountYuan: formatYuan(entry.amountNano),
     balanceAfterYuan: formatYuan(entry.balanceAfterNano),
-    callId: entry.callId,
-    memo: entry.memo,
-    createdAt: entry.createdAt.toISOString(),
-  };
+  });
 }
 
 const subscriptionState = z.enum(['active', 'scheduled', 'expired', 'canceled']);
@@ -197,18 +186,11 @@ export function subscriptionToWire(
   plans: readonly PlanTerms[],
   nowMs: number,
 ): SubscriptionResponse {
-  const { id, accountId, planId, startsAt, endsAt, canceledAt, createdAt } = subscription;
-  return {
-    id,
-    accountId,
-    planId,
-    planName: plans.find((plan) => plan.id === planId)?.name ?? null,
+  return shown(subscriptionResponse, {
+    ...subscription,
+    planName: plans.find(({ id }) => id === subscription.planId)?.name ?? null,
     status: subscriptionStatus(subscription, nowMs),
-    startsAt: startsAt.toISOString(),
-    endsAt: endsAt.toISOString(),
-    canceledAt: canceledAt?.toISOString() ?? null,
-    createdAt: createdAt.toISOString(),
-  };
+  });
 }
 
 function subscriptionStatus(

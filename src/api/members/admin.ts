@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
+import { requireAccount } from '../accounts/require-account.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { notFound } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { page, shortText } from '../management/wire.ts';
 import { accountRole } from '../sessions/fields.ts';
@@ -29,9 +29,11 @@ export function accountMemberEndpoints(parts: AccountMemberParts): AdminEndpoint
   const { members, accounts, clock } = parts;
   const keeper = memberKeeper(parts);
 
-  async function requireAccount(id: string): Promise<void> {
-    if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
-  }
+  const subject = {
+    kind: 'member',
+    isMadeInAccount: true,
+    read: (userId: string, { id }: { readonly id: string }) => keeper.read(id, userId),
+  } as const;
 
   return [
     adminEndpoint({
@@ -41,25 +43,20 @@ export function accountMemberEndpoints(parts: AccountMemberParts): AdminEndpoint
       query: memberList,
       response: pageOf(memberResponse),
       async run({ id, query }) {
-        await requireAccount(id);
+        await requireAccount(accounts, id);
         return keeper.list(id, query);
       },
     }),
     adminEndpoint({
       method: 'POST',
       path: '/accounts/:id/members',
-      subject: {
-        kind: 'member',
-        isMadeInAccount: true,
-        named: ({ body }) => body.userId,
-        read: (userId, { id }) => keeper.read(id, userId),
-      },
+      subject: { ...subject, named: ({ body }) => body.userId },
       status: 201,
       summary: 'Make a user a member of an account, or give a member another role',
       body: membership,
       response: memberResponse,
       async run({ id, body: { userId, role } }) {
-        await requireAccount(id);
+        await requireAccount(accounts, id);
         const refusal = await members.add({ accountId: id, userId, role, at: new Date(clock.nowMs()) });
         if (refusal === 'already') await members.changeRole(id, userId, role, false);
         else if (refusal !== null) throw peopleError(refusal);
@@ -69,38 +66,24 @@ export function accountMemberEndpoints(parts: AccountMemberParts): AdminEndpoint
     adminEndpoint({
       method: 'PATCH',
       path: '/accounts/:id/members',
-      subject: {
-        kind: 'member',
-        isMadeInAccount: true,
-        named: ({ body }) => body.userId,
-        read: (userId, { id }) => keeper.read(id, userId),
-      },
+      subject: { ...subject, named: ({ body }) => body.userId },
       summary: 'Give a member another role, or limit what it may use by all its keys',
       body: changedMember,
       response: memberResponse,
       async run({ id, body: { userId, ...change } }) {
-        await requireAccount(id);
+        await requireAccount(accounts, id);
         return keeper.change(id, userId, change, false);
       },
     }),
     adminEndpoint({
       method: 'DELETE',
       path: '/accounts/:id/members',
-      subject: {
-        kind: 'member',
-        isMadeInAccount: true,
-        named: ({ query }) => query.userId,
-        read: (userId, { id }) => keeper.read(id, userId),
-        noted: ({ query }) => notedKeys(query),
-      },
-      status: 204,
+      subject: { ...subject, named: ({ query }) => query.userId, noted: ({ query }) => notedKeys(query) },
       summary: 'Remove a user from an account; the keys stay, are revoked, or are handed to another member',
       query: removedMember,
-      response: null,
       async run({ id, query: { userId, ...keys } }) {
-        await requireAccount(id);
+        await requireAccount(accounts, id);
         await keeper.remove(id, userId, keys, false);
-        return null;
       },
     }),
   ];

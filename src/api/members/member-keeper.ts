@@ -12,6 +12,7 @@ import { allowListFields, toAllowListChange } from '../keys/allow-lists.ts';
 import { askedLimits, limitsToWire, shownLimits, toLimitChange, usedMember, usedToWire } from '../keys/wire.ts';
 import { notFound } from '../management/endpoint.ts';
 import { at, listOf } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { shortText, toPage } from '../management/wire.ts';
 import { accountRole } from '../sessions/fields.ts';
 import { peopleError } from '../sessions/people-errors.ts';
@@ -67,16 +68,6 @@ type AskedKeys = z.infer<z.ZodObject<typeof keysOfRemoved>>;
 export const notedKeys = ({ keys, keysTo }: AskedKeys): object | null =>
   keysTo === undefined ? (keys === 'keep' ? null : { areKeysRevoked: true }) : { keysTo };
 
-const memberToWire = (member: Member) => ({
-  userId: member.userId,
-  email: member.email,
-  name: member.name,
-  role: member.role,
-  status: member.status,
-  since: member.since.toISOString(),
-  lastSignInAt: member.lastSignInAt?.toISOString() ?? null,
-});
-
 const memberLimitsToWire = ({ allowedModels, ...limits }: MemberLimits) => ({ ...limitsToWire(limits), allowedModels });
 
 export function memberKeeper({ members, memberLimits, keyBudgets, catalog, periods, clock }: MemberKeeperParts) {
@@ -94,7 +85,7 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
       accountId,
       found.map(({ userId }) => userId),
     );
-    return found.map((member) => ({ ...memberToWire(member), ...ofUser(member.userId) }));
+    return found.map((member) => shown(memberResponse, { ...member, ...ofUser(member.userId) }));
   }
 
   async function find(accountId: string, userId: string): Promise<MemberResponse | null> {
@@ -121,12 +112,7 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
 
     async list(accountId: string, { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number }) {
       const found = await members.list(accountId, cursor ?? null, limit);
-      return toPage(
-        await toWires(accountId, found),
-        limit,
-        (member) => member,
-        ({ userId }) => userId,
-      );
+      return toPage(await toWires(accountId, found), limit, ({ userId }) => userId);
     },
 
     /** What a person may use and has used, who may have left the account; `null`: there is no person. */

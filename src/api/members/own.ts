@@ -5,6 +5,7 @@ import { signatureOf } from '../../people/actor.ts';
 import type { LinkStore } from '../../people/link-store.ts';
 import type { OneTimeLinks } from '../../people/one-time-links.ts';
 import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX } from '../../people/user.ts';
+import { requireAccount } from '../accounts/require-account.ts';
 import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
 import type { AccountEntry } from '../management/guard.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
@@ -76,15 +77,10 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       method: 'DELETE',
       path: '/members/:id',
       subject: { ...subject, noted: ({ query }) => notedKeys(query) },
-      status: 204,
       summary: 'Remove somebody from the account; the keys stay, are revoked, or are handed to another member',
       needs: 'person',
       query: z.strictObject(keysOfRemoved),
-      response: null,
-      async run({ id, query }, { scope }) {
-        await keeper.remove(scope.accountId, id, query, true);
-        return null;
-      },
+      run: ({ id, query }, { scope }) => keeper.remove(scope.accountId, id, query, true),
     }),
     accountEndpoint({
       method: 'GET',
@@ -106,8 +102,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       body: invitation,
       response: z.strictObject({ ...invitationMembers, ...linkMembers }),
       async run({ body: { email = null, role } }, { actor, scope: { accountId } }) {
-        const account = await accounts.findAccount(accountId);
-        if (account === null) throw notFound('account', accountId);
+        const account = await requireAccount(accounts, accountId);
         const asked = { accountId, accountName: account.name, email, role };
         const createdBy = signatureOf(actor);
         const createdAt = new Date(clock.nowMs());
@@ -130,13 +125,10 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
           return found === undefined ? null : invitationToWire(found);
         },
       },
-      status: 204,
       summary: 'Take an invitation back',
       needs: 'person',
-      response: null,
       async run({ id }, { scope }) {
         if (!(await links.deleteInvitation(scope.accountId, id))) throw notFound('invitation', id);
-        return null;
       },
     }),
   ];

@@ -1,23 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { ServedFile } from '../served-file.ts';
+import { pagePolicy, type ServedFile } from '../served-file.ts';
 
 type DocsFile = Omit<ServedFile, 'cacheControl'> & { readonly path: string };
-
-/**
- * The page may load and ask for what is here, and nothing else: no script in the page, nothing from elsewhere, no frame around it.
- * The pictures of the viewer stand in its style sheet.
- */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -52,7 +37,8 @@ const START = `SwaggerUIBundle({
 /** The page and its files: all that is ever served of the viewer's package. */
 export const docsFiles: readonly DocsFile[] = [
   text('/docs', 'text/html; charset=utf-8', PAGE, {
-    'content-security-policy': POLICY,
+    // The pictures of the viewer stand in its style sheet.
+    'content-security-policy': pagePolicy(),
     'referrer-policy': 'no-referrer',
   }),
   text('/docs/start.js', 'text/javascript; charset=utf-8', START),

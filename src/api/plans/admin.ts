@@ -4,9 +4,11 @@ import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import { findCurrentPlan, planSnapshot, usableAgainMs } from '../../accounting/plans/snapshot.ts';
 import type { SubscriptionState } from '../../accounting/plans/subscription-state-store.ts';
 import type { SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
+import { requireAccount } from '../accounts/require-account.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { notFound } from '../management/endpoint.ts';
 import { at, count, listOf } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
+import { instantToWire } from '../management/wire.ts';
 
 export interface PlanAdminParts {
   readonly accounts: Pick<AccountStore, 'findAccount'>;
@@ -97,7 +99,7 @@ export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
       summary: 'Read what remains of the Coding Plan of an account: windows, quota, concurrency',
       response: planRemainder,
       async run({ id }) {
-        if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+        await requireAccount(accounts, id);
         return readRemainder(parts, id);
       },
     }),
@@ -105,20 +107,14 @@ export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
 }
 
 export function planToWire(plan: PlanTerms, active: number): PlanResponse {
-  return {
-    id: plan.id,
-    name: plan.name,
+  return shown(planResponse, {
+    ...plan,
     activeSubscriptions: active,
     hasMoreSubscriptions: active >= COUNTED_MAX,
-    fiveHourCalls: plan.fiveHourCalls,
-    weeklyCalls: plan.weeklyCalls,
-    concurrency: plan.concurrency,
-    quotaTokens: plan.quotaTokens,
-    periodDays: plan.periodDays,
     models: [...plan.models],
     inputByteLimit: plan.inputBytesMax,
     outputTokenLimit: plan.outputTokensMax,
-  };
+  });
 }
 
 /** What remains at an instant, from the rows that admissions write. */
@@ -130,29 +126,29 @@ function remainderToWire(
 ): PlanRemainder {
   const current = findCurrentPlan(state, plans, nowMs);
   if (current.plan === null) {
-    const none = { fiveHour: null, weekly: null, quota: null, concurrency: null };
-    const planId = state?.planId ?? null;
     return {
       accountId,
-      planId,
+      planId: state?.planId ?? null,
       planName: null,
       isUsable: false,
       usableAgainAt: null,
       message: current.reason,
-      ...none,
+      fiveHour: null,
+      weekly: null,
+      quota: null,
+      concurrency: null,
     };
   }
   const { plan, state: used } = current;
   const snapshot = planSnapshot(plan, used, nowMs);
   const { fiveHour, weekly, pkg, concurrency, remaining } = snapshot;
-  const againMs = usableAgainMs(used, snapshot);
-  const moreAt = used.fiveHourMoreAtMs === null ? null : new Date(used.fiveHourMoreAtMs).toISOString();
+  const moreAt = instantToWire(used.fiveHourMoreAtMs);
   return {
     accountId,
     planId: plan.id,
     planName: plan.name,
     isUsable: remaining > 0,
-    usableAgainAt: againMs === null ? null : new Date(againMs).toISOString(),
+    usableAgainAt: instantToWire(usableAgainMs(used, snapshot)),
     message: null,
     fiveHour: fiveHour && {
       limit: fiveHour.limit,

@@ -4,6 +4,7 @@ import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { GrantRefusal, PlanGrants } from '../../accounting/plans/plan-grants.ts';
 import type { Subscription, SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
 import { type GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { requireAccount } from '../accounts/require-account.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { type ChangeSubject, conflict, notFound, Repeat } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
@@ -30,21 +31,12 @@ export async function listSubscriptions(
   const found = await subscriptions.list(accountId, cursor ?? null, limit);
   const nowMs = await databaseNowMs();
   const wires = found.map((subscription) => subscriptionToWire(subscription, plans(), nowMs));
-  return toPage(
-    wires,
-    limit,
-    (wire) => wire,
-    (wire) => wire.id,
-  );
+  return toPage(wires, limit, (wire) => wire.id);
 }
 
 /** Subscriptions: grant, renew, cancel, list. An account has one active subscription at most. */
 export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpoint[] {
   const { accounts, subscriptions, planGrants, plans, databaseNowMs } = parts;
-
-  async function requireAccount(id: string): Promise<void> {
-    if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
-  }
 
   async function requireSubscription(id: string): Promise<Subscription> {
     const found = await subscriptions.find(id);
@@ -115,7 +107,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       isRepeatable: true,
       response: subscriptionResponse,
       async run({ id, body, idempotencyKey }) {
-        await requireAccount(id);
+        await requireAccount(accounts, id);
         const { planId, startsAt = null } = body;
         const granted = await planGrants.grant({ accountId: id, planId, startsAt, idempotencyKey });
         if (typeof granted === 'string') throw grantError(granted, planId);
@@ -129,7 +121,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       query: subscriptionList,
       response: pageOf(subscriptionResponse),
       async run({ id, query }) {
-        await requireAccount(id);
+        await requireAccount(accounts, id);
         return listSubscriptions(parts, id, query);
       },
     }),
@@ -152,12 +144,9 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       method: 'DELETE',
       path: '/subscriptions/:id',
       subject,
-      status: 204,
       summary: 'Cancel a subscription at once',
-      response: null,
       async run({ id }) {
         await planGrants.cancel(await requireSubscription(id));
-        return null;
       },
     }),
   ];

@@ -7,7 +7,7 @@ import { accountNamesOf } from '../accounts/account-names.ts';
 import { keyNamesOf } from '../keys/key-names.ts';
 import { ownedByPerson } from '../keys/keys-of-person.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { LIST_LINES, listCsv } from '../management/list-csv.ts';
+import { LIST_LINES, listOrCsv } from '../management/list-csv.ts';
 import { at, pageOf } from '../management/response-fields.ts';
 import { filterText, instant, page } from '../management/wire.ts';
 
@@ -52,19 +52,13 @@ export const refusalResponse = z
   .meta({ id: 'Refusal' });
 export type RefusalResponse = z.infer<typeof refusalResponse>;
 
-/** The columns of CSV. */
-const REFUSAL_COLUMNS = Object.keys(refusalResponse.shape);
-
 /** Lists refusals as both APIs do. `of`: whose, whatever the query names. */
 export function refusalReader(parts: RefusalAdminParts) {
-  return async (query: z.infer<typeof refusalList>, of: OwnedBy) => {
-    const { limit, cursor, accountId, keyId, code, model, from, to } = query;
+  return async ({ limit, cursor, from, to, ...asked }: z.infer<typeof refusalList>, of: OwnedBy) => {
     const filter = {
-      accountId: of.accountId ?? accountId ?? null,
-      keyId: keyId ?? null,
+      ...asked,
+      accountId: of.accountId ?? asked.accountId,
       ownKeyIds: of.keyIds,
-      code: code ?? null,
-      model: model ?? null,
       from: from ?? null,
       to: to ?? null,
     };
@@ -86,8 +80,7 @@ export function refusalEndpoints(parts: RefusalAdminParts): AdminEndpoint[] {
       lines: LIST_LINES,
       async run({ query, wantsCsv }) {
         const of = await ownedByPerson(parts.accounts, query);
-        if (!wantsCsv) return list(query, of);
-        return listCsv(REFUSAL_COLUMNS, query.cursor, (cursor, limit) => list({ ...query, cursor, limit }, of));
+        return listOrCsv(wantsCsv, Object.keys(refusalResponse.shape), query, (asked) => list(asked, of));
       },
     }),
   ];

@@ -2,22 +2,21 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { AccountNeed } from '../../people/access.ts';
-import { type OwnAccountParts, ownAccountEndpoints } from '../accounts/own.ts';
+import { ownAccountEndpoints } from '../accounts/own.ts';
 import { noCall } from '../calls/admin.ts';
-import { type OwnCallParts, ownCallEndpoints } from '../calls/own.ts';
-import type { KeyAdminParts } from '../keys/key-keeper.ts';
+import { ownCallEndpoints } from '../calls/own.ts';
 import { ownKeyEndpoints } from '../keys/own.ts';
-import { type OwnMoneyParts, ownMoneyEndpoints } from '../ledger/own.ts';
+import { ownMoneyEndpoints } from '../ledger/own.ts';
 import { notFound } from '../management/endpoint.ts';
 import type { AccountEntry, Guard } from '../management/guard.ts';
 import type { AccountEndpoint, OwnedResource } from '../management/own-endpoint.ts';
+import type { PartsOf } from '../management/parts-of.ts';
 import { ACCOUNT_PREFIX } from '../management/prefixes.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
-import { type MemberParts, memberEndpoints } from '../members/own.ts';
-import { type OwnPlanParts, ownPlanEndpoints } from '../plans/own.ts';
-import { type OwnVoucherParts, ownVoucherEndpoints } from '../vouchers/own.ts';
+import { memberEndpoints } from '../members/own.ts';
+import { ownPlanEndpoints } from '../plans/own.ts';
+import { ownVoucherEndpoints } from '../vouchers/own.ts';
 import { ownWebhookEndpoints } from '../webhooks/own.ts';
-import type { WebhookAdminParts } from '../webhooks/webhook-keeper.ts';
 
 /** Whose a resource is. */
 interface Owner {
@@ -29,27 +28,22 @@ interface Owner {
 /** Finds whose a resource is; `null` if there is none. */
 type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner | null>>>;
 
-export type AccountParts = OwnAccountParts &
-  KeyAdminParts &
-  MemberParts &
-  OwnCallParts &
-  OwnMoneyParts &
-  OwnPlanParts &
-  OwnVoucherParts &
-  WebhookAdminParts & { readonly owners: OwnerFinders };
+const RESOURCES = [
+  ownAccountEndpoints,
+  ownKeyEndpoints,
+  ownCallEndpoints,
+  ownMoneyEndpoints,
+  ownPlanEndpoints,
+  ownVoucherEndpoints,
+  memberEndpoints,
+  ownWebhookEndpoints,
+] as const;
+
+export type AccountParts = PartsOf<typeof RESOURCES> & { readonly owners: OwnerFinders };
 
 /** Every address of the account API. */
 export function accountTable(parts: AccountParts): AccountEndpoint[] {
-  return [
-    ...ownAccountEndpoints(parts),
-    ...ownKeyEndpoints(parts),
-    ...ownCallEndpoints(parts),
-    ...ownMoneyEndpoints(parts),
-    ...ownPlanEndpoints(parts),
-    ...ownVoucherEndpoints(parts),
-    ...memberEndpoints(parts),
-    ...ownWebhookEndpoints(parts),
-  ];
+  return RESOURCES.flatMap((endpointsOf) => endpointsOf(parts));
 }
 
 /** Serves the account API. */

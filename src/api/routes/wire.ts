@@ -5,6 +5,7 @@ import type { Drain } from '../../providers/routing/drains/drain-store.ts';
 import type { RouteStatus } from '../../providers/routing/health.ts';
 import type { CredentialStatus } from '../../providers/upstream/credentials.ts';
 import { at, count, listOf, signerId } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { instantToWire } from '../management/wire.ts';
 
 /** Routes and drains on the wire of the admin API. */
@@ -67,23 +68,19 @@ export function routeToWire(
   drain: Drain | null,
 ): RouteResponse {
   const { state, failuresInARow, lastFailure, probeAtMs, accounts } = status;
-  return {
+  return shown(routeResponse, {
+    ...route,
     model,
     provider: route.providerId,
-    providerModel: route.providerModel,
-    priority: route.priority,
-    weight: route.weight,
     state: route.weight === 0 ? 'off' : state,
     drained: drain === null ? null : drainToWire(drain),
     failuresInARow,
     lastError: lastFailure?.reason ?? null,
     lastErrorAt: instantToWire(lastFailure?.atMs ?? null),
     triedAgainAt: instantToWire(probeAtMs),
-    accountBreakers: accounts.map((account) => ({
-      accountId: account.accountId,
-      state: account.state,
-      failuresInARow: account.failuresInARow,
-      triedAgainAt: instantToWire(account.probeAtMs),
+    accountBreakers: accounts.map(({ probeAtMs, ...account }) => ({
+      ...account,
+      triedAgainAt: instantToWire(probeAtMs),
     })),
     credentials: credentials.map(({ name, file, state, status, triedAgainAtMs }) => ({
       name,
@@ -92,18 +89,10 @@ export function routeToWire(
       status,
       triedAgainAt: instantToWire(triedAgainAtMs),
     })),
-  };
+  });
 }
 
 export function drainToWire(drain: Drain): DrainResponse {
-  const { providerId, model, providerModel, reason, drainedBy, drainedAt } = drain;
-  return {
-    provider: providerId,
-    model,
-    providerModel,
-    reason,
-    by: drainedBy,
-    byId: signerIdOf(drainedBy),
-    since: drainedAt.toISOString(),
-  };
+  const { providerId: provider, drainedBy: by, drainedAt: since } = drain;
+  return shown(drainResponse, { ...drain, provider, by, byId: signerIdOf(by), since });
 }

@@ -1,16 +1,14 @@
 import { z } from 'zod';
-import { isStorable } from '../../lib/plain-text.ts';
+import { storable } from '../management/storable.ts';
 
 /** What bodies about people are made of. */
 
 export const emailAddress = z.email({ error: 'Expected an e-mail address.' }).max(200, 'At most 200 characters.');
 
 /** A password that is checked or set. Which ones may be set, the rules of passwords say. */
-export const password = z
-  .string({ error: 'Expected text.' })
-  .min(1, 'Must not be empty.')
-  .max(1000, 'At most 1000 characters.')
-  .refine(isStorable, 'Must be well-formed text without zero bytes.');
+export const password = storable(
+  z.string({ error: 'Expected text.' }).min(1, 'Must not be empty.').max(1000, 'At most 1000 characters.'),
+);
 
 export const accountRole = z.enum(['owner', 'member'], { error: 'Expected owner or member.' });
 export const operatorRole = z.enum(['operator', 'auditor'], { error: 'Expected operator or auditor.' });

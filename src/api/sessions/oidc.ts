@@ -9,6 +9,7 @@ import { type BegunFlow, FLOW_MS, type NamedProvider, type OidcSignIn } from '..
 import { hashSecretToken, isSecretToken } from '../../people/secret-token.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { at, listOf } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { storable } from '../management/storable.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
@@ -84,15 +85,9 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
     return user.id;
   }
 
-  function toWire({ id, issuer, subject, createdAt, lastUsedAt }: Identity): z.infer<typeof identityResponse> {
-    return {
-      id,
-      provider: oidcProviders().find(({ settings }) => settings.issuer === issuer)?.name ?? null,
-      issuer,
-      subject,
-      createdAt: createdAt.toISOString(),
-      lastUsedAt: lastUsedAt?.toISOString() ?? null,
-    };
+  function toWire(identity: Identity): z.infer<typeof identityResponse> {
+    const provider = oidcProviders().find(({ settings }) => settings.issuer === identity.issuer)?.name ?? null;
+    return shown(identityResponse, { ...identity, provider });
   }
 
   return [
@@ -146,17 +141,14 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
           return found === undefined ? null : toWire(found);
         },
       },
-      status: 204,
       summary: 'Remove one of the own identities',
       needs: 'signed_in',
-      response: null,
       async run({ id }, { user }) {
         const refusal = await identities.remove(user.id, id);
         if (refusal === 'absent') throw notFound('identity', id);
         if (refusal === 'last_way') {
           throw conflict('You could not sign in any more. Add another identity, or a password, first.');
         }
-        return null;
       },
     }),
   ];

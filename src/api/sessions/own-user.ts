@@ -41,11 +41,9 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
       method: 'PUT',
       path: '/password',
       subject: { kind: 'user', named: (_input, { user }) => user.id, read: readUser },
-      status: 204,
       summary: 'Change the own password; all other sessions end',
       needs: 'signed_in',
       body: passwordChange,
-      response: null,
       async run({ body }, visit) {
         const { id, sessionId } = visit.user;
         const known = await users.credentialOf(id);
@@ -55,7 +53,6 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
         if (!(await users.changePassword(id, hash, passwordHash, sessionId))) {
           throw conflict('The password was changed at the same time.');
         }
-        return null;
       },
     }),
     peopleEndpoint({

@@ -4,7 +4,6 @@ import { isSecretToken } from '../../people/secret-token.ts';
 
 /** Browsers take a cookie of this prefix only over https, for all paths, and from the very host, not from a neighbour of it. */
 const SECURE_PREFIX = '__Host-';
-const NAME = 'faregate_session';
 
 /**
  * Whether people reach the gateway by https: as the configuration says, or as a trusted proxy says of the request.
@@ -19,46 +18,37 @@ export function isSecureRequest(
   return isBehindProxy && /^\s*https\s*(,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''));
 }
 
-/** The token of the session cookie; `null` if there is none. */
-export function readSessionToken(request: IncomingMessage, isSecure: boolean): string | null {
-  return readCookie(request, NAME, isSecure, isSecretToken);
+/** A cookie of ours whose value is a secret token. Scripts cannot read it, and pages of other sites do not send it with changes. */
+function secretCookie(name: string) {
+  /** A `Set-Cookie`. */
+  function set(value: string, isSecure: boolean, maxMs: number): string {
+    const attributes = `Max-Age=${Math.floor(maxMs / 1000)}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+    return `${nameOf(name, isSecure)}=${value}; ${attributes}`;
+  }
+  return {
+    /**
+     * The value; `null` if there is none that is possible. Only the name that goes with the connection counts: a plain cookie may
+     * have been set by a neighbouring host.
+     */
+    read({ headers }: IncomingMessage, isSecure: boolean): string | null {
+      const wanted = `${nameOf(name, isSecure)}=`;
+      const values = (headers.cookie ?? '').split(';').map((cookie) => cookie.trim());
+      const found = values.find((cookie) => cookie.startsWith(wanted) && isSecretToken(cookie.slice(wanted.length)));
+      return found?.slice(wanted.length) ?? null;
+    },
+    set,
+    /** A `Set-Cookie` that removes it. */
+    end: (isSecure: boolean): string => set('', isSecure, 0),
+  };
 }
 
-/** A `Set-Cookie` that begins a session. */
-export function beginCookie(token: string, isSecure: boolean, maxMs: number): string {
-  return cookieHeader(NAME, token, isSecure, Math.floor(maxMs / 1000));
-}
-
-/** A `Set-Cookie` that removes it. */
-export function endCookie(isSecure: boolean): string {
-  return cookieHeader(NAME, '', isSecure, 0);
-}
+export const sessionCookie = secretCookie('faregate_session');
 
 /**
- * The value of a cookie of ours; `null` if there is none that is possible. Only the name that goes with the connection counts: a
- * plain cookie may have been set by a neighbouring host.
+ * Of a sign-in at an OpenID provider that is under way: the browser that has begun it is the one that completes it. It is sent when the
+ * provider's page sends the browser back, which is a navigation.
  */
-export function readCookie(
-  { headers }: IncomingMessage,
-  name: string,
-  isSecure: boolean,
-  isPossible: (value: string) => boolean,
-): string | null {
-  const wanted = `${nameOf(name, isSecure)}=`;
-  for (const cookie of (headers.cookie ?? '').split(';')) {
-    const trimmed = cookie.trim();
-    if (!trimmed.startsWith(wanted)) continue;
-    const value = trimmed.slice(wanted.length);
-    if (isPossible(value)) return value;
-  }
-  return null;
-}
-
-/** A `Set-Cookie`. Scripts cannot read it, and other sites' pages do not send it with changes. */
-export function cookieHeader(name: string, value: string, isSecure: boolean, maxAgeSeconds: number): string {
-  const attributes = `Max-Age=${maxAgeSeconds}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
-  return `${nameOf(name, isSecure)}=${value}; ${attributes}`;
-}
+export const flowCookie = secretCookie('faregate_oidc');
 
 function nameOf(name: string, isSecure: boolean): string {
   return isSecure ? SECURE_PREFIX + name : name;

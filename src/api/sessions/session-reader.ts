@@ -6,7 +6,7 @@ import { isCrossSite } from '../../people/cross-site.ts';
 import { hashSecretToken } from '../../people/secret-token.ts';
 import type { SessionStore } from '../../people/session-store.ts';
 import type { CredentialReader } from '../management/guard.ts';
-import { isSecureRequest, readSessionToken } from './session-cookie.ts';
+import { isSecureRequest, sessionCookie } from './session-cookie.ts';
 
 interface SessionReaderParts {
   readonly sessions: Pick<SessionStore, 'read'>;
@@ -20,7 +20,7 @@ interface SessionReaderParts {
 export function createSessionReader({ sessions, publicUrl, addresses, clock }: SessionReaderParts): CredentialReader {
   return async ({ request, bearer }) => {
     if (bearer !== null) return null;
-    const token = readSessionToken(request.raw, isSecureRequest(request.raw, publicUrl(), addresses));
+    const token = sessionCookie.read(request.raw, isSecureRequest(request.raw, publicUrl(), addresses));
     if (token === null) return null;
     requireSameSite(request.raw, publicUrl());
     return sessions.read(hashSecretToken(token), clock.nowMs());

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { isStorable } from '../../lib/plain-text.ts';
 import { checkSignIn, type PasswordChecks } from '../../people/sign-in.ts';
 import type { UserStore } from '../../people/user-store.ts';
 import { notFound } from '../management/endpoint.ts';
 import { listOf } from '../management/response-fields.ts';
+import { storable } from '../management/storable.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
 import { orBusy, signInError } from './people-errors.ts';
@@ -18,11 +18,7 @@ export type SessionParts = PasswordChecks &
 
 const signIn = z.strictObject({
   /** The e-mail address, or the name of whoever has none. */
-  user: z
-    .string({ error: 'Expected an e-mail address or a name.' })
-    .min(1, 'Must not be empty.')
-    .max(200)
-    .refine(isStorable, 'Must be well-formed text without zero bytes.'),
+  user: storable(z.string({ error: 'Expected an e-mail address or a name.' }).min(1, 'Must not be empty.').max(200)),
   password,
 });
 
@@ -71,15 +67,12 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
     peopleEndpoint({
       method: 'DELETE',
       path: '/session',
-      status: 204,
       summary: 'Sign out',
       needs: 'signed_in',
       isChange: false,
-      response: null,
       async run(_input, visit) {
         await sessions.end(visit.user.id, visit.user.sessionId);
         visit.forgetSession();
-        return null;
       },
     }),
     peopleEndpoint({
@@ -97,14 +90,11 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
         kind: 'session',
         read: async (id, _input, visit) => (await sessionsOf(visit)).find((each) => each.id === id) ?? null,
       },
-      status: 204,
       summary: 'End one of the own sessions',
       needs: 'signed_in',
-      response: null,
       async run({ id }, visit) {
         if (!(await sessions.end(visit.user.id, id))) throw notFound('session', id);
         if (id === visit.user.sessionId) visit.forgetSession();
-        return null;
       },
     }),
     peopleEndpoint({
@@ -115,18 +105,15 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
         named: (_input, { user }) => user.id,
         read: async (_id, _input, visit) => ({ sessions: await sessionsOf(visit) }),
       },
-      status: 204,
       summary: 'Sign out everywhere, or everywhere else',
       needs: 'signed_in',
       query: z.strictObject({
         keepThis: z.enum(['true', 'false']).optional().describe('true: the session of the request goes on.'),
       }),
-      response: null,
       async run({ query }, visit) {
         const isKept = query.keepThis === 'true';
         await sessions.endAll(visit.user.id, isKept ? visit.user.sessionId : null);
         if (!isKept) visit.forgetSession();
-        return null;
       },
     }),
   ];

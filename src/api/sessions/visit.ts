@@ -8,8 +8,7 @@ import type { Actor, UserActor } from '../../people/actor.ts';
 import { createSecretToken, hashSecretToken } from '../../people/secret-token.ts';
 import type { SessionStore, SessionTimes } from '../../people/session-store.ts';
 import type { CredentialReader } from '../management/guard.ts';
-import { endFlowCookie, flowCookie, readFlowHandle } from './flow-cookie.ts';
-import { beginCookie, endCookie, isSecureRequest } from './session-cookie.ts';
+import { flowCookie, isSecureRequest, sessionCookie } from './session-cookie.ts';
 
 export interface VisitParts {
   readonly sessions: SessionStore;
@@ -76,27 +75,27 @@ export class Visit {
       atMs: clock.nowMs(),
     };
     if (!(await sessions.begin(session, checkedHash))) return null;
-    this.#setCookie(beginCookie(token, this.#isSecure, sessionTimes().maxMs));
+    this.#setCookie(sessionCookie.set(token, this.#isSecure, sessionTimes().maxMs));
     return id;
   }
 
   /** Removes the cookie from the browser. */
   forgetSession(): void {
-    this.#setCookie(endCookie(this.#isSecure));
+    this.#setCookie(sessionCookie.end(this.#isSecure));
   }
 
   /** The handle of the sign-in at a provider that this browser has begun, if any. */
   get flowHandle(): string | null {
-    return readFlowHandle(this.#request.raw, this.#isSecure);
+    return flowCookie.read(this.#request.raw, this.#isSecure);
   }
 
   /** Lets the browser keep the handle of such a sign-in. */
   keepFlow(handle: string, maxMs: number): void {
-    this.#setCookie(flowCookie(handle, this.#isSecure, maxMs));
+    this.#setCookie(flowCookie.set(handle, this.#isSecure, maxMs));
   }
 
   forgetFlow(): void {
-    this.#setCookie(endFlowCookie(this.#isSecure));
+    this.#setCookie(flowCookie.end(this.#isSecure));
   }
 
   #setCookie(cookie: string): void {

@@ -5,6 +5,7 @@ import type { OneTimeLink } from '../../people/one-time-links.ts';
 import type { Session } from '../../people/session-store.ts';
 import type { User } from '../../people/user-list-store.ts';
 import { at, listOf, signerId } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { accountRole, operatorRole } from './fields.ts';
 
 /** The shapes of people on the wire. */
@@ -29,17 +30,7 @@ export const userResponse = z
 export type UserResponse = z.infer<typeof userResponse>;
 
 export function userToWire(user: User): UserResponse {
-  return {
-    id: user.id,
-    email: user.email,
-    name: user.name,
-    operatorRole: user.operatorRole,
-    status: user.status,
-    hasPassword: user.hasPassword,
-    memberships: user.memberships.map(({ accountId, accountName, role }) => ({ accountId, accountName, role })),
-    createdAt: user.createdAt.toISOString(),
-    lastSignInAt: user.lastSignInAt?.toISOString() ?? null,
-  };
+  return shown(userResponse, user);
 }
 
 /** The members of a response that has a link. It is shown once. */
@@ -81,16 +72,7 @@ export const invitationMembers = {
 export const invitationResponse = z.strictObject(invitationMembers).meta({ id: 'Invitation' });
 
 export function invitationToWire(invitation: Invitation): z.infer<typeof invitationResponse> {
-  const { id, email, role, createdBy, createdAt, expiresAt } = invitation;
-  return {
-    id,
-    email,
-    role,
-    createdBy,
-    createdById: signerIdOf(createdBy),
-    createdAt: createdAt.toISOString(),
-    expiresAt: expiresAt.toISOString(),
-  };
+  return shown(invitationResponse, { ...invitation, createdById: signerIdOf(invitation.createdBy) });
 }
 
 /** What a person is told of itself. */
@@ -127,15 +109,7 @@ export const sessionResponse = z
   .meta({ id: 'Session' });
 
 export function sessionToWire(session: Session, ownId: string | null): z.infer<typeof sessionResponse> {
-  return {
-    id: session.id,
-    isThisOne: session.id === ownId,
-    createdAt: session.createdAt.toISOString(),
-    lastSeenAt: session.lastSeenAt.toISOString(),
-    expiresAt: session.expiresAt.toISOString(),
-    clientAddress: session.clientAddress,
-    userAgent: session.userAgent,
-  };
+  return shown(sessionResponse, { ...session, isThisOne: session.id === ownId });
 }
 
 export const linkViewResponse = z
@@ -150,6 +124,5 @@ export const linkViewResponse = z
   .meta({ id: 'LinkView' });
 
 export function linkViewToWire(view: LinkView): z.infer<typeof linkViewResponse> {
-  const { kind, email, name, accountName, role, expiresAt } = view;
-  return { kind, email, name, accountName, role, expiresAt: expiresAt.toISOString() };
+  return shown(linkViewResponse, view);
 }

@@ -8,6 +8,7 @@ import type { AdminToken, AdminTokensStore } from '../../people/admin-tokens-sto
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { at, pageOf, signerId } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
 
 export interface TokenAdminParts {
@@ -85,35 +86,21 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
       response: pageOf(tokenResponse),
       async run({ query }) {
         const found = await adminTokens.list(query.cursor ?? null, query.limit);
-        return toPage(found, query.limit, tokenToWire, ({ id }) => id);
+        return toPage(found.map(tokenToWire), query.limit, ({ id }) => id);
       },
     }),
     adminEndpoint({
       method: 'DELETE',
       path: '/tokens/:id',
       subject: { kind: 'token', read },
-      status: 204,
       summary: 'Revoke an admin token',
-      response: null,
       async run({ id }) {
         if (!(await adminTokens.revoke(id, new Date(clock.nowMs())))) throw notFound('token', id);
-        return null;
       },
     }),
   ];
 }
 
 function tokenToWire(token: AdminToken): TokenResponse {
-  return {
-    id: token.id,
-    name: token.name,
-    role: token.role,
-    prefix: token.prefix,
-    createdAt: token.createdAt.toISOString(),
-    createdBy: token.createdBy,
-    createdById: signerIdOf(token.createdBy),
-    expiresAt: token.expiresAt?.toISOString() ?? null,
-    revokedAt: token.revokedAt?.toISOString() ?? null,
-    lastUsedAt: token.lastUsedAt?.toISOString() ?? null,
-  };
+  return shown(tokenResponse, { ...token, createdById: signerIdOf(token.createdBy) });
 }

@@ -6,10 +6,9 @@ import type { StatementStore } from '../../accounting/usage/statement-store.ts';
 import { readUsage, USAGE_START, usagePages } from '../../accounting/usage/usage.ts';
 import type { UsageStore } from '../../accounting/usage/usage-store.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { type CsvCell, csvLine } from '../../lib/csv.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { LineStream, notFound } from '../management/endpoint.ts';
-import { CSV_TYPE } from '../management/list-csv.ts';
+import { CSV_TYPE, csvOf } from '../management/list-csv.ts';
 import { at, listOf, nextCursor } from '../management/response-fields.ts';
 import { storable } from '../management/storable.ts';
 import { filterText, page } from '../management/wire.ts';
@@ -17,10 +16,9 @@ import { type AccountStatement, statementCsv, statementResponse, statementToWire
 import {
   readDimensions,
   readUsageCursor,
-  usageCsvTitles,
+  usageColumns,
   usageCursor,
   usageRowResponse,
-  usageRowToCsv,
   usageRowToWire,
 } from './wire.ts';
 
@@ -140,15 +138,14 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
         timezone: query.timezone,
       };
     },
-    /** `shown`: the columns, of those that there are. */
-    async *csv(query: UsageQuery, shown: (title: string) => boolean = () => true): AsyncIterable<string> {
-      const titles = usageCsvTitles(query.groupBy);
+    /** `isShown`: whether there is a column of a member. */
+    async *csv(query: UsageQuery, isShown: (member: string) => boolean = () => true): AsyncIterable<string> {
+      const { groupBy } = query;
       const hasRevenue = hasPlanRevenue(query);
-      const isShown = titles.map(shown);
-      const line = (cells: readonly CsvCell[]) => csvLine(cells.filter((_, i) => isShown[i]));
-      yield line(titles);
+      const { titles, lineOf } = csvOf(usageColumns(groupBy).filter(isShown));
+      yield titles;
       for await (const rows of usagePages(usage, query, CSV_PAGE)) {
-        yield rows.map((row) => line(usageRowToCsv(row, query.groupBy, hasRevenue))).join('');
+        yield rows.map((row) => lineOf(usageRowToWire(row, groupBy, hasRevenue))).join('');
       }
     },
   };

@@ -3,12 +3,13 @@ import { type Dimension, dimensions } from '../../accounting/usage/group-sums-st
 import type { UsagePlace } from '../../accounting/usage/usage.ts';
 import type { UsageRow } from '../../accounting/usage/usage-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
-import { CsvAmount, type CsvCell } from '../../lib/csv.ts';
 import { parseJson } from '../../lib/json/json.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
+import { readGroupBy } from '../management/group-by.ts';
 import { count, yuan } from '../management/response-fields.ts';
+import { yuanOrNull } from '../management/wire.ts';
 import { USAGE_AMOUNTS } from './amounts.ts';
 
 /** The shapes of usage on the wire. */
@@ -61,17 +62,16 @@ function amountsOf(row: UsageRow, hasRevenue: boolean) {
   const balanceNano = uncostedCalls > planUncostedCalls ? null : netNano - (costNano - planCostNano);
   const planNano = planUncostedCalls > 0 || revenueNano === null ? null : revenueNano - planCostNano;
   const ofPlans = planNano ?? (planCalls === 0 ? 0n : null);
-  const orNull = (nano: bigint | null): string | null => (nano === null ? null : formatYuan(nano));
   return {
     chargeYuan: formatYuan(chargeNano),
     refundYuan: formatYuan(refundNano),
     netChargeYuan: formatYuan(netNano),
-    planRevenueYuan: orNull(revenueNano),
+    planRevenueYuan: yuanOrNull(revenueNano),
     costYuan: formatYuan(costNano),
     planCostYuan: formatYuan(planCostNano),
     marginYuan: balanceNano === null || ofPlans === null ? null : formatYuan(balanceNano + ofPlans),
-    balanceMarginYuan: orNull(balanceNano),
-    planMarginYuan: orNull(planNano),
+    balanceMarginYuan: yuanOrNull(balanceNano),
+    planMarginYuan: yuanOrNull(planNano),
   };
 }
 
@@ -92,43 +92,19 @@ export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[], has
   };
 }
 
-/** The titles of the columns of `usageRowToCsv`. */
-export function usageCsvTitles(groupBy: readonly Dimension[]): string[] {
+/** The members of a row that CSV has as columns. */
+export function usageColumns(groupBy: readonly Dimension[]): string[] {
   const names = groupBy.flatMap((name) => {
     if (name === 'account') return [MEMBERS.account, 'accountName'];
     return name === 'key' ? [MEMBERS.key, 'keyName'] : [MEMBERS[name]];
   });
-  return [...names, 'calls', ...USAGE_AMOUNTS, 'callsWithoutCost', 'heldYuan', ...shownUnits, 'images'];
-}
-
-export function usageRowToCsv(row: UsageRow, groupBy: readonly Dimension[], hasRevenue: boolean): CsvCell[] {
-  const names = groupBy.flatMap((name, i): CsvCell[] => {
-    const value = row.group[i]!;
-    if (name === 'account') return [value, row.accountName];
-    return name === 'key' ? [value, row.keyName] : [value];
-  });
-  const amounts = amountsOf(row, hasRevenue);
-  const units = shownUnits.map((unit) => row.units[unit]);
-  return [
-    ...names,
-    row.calls,
-    ...USAGE_AMOUNTS.map((name) => (amounts[name] === null ? null : new CsvAmount(amounts[name]))),
-    row.uncostedCalls,
-    new CsvAmount(formatYuan(row.reservedNano)),
-    ...units,
-    row.images,
-  ];
+  const counts = [...shownUnits, 'images'].map((unit) => `usage.${unit}`);
+  return [...names, 'calls', ...USAGE_AMOUNTS, 'callsWithoutCost', 'heldYuan', ...counts];
 }
 
 /** The dimensions that a text such as `model,day` names, in the order in which groups are sorted; a key has its account. */
 export function readDimensions(text: string, known: readonly Dimension[] = dimensions): readonly Dimension[] {
-  const names = text === '' ? [] : text.split(',').map((name) => name.trim());
-  for (const name of names) {
-    if (!(known as readonly string[]).includes(name)) {
-      const names = known.join(', ');
-      throw invalidRequest(`groupBy: There is no "${name.slice(0, 50)}". Known: ${names}, with commas.`, 'groupBy');
-    }
-  }
+  const names = readGroupBy(text, known);
   const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);
   return dimensions.filter((name) => named.has(name));
 }

@@ -10,7 +10,7 @@ import { MEMBERSHIPS_MAX } from '../../people/user.ts';
 import type { User } from '../../people/user-list-store.ts';
 import type { UserStore } from '../../people/user-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { conflict, notFound } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
 import { listOf, pageOf } from '../management/response-fields.ts';
 import { filterText, page, shortText } from '../management/wire.ts';
 import { accountRole, emailAddress, operatorRole } from '../sessions/fields.ts';
@@ -85,6 +85,8 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
     return user;
   }
 
+  const subject: ChangeSubject = { kind: 'user', read: async (id) => userToWire(await read(id)) };
+
   async function linkFor(user: User, actor: Actor) {
     const link = await oneTimeLinks.forUser(user, actor);
     if (link === null) throw conflict('The user is suspended; a link would not work.');
@@ -131,7 +133,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'PATCH',
       path: '/users/:id',
-      subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
+      subject,
       summary: 'Change a user: name, e-mail address, role, status. Who is suspended is signed out at once',
       body: userChange,
       response: userResponse,
@@ -145,21 +147,18 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'DELETE',
       path: '/users/:id',
-      subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
-      status: 204,
+      subject,
       summary: 'Delete a user, with its memberships and sessions',
-      response: null,
       async run({ id }, { actor }) {
         const refusal = await users.delete(id, actor.kind === 'user');
         if (refusal === 'absent') throw notFound('user', id);
         if (refusal !== null) throw peopleError(refusal);
-        return null;
       },
     }),
     adminEndpoint({
       method: 'POST',
       path: '/users/:id/links',
-      subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
+      subject,
       status: 201,
       summary: 'Make a link by which a user chooses a password; earlier ones are void, and it is never shown again',
       response: linkResponse,
@@ -187,13 +186,10 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
           return { name, sessions: found.map((session) => sessionToWire(session, null)) };
         },
       },
-      status: 204,
       summary: 'Sign a user out everywhere',
-      response: null,
       async run({ id }) {
         await read(id);
         await sessions.endAll(id, null);
-        return null;
       },
     }),
   ];

@@ -171,26 +171,19 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
         const found = await redemptions.list(id, query.cursor ?? null, query.limit);
         if (found.length === 0 && (await vouchers.find(id)) === null) throw notFound('batch of vouchers', id);
         const names = await accountNamesOf(accounts, found);
-        return toPage(
-          found,
-          query.limit,
-          (redemption) => redemptionToWire(redemption, names),
-          (redemption) => redemption.id,
-        );
+        const wires = found.map((redemption) => redemptionToWire(redemption, names));
+        return toPage(wires, query.limit, (redemption) => redemption.id);
       },
     }),
     adminEndpoint({
       method: 'DELETE',
       path: '/vouchers/:id',
       subject,
-      status: 204,
       summary: 'Cancel the vouchers of a batch that are not redeemed',
-      response: null,
       async run({ id }) {
         if (!(await vouchers.cancel(id, new Date(await databaseNowMs())))) throw notFound('batch of vouchers', id);
         // Those that were begun before have their codes: once this has its response no code of the batch is taken any more.
         await redemptions.finishBatch(id);
-        return null;
       },
     }),
     adminEndpoint({

@@ -6,6 +6,7 @@ import { CsvAmount, csvLine } from '../../lib/csv.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { signerIdOf } from '../../people/actor.ts';
 import { at, count, listOf, signerId, yuan } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { ledgerEntryId } from '../management/wire.ts';
 
 /** The shapes of vouchers on the wire. */
@@ -85,32 +86,21 @@ export function voucherCsv({ codes, amountYuan, planId, expiresAt }: NewBatchRes
 }
 
 export function batchToWire(batch: VoucherBatch): BatchResponse {
-  return {
-    id: batch.id,
-    name: batch.name,
+  return shown(batchResponse, {
+    ...batch,
     ...giftToWire(batch.gift),
     count: batch.voucherCount,
-    redeemedCount: batch.redeemedCount,
-    expiresAt: batch.expiresAt?.toISOString() ?? null,
-    createdAt: batch.createdAt.toISOString(),
-    createdBy: batch.createdBy,
     createdById: signerIdOf(batch.createdBy),
-    canceledAt: batch.canceledAt?.toISOString() ?? null,
-  };
+  });
 }
 
 export function ownRedemptionToWire(redemption: Redemption): OwnRedemptionResponse {
   const { accountId, entryNo } = redemption;
-  return {
-    id: redemption.id,
-    accountId,
-    codeEnd: redemption.codeEnd,
+  return shown(ownRedemptionResponse, {
+    ...redemption,
     ...giftToWire(redemption.gift),
-    redeemedAt: redemption.redeemedAt.toISOString(),
     entryId: entryNo === null ? null : ledgerEntryId(accountId, entryNo),
-    subscriptionId: redemption.subscriptionId,
-    subscriptionEndsAt: redemption.subscriptionEndsAt?.toISOString() ?? null,
-  };
+  });
 }
 
 /** `accountNames`: by account id. */

@@ -3,30 +3,26 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { ACCOUNT_KINDS } from '../../notices/notice.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
-import { capYuan, filterText, page } from '../management/wire.ts';
+import { filterText, page } from '../management/wire.ts';
+import { oneWebhookEndpoints } from './one-webhook.ts';
 import { type WebhookAdminParts, webhookKeeper } from './webhook-keeper.ts';
 import {
-  deliveryResponse,
   lowBalanceResponse,
   newWebhook,
   newWebhookResponse,
   operatorEvents,
-  queuedResponse,
-  redelivery,
+  threshold,
   webhookChange,
   webhookResponse,
-  webhookToWire,
 } from './wire.ts';
 
 const newEndpoint = z.strictObject({ ...newWebhook, accountId: filterText.nullish(), events: operatorEvents });
 const change = z.strictObject({ ...webhookChange, events: operatorEvents });
 const list = z.strictObject({ ...page, accountId: filterText.optional() });
-const threshold = z.strictObject({ thresholdYuan: capYuan.nullable() });
 
 /** Webhook endpoints: the operators' own, which hear of everything, and those of accounts. */
 export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
   const keeper = webhookKeeper(parts);
-  const { subject } = keeper;
 
   return [
     adminEndpoint({
@@ -50,60 +46,12 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
         return keeper.create({ accountId, url, events, idempotencyKey });
       },
     }),
-    adminEndpoint({
-      method: 'GET',
-      path: '/webhooks/:id',
-      summary: 'Read a webhook endpoint',
-      response: webhookResponse,
-      run: async ({ id }) => webhookToWire(await keeper.find(id)),
-    }),
-    adminEndpoint({
-      method: 'PATCH',
-      path: '/webhooks/:id',
-      subject,
-      summary: 'Change a webhook endpoint, disable it, or make it active again',
+    ...oneWebhookEndpoints<AdminEndpoint, typeof change>(keeper, (row) => adminEndpoint(row), {
       body: change,
-      response: webhookResponse,
       async run({ id, body }) {
         requireKinds((await keeper.find(id)).accountId, body.events ?? null);
         return keeper.change(id, body);
       },
-    }),
-    adminEndpoint({
-      method: 'DELETE',
-      path: '/webhooks/:id',
-      subject,
-      status: 204,
-      response: null,
-      summary: 'Delete a webhook endpoint, and what was to be sent to it',
-      run: ({ id }) => keeper.delete(id),
-    }),
-    adminEndpoint({
-      method: 'POST',
-      path: '/webhooks/:id/test',
-      subject,
-      status: 201,
-      summary: 'Send a test notice to a webhook endpoint',
-      response: queuedResponse,
-      run: ({ id }) => keeper.test(id),
-    }),
-    adminEndpoint({
-      method: 'GET',
-      path: '/webhooks/:id/deliveries',
-      summary: 'List what was sent to a webhook endpoint, and what is to be, newest first',
-      query: z.strictObject(page),
-      response: pageOf(deliveryResponse),
-      run: ({ id, query }) => keeper.listDeliveries(id, query),
-    }),
-    adminEndpoint({
-      method: 'POST',
-      path: '/webhooks/:id/redeliver',
-      subject,
-      status: 201,
-      summary: 'Send a notice to a webhook endpoint once more',
-      body: redelivery,
-      response: queuedResponse,
-      run: ({ id, body }) => keeper.redeliver(id, body.noticeId),
     }),
     adminEndpoint({
       method: 'GET',

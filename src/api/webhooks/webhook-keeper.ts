@@ -39,7 +39,7 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
     subject,
     find,
     list: async (accountId: string | null, { limit, cursor }: Page) =>
-      toPage(await webhooks.list(accountId, cursor ?? null, limit), limit, webhookToWire, ({ id }) => id),
+      toPage((await webhooks.list(accountId, cursor ?? null, limit)).map(webhookToWire), limit, ({ id }) => id),
     create: async (asked: Parameters<Webhooks['create']>[0]) =>
       createdToWire(await withTarget(async () => webhooks.create(asked)), asked.accountId),
     async change(id: string, change: Parameters<Webhooks['update']>[1]) {
@@ -47,14 +47,13 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
       if (endpoint === null) throw notFound('webhook endpoint', id);
       return webhookToWire(endpoint);
     },
-    async delete(id: string): Promise<null> {
+    async delete(id: string): Promise<void> {
       if (!(await webhooks.delete(id))) throw notFound('webhook endpoint', id);
-      return null;
     },
     async listDeliveries(id: string, { limit, cursor }: Page) {
       await find(id);
       const deliveries = await webhooks.listDeliveries(id, cursor ?? null, limit);
-      return toPage(deliveries, limit, deliveryToWire, ({ noticeId }) => noticeId);
+      return toPage(deliveries.map(deliveryToWire), limit, ({ noticeId }) => noticeId);
     },
     /** @throws GatewayError also 429 if the endpoint has had too many tests. */
     async test(id: string): Promise<QueuedResponse> {

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { formatYuan } from '../../lib/yuan.ts';
 import type { Delivery, WebhookEndpoint } from '../../notices/endpoint-store.ts';
 import { ACCOUNT_KINDS, NOTICE_KINDS, TEST_KIND } from '../../notices/notice.ts';
 import type { LowBalance } from '../../notices/threshold-store.ts';
 import { at, count, yuan } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { storable } from '../management/storable.ts';
+import { capYuan, yuanOrNull } from '../management/wire.ts';
 
 /** Webhook endpoints on the wire, as the admin API and the account API have them. */
 
@@ -19,6 +20,7 @@ export const operatorEvents = eventsOf(NOTICE_KINDS);
 export const accountEvents = eventsOf(ACCOUNT_KINDS);
 export const newWebhook = { url };
 export const webhookChange = { url: url.optional(), status: z.enum(['active', 'disabled']).optional() };
+export const threshold = z.strictObject({ thresholdYuan: capYuan.nullable() });
 export const redelivery = z.strictObject({ noticeId: storable(z.string().min(1).max(200)) });
 
 export const webhookResponse = z
@@ -65,32 +67,11 @@ export const lowBalanceResponse = z.strictObject({
 export type LowBalanceResponse = z.infer<typeof lowBalanceResponse>;
 
 export function webhookToWire(endpoint: WebhookEndpoint): WebhookResponse {
-  const { id, accountId, url, events, status, statusReason, failingSince, createdAt } = endpoint;
-  return {
-    id,
-    accountId,
-    url,
-    events,
-    status,
-    statusReason,
-    failingSince: failingSince?.toISOString() ?? null,
-    createdAt: createdAt.toISOString(),
-  };
+  return shown(webhookResponse, endpoint);
 }
 
 export function deliveryToWire(delivery: Delivery): DeliveryResponse {
-  const { noticeId, kind, at, status, attempts, nextAttemptAt, lastAttemptAt, lastStatus, lastError } = delivery;
-  return {
-    noticeId,
-    event: kind,
-    at: at.toISOString(),
-    status,
-    attempts,
-    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
-    lastAttemptAt: lastAttemptAt?.toISOString() ?? null,
-    lastStatus,
-    lastError,
-  };
+  return shown(deliveryResponse, { ...delivery, event: delivery.kind });
 }
 
 export function lowBalanceToWire(
@@ -100,7 +81,7 @@ export function lowBalanceToWire(
 ): LowBalanceResponse {
   return {
     accountId,
-    thresholdYuan: lowBalanceNano === null ? null : formatYuan(lowBalanceNano),
-    defaultThresholdYuan: defaultNano === null ? null : formatYuan(defaultNano),
+    thresholdYuan: yuanOrNull(lowBalanceNano),
+    defaultThresholdYuan: yuanOrNull(defaultNano),
   };
 }

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import type { ManagementDefinition } from '../management/endpoint.ts';
+import { pageOf } from '../management/response-fields.ts';
+import { page } from '../management/wire.ts';
+import type { webhookKeeper } from './webhook-keeper.ts';
+import { deliveryResponse, queuedResponse, redelivery, webhookResponse, webhookToWire } from './wire.ts';
+
+type Row<Query extends z.ZodType, Body extends z.ZodType, Response extends z.ZodType | null> = Omit<
+  ManagementDefinition<never, unknown, Query, Body, Response>,
+  'needs'
+>;
+
+/** The addresses of one webhook endpoint, which are the same in both APIs but for what may be changed. */
+export function oneWebhookEndpoints<Endpoint, Change extends z.ZodType>(
+  keeper: ReturnType<typeof webhookKeeper>,
+  make: <
+    Query extends z.ZodType = z.ZodUnknown,
+    Body extends z.ZodType = z.ZodUnknown,
+    Response extends z.ZodType | null = null,
+  >(
+    row: Row<Query, Body, Response>,
+  ) => Endpoint,
+  change: Required<Pick<Row<z.ZodUnknown, Change, typeof webhookResponse>, 'body' | 'run'>>,
+): Endpoint[] {
+  const { subject } = keeper;
+  return [
+    make({
+      method: 'GET',
+      path: '/webhooks/:id',
+      summary: 'Read a webhook endpoint',
+      response: webhookResponse,
+      run: async ({ id }) => webhookToWire(await keeper.find(id)),
+    }),
+    make({
+      method: 'PATCH',
+      path: '/webhooks/:id',
+      subject,
+      summary: 'Change a webhook endpoint, disable it, or make it active again',
+      response: webhookResponse,
+      ...change,
+    }),
+    make({
+      method: 'DELETE',
+      path: '/webhooks/:id',
+      subject,
+      summary: 'Delete a webhook endpoint, and what was to be sent to it',
+      run: ({ id }) => keeper.delete(id),
+    }),
+    make({
+      method: 'POST',
+      path: '/webhooks/:id/test',
+      subject,
+      status: 201,
+      summary: 'Send a test notice to a webhook endpoint',
+      response: queuedResponse,
+      run: ({ id }) => keeper.test(id),
+    }),
+    make({
+      method: 'GET',
+      path: '/webhooks/:id/deliveries',
+      summary: 'List what was sent to a webhook endpoint, and what is to be, newest first',
+      query: z.strictObject(page),
+      response: pageOf(deliveryResponse),
+      run: ({ id, query }) => keeper.listDeliveries(id, query),
+    }),
+    make({
+      method: 'POST',
+      path: '/webhooks/:id/redeliver',
+      subject,
+      status: 201,
+      summary: 'Send a notice to a webhook endpoint once more',
+      body: redelivery,
+      response: queuedResponse,
+      run: ({ id, body }) => keeper.redeliver(id, body.noticeId),
+    }),
+  ];
+}
