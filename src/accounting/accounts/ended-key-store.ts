@@ -1,4 +1,4 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import { type Statement, toArray } from '../../db/database.ts';
 import { isLockTimeout } from '../../db/errors.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
@@ -141,11 +141,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes): End
 
   /** The ids of those keys of a partition that calls name. */
   async function namedIn(partition: PartitionLane, keys: readonly EndedKey[]): Promise<ReadonlySet<string>> {
-    const names = columnsOf(
-      keys,
-      (key) => key.account_id,
-      (key) => key.id,
-    );
+    const names = fieldsOf(keys, 'account_id', 'id');
     const rows = await partition.query<{ id: string }>(selectNamed, names);
     return new Set(rows.map(({ id }) => id));
   }

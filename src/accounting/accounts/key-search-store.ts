@@ -1,9 +1,9 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement, StoredRow } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import type { PlacedLanes } from '../partitions/placed-lanes.ts';
-import { askedByPartition, mergedMaps } from '../partitions/routes.ts';
+import { mapByPartition } from '../partitions/routes.ts';
 import { KEYS } from './api-key-store.ts';
 import { LIMITS } from './key-limit-tables.ts';
 import type { AccountStatus } from './store.ts';
@@ -89,10 +89,10 @@ async function readUses(
   partition: PartitionLane,
   keys: readonly RowOf<typeof FOUND_KEYS>[],
 ): Promise<Map<string, RowOf<typeof USES>>> {
-  const names = columnsOf(
-    keys,
-    ({ key }) => key.accountId,
-    ({ key }) => key.id,
+  const names = fieldsOf(
+    keys.map(({ key }) => key),
+    'accountId',
+    'id',
   );
   const rows = await partition.query<StoredRow & { readonly id: string }>(selectUses, names);
   return new Map(rows.map((row) => [row.id, USES.read(row)]));
@@ -102,7 +102,7 @@ export function createKeySearchStore({ directory, partitions }: PlacedLanes): Ke
   /** In the order in which they were found. */
   async function withUses(rows: readonly StoredRow[]): Promise<FoundKey[]> {
     const keys = FOUND_KEYS.all(rows);
-    const usesOf = mergedMaps(await askedByPartition(partitions, keys, ({ key }) => key.accountId, readUses));
+    const usesOf = await mapByPartition(partitions, keys, ({ key }) => key.accountId, readUses);
     return keys.map((found) => ({ ...found, ...usesOf.get(found.key.id)! }));
   }
 

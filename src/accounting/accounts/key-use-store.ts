@@ -1,7 +1,7 @@
-import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
+import { fieldsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
-import { askedByPartition, mergedMaps, type Routes } from '../partitions/routes.ts';
+import { accountIdOf, askedByPartition, mapByPartition, type Routes } from '../partitions/routes.ts';
 
 /** The SQL of when keys were used last. */
 
@@ -47,11 +47,7 @@ export function createKeyUseStore(database: PartitionLane): KeyUseStore {
     },
     async find(keys) {
       if (keys.length === 0) return new Map();
-      const names = columnsOf(
-        keys,
-        (key) => key.accountId,
-        (key) => key.id,
-      );
+      const names = fieldsOf(keys, 'accountId', 'id');
       const rows = await database.query<{ key_id: string; last_used_at: Date }>(findUses, names);
       return new Map(rows.map((row) => [row.key_id, row.last_used_at]));
     },
@@ -60,11 +56,10 @@ export function createKeyUseStore(database: PartitionLane): KeyUseStore {
 
 /** Of all partitions. */
 export function routedKeyUses(routes: Routes<KeyUseStore>): KeyUseStore {
-  const ofKey = ({ accountId }: { readonly accountId: string }): string => accountId;
   return {
     async record(uses) {
-      await askedByPartition(routes, uses, ofKey, (store, those) => store.record(those));
+      await askedByPartition(routes, uses, accountIdOf, (store, those) => store.record(those));
     },
-    find: async (keys) => mergedMaps(await askedByPartition(routes, keys, ofKey, (store, those) => store.find(those))),
+    find: (keys) => mapByPartition(routes, keys, accountIdOf, (store, those) => store.find(those)),
   };
 }

@@ -1,4 +1,4 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { booleanColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
@@ -47,12 +47,7 @@ export interface LimitedKeyStore {
 
 export const createLimitedKeyStore = (partition: PartitionLane): LimitedKeyStore => ({
   async find(keys, signal) {
-    const names = columnsOf(
-      keys,
-      ({ accountId }) => accountId,
-      ({ keyId }) => keyId,
-      ({ userId }) => userId,
-    );
+    const names = fieldsOf(keys, 'accountId', 'keyId', 'userId');
     return LIMITED.all(await partition.query(selectLimited, names, signal));
   },
 });

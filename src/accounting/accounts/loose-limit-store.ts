@@ -2,7 +2,7 @@ import { type Statement, toArray } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
-import { type Routes, routedByAccount } from '../partitions/routes.ts';
+import { accountIdOf, itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { type KeyLimitChange, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
 import { KEY_COUNTERS, type KeyLimits, TAKEN_OVER } from './key-limit-tables.ts';
 import type { LooseKey } from './loose-key-store.ts';
@@ -83,7 +83,5 @@ export function createLooseLimitStore(partition: PartitionLane): LooseLimitStore
 }
 
 /** Of all partitions. */
-export function routedLooseLimits(routes: Routes<LooseLimitStore>): LooseLimitStore {
-  const ofKey = ({ accountId }: LooseKey): string => accountId;
-  return routedByAccount(routes, { set: ofKey, copy: ofKey, remove: (accountId) => accountId });
-}
+export const routedLooseLimits = (routes: Routes<LooseLimitStore>): LooseLimitStore =>
+  routedByAccount(routes, { set: accountIdOf, copy: accountIdOf, remove: itself });

@@ -1,4 +1,5 @@
-import { type Statement, toArray } from '../../db/database.ts';
+import { fieldsOf } from '../../db/columns.ts';
+import type { Statement } from '../../db/database.ts';
 import type { PartitionTables } from '../../db/home-lanes.ts';
 import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
@@ -138,9 +139,6 @@ export async function wrongCounters(reader: PartitionTables, check: CounterCheck
   const now =
     aboveMark.length === 0
       ? []
-      : await reader.query<UseNumber>(readUseNumbers, [
-          toArray(aboveMark.map(({ accountId }) => accountId)),
-          toArray(aboveMark.map(({ ownerId }) => ownerId)),
-        ]);
+      : await reader.query<UseNumber>(readUseNumbers, fieldsOf(aboveMark, 'accountId', 'ownerId'));
   return check.findings(now);
 }

@@ -1,4 +1,4 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { HomeTables, PartitionedTables } from '../../db/home-lanes.ts';
 import type { Home } from '../../db/homes.ts';
@@ -57,12 +57,7 @@ interface Owner {
   key_id: string;
 }
 
-const namesOf = (owners: readonly Owner[]): string[] =>
-  columnsOf(
-    owners,
-    (row) => row.account_id,
-    (row) => row.key_id,
-  );
+const namesOf = (owners: readonly Owner[]): string[] => fieldsOf(owners, 'account_id', 'key_id');
 
 /** What each slice of a range found. */
 export async function* auditKeyOwners(

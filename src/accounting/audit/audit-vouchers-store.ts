@@ -1,4 +1,4 @@
-import { columnsOf } from '../../db/columns.ts';
+import { columnsOf, fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { HomeTables, PartitionedTables } from '../../db/home-lanes.ts';
 import { partAt } from '../partitions/routes.ts';
@@ -131,15 +131,15 @@ export async function* auditRedemptions(
     yield { partition: null, breaches: rows.filter((row) => row.is_late).map(late) };
     const whole = rows.filter((row) => !row.is_under_way);
     for (const [partition, those] of Map.groupBy(whole, (row) => row.partition)) {
-      const columns = columnsOf(
+      const columns = fieldsOf(
         those,
-        (row) => row.account_id,
-        (row) => row.code_hash,
-        (row) => row.id,
-        (row) => row.entry_no,
-        (row) => row.subscription_id,
-        (row) => row.amount_nano,
-        (row) => row.plan_id,
+        'account_id',
+        'code_hash',
+        'id',
+        'entry_no',
+        'subscription_id',
+        'amount_nano',
+        'plan_id',
       );
       yield { partition, breaches: await partAt(partitions, partition).query<FoundBreach>(findUnpaid, columns) };
     }

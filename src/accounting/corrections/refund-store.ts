@@ -1,11 +1,11 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement, StoredRow } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
-import { askedByPartition, firstFound, mergedMaps, type Routes } from '../partitions/routes.ts';
+import { accountIdOf, firstFound, mapByPartition, type Routes } from '../partitions/routes.ts';
 import { decideRefund, type RefundableCall } from './refund.ts';
 
 /**
@@ -122,11 +122,7 @@ export function createRefundStore(database: PartitionLane): RefundStore {
     },
     async refundsOf(calls) {
       if (calls.length === 0) return new Map();
-      const names = columnsOf(
-        calls,
-        (call) => call.accountId,
-        (call) => call.id,
-      );
+      const names = fieldsOf(calls, 'accountId', 'id');
       const rows = await database.query<StoredRow & { call_id: string }>(selectRefunds, names);
       return new Map([...Map.groupBy(rows, (row) => row.call_id)].map(([id, found]) => [id, REFUNDS.all(found)]));
     },
@@ -140,15 +136,7 @@ export function routedRefunds(routes: Routes<RefundStore>): RefundStore {
   return {
     hasCall: async (callId) => (await withCall(callId)) !== null,
     refund: async (request) => (await (await withCall(request.callId))?.refund(request)) ?? { outcome: 'unknown_call' },
-    refundsOf: async (calls) =>
-      mergedMaps(
-        await askedByPartition(
-          routes,
-          calls,
-          ({ accountId }) => accountId,
-          (refunds, those) => refunds.refundsOf(those),
-        ),
-      ),
+    refundsOf: (calls) => mapByPartition(routes, calls, accountIdOf, (refunds, those) => refunds.refundsOf(those)),
   };
 }
 

@@ -4,7 +4,7 @@ import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { bigintColumn, dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type LookedThrough, lookThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { countedSql } from '../counts/counted-since.ts';
-import { askedByPartition, mergedMaps, type Routes, routedByAccount } from '../partitions/routes.ts';
+import { accountIdOf, itself, mapByPartition, type Routes, routedByAccount } from '../partitions/routes.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { lockAccount } from './account-lock-store.ts';
 
@@ -243,18 +243,15 @@ export async function selectKeyedEntry(
 
 /** Of all partitions. */
 export function routedLedger(routes: Routes<LedgerStore>): LedgerStore {
-  const itself = (accountId: string): string => accountId;
   return {
     ...routedByAccount<Omit<LedgerStore, 'findBalances'>>(routes, {
-      post: ({ accountId }) => accountId,
+      post: accountIdOf,
       listEntries: itself,
       setDailyCap: itself,
       setOwnDailyCap: itself,
       setPriceFactor: itself,
     }),
-    findBalances: async (accountIds, periods) =>
-      mergedMaps(
-        await askedByPartition(routes, accountIds, itself, (ledger, those) => ledger.findBalances(those, periods)),
-      ),
+    findBalances: (accountIds, periods) =>
+      mapByPartition(routes, accountIds, itself, (ledger, those) => ledger.findBalances(those, periods)),
   };
 }

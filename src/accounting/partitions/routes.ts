@@ -110,6 +110,11 @@ export class UnknownPartitionError extends GatewayError {
   }
 }
 
+/** Of what names accounts by their ids. */
+export const itself = (accountId: string): string => accountId;
+
+export const accountIdOf = ({ accountId }: { readonly accountId: string }): string => accountId;
+
 type MethodOf<Part> = { readonly [Name in keyof Part]: (...given: never[]) => Promise<unknown> };
 
 /** Where each method of a part finds the account that it is about. */
@@ -149,9 +154,16 @@ export async function askedByPartition<Part, Item, Result>(
   );
 }
 
-/** Several maps as one. */
-export const mergedMaps = <Key, Value>(maps: readonly ReadonlyMap<Key, Value>[]): Map<Key, Value> =>
-  new Map(maps.flatMap((map) => [...map]));
+/** As `askedByPartition`, of parts that return maps: all of these as one. */
+export async function mapByPartition<Part, Item, Key, Value>(
+  routes: Routes<Part>,
+  items: readonly Item[],
+  accountOf: (item: Item) => string,
+  ask: (part: Part, items: readonly Item[]) => Promise<ReadonlyMap<Key, Value>>,
+): Promise<Map<Key, Value>> {
+  const maps = await askedByPartition(routes, items, accountOf, ask);
+  return new Map(maps.flatMap((map) => [...map]));
+}
 
 /**
  * Works through the partitions one by one. What fails in one keeps no other from its turn.

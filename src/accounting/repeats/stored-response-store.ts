@@ -1,4 +1,5 @@
-import { type Statement, toArray } from '../../db/database.ts';
+import { fieldsOf } from '../../db/columns.ts';
+import type { Statement } from '../../db/database.ts';
 import { nowSql } from '../../db/database-time.ts';
 import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { booleanColumn, bytesColumn, intColumn, jsonbColumn, orNull, selection, textColumn } from '../../db/table.ts';
@@ -221,21 +222,9 @@ export interface StoredResponseStore {
 export function createStoredResponseStore(database: PartitionQueryable): StoredResponseStore {
   return {
     async claim(requests, { nowMs, claimedForMs, keptForMs }, signal) {
-      const column = (read: (request: ClaimRequest) => string): string => toArray(requests.map(read));
-      const rows = await database.query(
-        claimKeys,
-        [
-          column((request) => request.accountId),
-          column((request) => request.keyId),
-          column((request) => request.idempotencyKey),
-          column((request) => request.fingerprint),
-          column((request) => request.callId),
-          toInstant(nowMs),
-          claimedForMs,
-          keptForMs,
-        ],
-        signal,
-      );
+      const keys = fieldsOf(requests, 'accountId', 'keyId', 'idempotencyKey', 'fingerprint', 'callId');
+      const parameters = [...keys, toInstant(nowMs), claimedForMs, keptForMs];
+      const rows = await database.query(claimKeys, parameters, signal);
       return CLAIMS.all(rows).map(({ isClaimed, fingerprint, hasEnded }, i) => {
         if (isClaimed) return 'claimed';
         if (fingerprint === null) return 'contended';
@@ -271,10 +260,11 @@ export function createStoredResponseStore(database: PartitionQueryable): StoredR
       return Number(row!.bytes);
     },
     async free(claims) {
-      await database.query(freeClaims, columnsOf(claims));
+      await database.query(freeClaims, fieldsOf(claims, 'accountId', 'callId'));
     },
     async renew(claims, { nowMs, claimedForMs }) {
-      await database.query(renewClaims, [...columnsOf(claims), toInstant(nowMs), claimedForMs]);
+      const names = fieldsOf(claims, 'accountId', 'callId');
+      await database.query(renewClaims, [...names, toInstant(nowMs), claimedForMs]);
     },
     async freeLeft() {
       await database.query(freeLeftClaims);
@@ -289,8 +279,4 @@ export function createStoredResponseStore(database: PartitionQueryable): StoredR
 
 function toInstant(nowMs: number | null): Date | null {
   return nowMs === null ? null : new Date(nowMs);
-}
-
-function columnsOf(claims: readonly HeldCall[]): string[] {
-  return [toArray(claims.map(({ accountId }) => accountId)), toArray(claims.map(({ callId }) => callId))];
 }

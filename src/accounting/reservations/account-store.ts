@@ -1,4 +1,4 @@
-import { columnsOf, toTimestamp } from '../../db/columns.ts';
+import { fieldsOf, toTimestamp } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../../db/database-time.ts';
 import type { Reads, RowsOf } from '../../db/reads.ts';
@@ -149,28 +149,15 @@ export function addAccountReads(
   const planIds = toArray(planAccountIds);
   const now = nowMs === null ? null : toTimestamp(nowMs);
   const money = reads.add<MoneyRow>(balances, [toArray(accountIds)]);
-  const keyColumns = columnsOf(
-    keys,
-    (key) => key.accountId,
-    (key) => key.keyId,
-  );
+  const keyColumns = fieldsOf(keys, 'accountId', 'keyId');
   const keyRows = reads.addIf<StoredRow>(keys.length > 0, readKeys, keyColumns);
-  const ratePlaces = columnsOf(
-    rates,
-    (rate) => rate.accountId,
-    (rate) => rate.keyId,
-    (rate) => rate.model,
-  );
+  const ratePlaces = fieldsOf(rates, 'accountId', 'keyId', 'model');
   const rateRows = reads.addIf<StoredRow>(rates.length > 0, readRates, ratePlaces);
   const current = reads.addIf<StoredRow>(isOnPlan, readCurrentSubscriptions, [planIds, now]);
   const slots = reads.addIf<StoredRow>(isOnPlan, readOldestSlots, [
     planIds,
     now,
-    ...columnsOf(
-      plans,
-      (plan) => plan.id,
-      (plan) => plan.fiveHourCalls,
-    ),
+    ...fieldsOf(plans, 'id', 'fiveHourCalls'),
     callsOfAccountMax,
   ]);
   return (rows) => {

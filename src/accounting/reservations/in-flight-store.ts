@@ -1,4 +1,4 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { bigintColumn, countColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
@@ -80,11 +80,7 @@ export function createInFlightStore({ directory, partitions }: PlacedLanes): InF
           ? newestFirst(await ofEachPartition(partitions, read), ({ id }) => id, limit)
           : await read(await partitions.of(accountId));
       if (calls.length === 0) return [];
-      const owners = columnsOf(
-        calls,
-        (call) => call.accountId,
-        (call) => call.keyId,
-      );
+      const owners = fieldsOf(calls, 'accountId', 'keyId');
       const rows = await directory.query<StoredRow & { readonly position: bigint }>(selectNames, owners);
       const namesOf = new Map(rows.map((row) => [Number(row.position) - 1, NAMES.read(row)]));
       return calls.flatMap((call, i) => {

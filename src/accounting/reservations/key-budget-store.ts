@@ -1,7 +1,7 @@
 import { type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
-import { type Routes, routedByAccount } from '../partitions/routes.ts';
+import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { readKeys } from './account-store.ts';
 import { leastOf, smallestBudgetLeft } from './limits/key-budgets.ts';
@@ -37,4 +37,4 @@ export function createKeyBudgetStore(database: PartitionLane): KeyBudgetStore {
 
 /** Of all partitions. */
 export const routedKeyBudgets = (routes: Routes<KeyBudgetStore>): KeyBudgetStore =>
-  routedByAccount(routes, { smallestLeftNano: (accountId) => accountId, uses: (accountId) => accountId });
+  routedByAccount(routes, { smallestLeftNano: itself, uses: itself });

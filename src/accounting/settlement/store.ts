@@ -1,5 +1,5 @@
 import { insertOfRows } from '../../db/citus.ts';
-import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
+import { columnsOf, fieldsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Query, Statement, StoredRow } from '../../db/database.ts';
 import type { PartitionDatabase } from '../../db/home-lanes.ts';
 import { Reads } from '../../db/reads.ts';
@@ -133,7 +133,7 @@ export function createSettlementStore(
       const reads = new Reads();
       const readAccounts = addAccountsOfCalls(reads, calls, time, locks);
       const readOpen = addReservations(reads, calls);
-      const records = reads.add<RecordedRow>(readRecorded, columnsOf(calls, ...CALL_NAME));
+      const records = reads.add<RecordedRow>(readRecorded, fieldsOf(calls, 'accountId', 'callId'));
       return database.readThenWrite({
         name: 'settlement.resolve',
         reads: reads.queries,
@@ -182,17 +182,12 @@ export function addEnds(
   const outcomes = records.map(({ outcome }) => outcome);
   const startedAtMs = outcomes.map((outcome) => outcome.startedAtMs);
   const found = reads.add<EndRow>(readCallsAtEnd, [
-    ...columnsOf(
-      outcomes,
-      (outcome) => outcome.accountId,
-      (outcome) => outcome.callId,
-      (outcome) => toTimestamp(outcome.startedAtMs),
-    ),
+    ...columnsOf(outcomes, ...CALL_NAME, (outcome) => toTimestamp(outcome.startedAtMs)),
     toTimestamp(Math.min(...startedAtMs)),
     toTimestamp(Math.max(...startedAtMs)),
   ]);
   const kept = records.map((record) => record.kept).filter((each) => each !== null);
-  const claimed = reads.addIf<ClaimRow>(kept.length > 0, lockClaims, columnsOf(kept, ...CALL_NAME));
+  const claimed = reads.addIf<ClaimRow>(kept.length > 0, lockClaims, fieldsOf(kept, 'accountId', 'callId'));
   return (rows, locked, accounts, periods) => {
     const known = toCallsAtEnd(found(rows), outcomes);
     const claims = new Set(claimed(rows).map((row) => callKey({ accountId: row.account_id, callId: row.claim_id })));

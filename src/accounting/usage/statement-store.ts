@@ -11,7 +11,7 @@ import {
   textColumn,
 } from '../../db/table.ts';
 import type { LedgerKind } from '../ledger/ledger-store.ts';
-import { type Routes, routedByAccount } from '../partitions/routes.ts';
+import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 
 /** The SQL of statements of account: what the ledger says of a time, by the instants of its entries. */
 
@@ -117,4 +117,4 @@ export function createStatementStore(database: PartitionLane): StatementStore {
 
 /** Of all partitions. */
 export const routedStatements = (routes: Routes<StatementStore>): StatementStore =>
-  routedByAccount(routes, { sum: (accountId) => accountId, listBesideCharges: (accountId) => accountId });
+  routedByAccount(routes, { sum: itself, listBesideCharges: itself });
