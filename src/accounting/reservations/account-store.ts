@@ -5,9 +5,9 @@ import type { Reads, RowsOf } from '../../db/reads.ts';
 import { countColumn, instantColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
-import { type AccountState, rateName, type Slot, type SubscriptionState } from './account-state.ts';
+import { type AccountState, type RateState, rateName, type Slot, type SubscriptionState } from './account-state.ts';
 import type { LockMode } from './locked-accounts.ts';
-import { BALANCES, RATE_LIMITS, type RateTerms, SUBSCRIPTIONS } from './tables.ts';
+import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
  * The SQL that reads what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Each
@@ -113,7 +113,7 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null
 };
 
 /** Where a limit by the minute stands. */
-export type RatePlace = Pick<RateTerms, 'accountId' | 'keyId' | 'model'>;
+export type RatePlace = Pick<RateState, 'accountId' | 'keyId' | 'model'>;
 
 /** The accounts and keys that an admission reads. */
 export interface AskedAccounts {

@@ -7,7 +7,8 @@ import { NO_LIMITS } from '../accounts/key-limit-store.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { CallOutcome, CallStatus } from '../calls/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
-import { type CallName, callKey, NOT_LIMITED, type OpenReservation } from '../reservations/reservation.ts';
+import { type CallName, callKey, type OpenReservation } from '../reservations/reservation.ts';
+import { NOT_LIMITED } from '../reservations/tables.ts';
 import { decideEnds, decideUnresolved } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
