@@ -1,4 +1,4 @@
-import { writeRows } from '../../db/columns.ts';
+import { columnsOf } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import {
@@ -243,9 +243,7 @@ async function chargeOwner(
   if (row === undefined) return null;
   const owner = KEY_LIMITS.columns.read(row);
   countKeySpending(owner, chargeNano, periods);
-  for (const { statement, parameters } of writeRows(countInBudgets, [owner], KEY_LIMITS.written.values)) {
-    await transaction.query(statement, parameters);
-  }
+  await transaction.query(countInBudgets, columnsOf([owner], ...KEY_LIMITS.written.values));
   return owner;
 }
 
