@@ -24,8 +24,8 @@ export function joinHousekeeping(
       start() {
         for (const { rollups } of all) rollups.start();
       },
-      async settle() {
-        await inEachPartition(routes, ({ rollups }) => rollups.settle());
+      async round() {
+        await inEachPartition(routes, ({ rollups }) => rollups.round());
       },
       async stop() {
         await Promise.all(all.map(({ rollups }) => rollups.stop()));
