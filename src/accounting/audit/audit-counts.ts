@@ -1,5 +1,6 @@
 import type { KeyCounter } from '../accounts/key-limit-tables.ts';
 import { beginningOf } from '../counts/counted-use.ts';
+import type { FoundBreach, InvariantId } from './audit-findings.ts';
 
 /**
  * What counters say against what records say. A counter is read once, together with a mark: how many entries or uses there were at
@@ -7,33 +8,27 @@ import { beginningOf } from '../counts/counted-use.ts';
  * and calls that end meanwhile change neither side.
  */
 
-/** What is counted, and the invariant that a wrong counter breaks. Those of `spent` to `all` follow from ledger entries. */
-const INVARIANT_OF = {
-  spent: 'account-spending',
-  day: 'key-spending',
-  week: 'key-spending',
-  month: 'key-spending',
-  all: 'key-spending',
-  calls: 'key-calls',
-  weekCalls: 'plan-week',
-  periodTokens: 'plan-period',
-  uses: 'use-numbers',
-} as const satisfies { readonly [Name in KeyCounter]: string } & Readonly<Record<string, string>>;
+/**
+ * What is counted: the invariant that a wrong counter breaks, and how findings name what it counts. Those of `spent` to `all` follow from
+ * ledger entries.
+ */
+const COUNTERS = {
+  spent: { invariant: 'account-spending', counts: 'spent in the day' },
+  day: { invariant: 'key-spending', counts: 'spent in the day' },
+  week: { invariant: 'key-spending', counts: 'spent in the week' },
+  month: { invariant: 'key-spending', counts: 'spent in the month' },
+  all: { invariant: 'key-spending', counts: 'spent in all' },
+  calls: { invariant: 'key-calls', counts: 'calls in the day' },
+  weekCalls: { invariant: 'plan-week', counts: 'calls in the week' },
+  periodTokens: { invariant: 'plan-period', counts: 'tokens in the period' },
+  uses: { invariant: 'use-numbers', counts: 'records' },
+} as const satisfies { readonly [Name in KeyCounter]: object } & Readonly<Record<string, CounterWords>>;
+export type Counter = keyof typeof COUNTERS;
 
-export type Counter = keyof typeof INVARIANT_OF;
-
-/** How findings name what a counter counts; `place` is its day, week, month or period. */
-const WORDS: { readonly [Name in Counter]: (place: string) => string } = {
-  spent: (place) => `spent in the day since ${beginningOf(place)}`,
-  day: (place) => `spent in the day since ${beginningOf(place)}`,
-  week: (place) => `spent in the week since ${beginningOf(place)}`,
-  month: (place) => `spent in the month since ${beginningOf(place)}`,
-  all: () => 'spent in all',
-  calls: (place) => `calls in the day since ${beginningOf(place)}`,
-  weekCalls: (place) => `calls in the week since ${beginningOf(place)}`,
-  periodTokens: (place) => `tokens in the period since ${beginningOf(place)}`,
-  uses: () => 'records',
-};
+interface CounterWords {
+  readonly invariant: InvariantId;
+  readonly counts: string;
+}
 
 /** A counter as it is stored. Amounts are integers as text. */
 export interface StoredCounter {
@@ -67,12 +62,6 @@ export interface UseNumber {
   readonly account_id: string;
   readonly owner_id: string;
   readonly use_no: string;
-}
-
-export interface WrongCounter {
-  readonly invariant: (typeof INVARIANT_OF)[Counter];
-  readonly account_id: string;
-  readonly detail: string;
 }
 
 /** The counters of a range of accounts, and what the records of it have been found to count so far. */
@@ -120,8 +109,8 @@ export class CounterCheck {
   }
 
   /** `now`: how many uses the owners behind their marks have, read after all records. */
-  findings(now: readonly UseNumber[]): WrongCounter[] {
-    const wrong: WrongCounter[] = [];
+  findings(now: readonly UseNumber[]): FoundBreach[] {
+    const wrong: FoundBreach[] = [];
     // Numbers only grow. If one was set back, it marks nothing, and the counters beside it cannot be compared.
     const setBack = new Set<string>();
     for (const { account_id, owner_id, use_no } of now) {
@@ -137,8 +126,9 @@ export class CounterCheck {
       const expected = this.#expected.get(keyOf(account_id, owner_id, counter, place))!;
       if (BigInt(stored) === expected) continue;
       const owner = owner_id === '' ? 'the account' : owner_id;
-      const detail = `${owner} counts ${stored} ${WORDS[counter](place)}, records ${expected}`;
-      wrong.push({ invariant: INVARIANT_OF[counter], account_id, detail });
+      const { invariant, counts } = COUNTERS[counter];
+      const since = place === '' ? '' : ` since ${beginningOf(place)}`;
+      wrong.push({ invariant, account_id, detail: `${owner} counts ${stored} ${counts}${since}, records ${expected}` });
     }
     return wrong;
   }

@@ -5,7 +5,7 @@ import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import type { Above, Marks, Sum } from './audit-counts.ts';
 import type { DroppedCharges } from './audit-dropped.ts';
-import type { FoundBreach } from './audit-findings.ts';
+import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 
 /**
  * The SQL of the two parts of an audit that grow with every call: the entries of accounts, and their calls beside the charges
@@ -20,6 +20,9 @@ export interface AccountRange {
   readonly behind: string;
   readonly upTo: string;
 }
+
+/** SQL: the rows of the accounts of a range, which are $1 and $2. */
+export const inRange = (row: string): string => `${row}.account_id > $1::text and ${row}.account_id <= $2::text`;
 
 /** What a slice found, and how many rows it read. */
 export interface Slice {
@@ -58,9 +61,6 @@ const KEY_CHARGES = KEY_COUNTERS.filter(({ of }) => of === 'charges')
 const KEY_CALLS = KEY_COUNTERS.filter(({ of }) => of === 'calls')
   .map(({ counter, period }) => `('${counter}', ${period === null ? "''" : `u.${period}`}, u.calls)`)
   .join(',\n    ');
-
-/** The most breaches of a kind that a slice returns. */
-const BREACHES_MAX = 100;
 
 /** SQL: sums as `Sum`s. */
 const SUMS = `(
