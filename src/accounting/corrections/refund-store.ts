@@ -14,12 +14,23 @@ import { decideRefund, type RefundableCall } from './refund.ts';
  */
 
 const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
+export type FoundCall = RowOf<typeof FOUND_CALLS>;
 
 /** Plan: calls_by_id in each month. */
-const findCall: Statement = {
-  name: 'refunds.find-call',
+const selectCall: Statement = {
+  name: 'corrections.find-call',
   text: `select ${FOUND_CALLS.list} from calls where id = $1`,
 };
+
+/** `null` if there is no record of a call. */
+export const findCall = async (database: PartitionQueryable, callId: string): Promise<FoundCall | null> =>
+  FOUND_CALLS.first(await database.query(selectCall, [callId]));
+
+/** The part that has a call: its record is where its account is. */
+export const partWithCall = <Part extends { hasCall(callId: string): Promise<boolean> }>(
+  routes: Routes<Part>,
+  callId: string,
+): Promise<Part | null> => firstFound(routes, async (part) => ((await part.hasCall(callId)) ? part : null));
 
 const REFUNDABLE = selection({
   chargeNano: orNull(bigintColumn('c.charge_nano')),
@@ -107,11 +118,10 @@ export interface RefundStore {
 }
 
 export function createRefundStore(database: PartitionLane): RefundStore {
-  const find = async (callId: string) => FOUND_CALLS.first(await database.query(findCall, [callId]));
   return {
-    hasCall: async (callId) => (await find(callId)) !== null,
+    hasCall: async (callId) => (await findCall(database, callId)) !== null,
     async refund(request) {
-      const found = await find(request.callId);
+      const found = await findCall(database, request.callId);
       if (found === null) return { outcome: 'unknown_call' };
       try {
         return await database.transaction((transaction) => refundCall(transaction, found, request));
@@ -129,20 +139,21 @@ export function createRefundStore(database: PartitionLane): RefundStore {
   };
 }
 
-/** Of all partitions: a call is refunded where its record is, which is where its account is. */
+/** Of all partitions. */
 export function routedRefunds(routes: Routes<RefundStore>): RefundStore {
-  const withCall = (callId: string): Promise<RefundStore | null> =>
-    firstFound(routes, async (refunds) => ((await refunds.hasCall(callId)) ? refunds : null));
   return {
-    hasCall: async (callId) => (await withCall(callId)) !== null,
-    refund: async (request) => (await (await withCall(request.callId))?.refund(request)) ?? { outcome: 'unknown_call' },
+    hasCall: async (callId) => (await partWithCall(routes, callId)) !== null,
+    async refund(request) {
+      const refunds = await partWithCall(routes, request.callId);
+      return refunds === null ? { outcome: 'unknown_call' } : refunds.refund(request);
+    },
     refundsOf: (calls) => mapByPartition(routes, calls, accountIdOf, (refunds, those) => refunds.refundsOf(those)),
   };
 }
 
 async function refundCall(
   transaction: PartitionQueryable,
-  { accountId, startedAt }: RowOf<typeof FOUND_CALLS>,
+  { accountId, startedAt }: FoundCall,
   { callId, amountNano, memo, idempotencyKey, at }: RefundRequest,
 ): Promise<RefundResult> {
   await lockAccount(transaction, accountId);
