@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { Questions } from '../../db/questions/database-questions.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { rememberRecent } from '../../lib/recent.ts';
 import type { AccountPartitionStore } from './account-partition-store.ts';
 
 /**
@@ -43,7 +43,7 @@ export function createKnownPartitions(
   questions: Pick<Questions, 'ask'>,
   { count, onUnknown }: OpenPartitions = { count: Number.POSITIVE_INFINITY, onUnknown: () => undefined },
 ): KnownPartitions {
-  const known = new LRUCache<string, number>({ maxSize: KNOWN_MAX, sizeCalculation: () => 1 });
+  const known = rememberRecent<number>(KNOWN_MAX);
   /** Accounts that are asked for at the same time, such as those of a list, are read with one statement. */
   let next: { readonly accountIds: Set<string>; readonly read: Promise<ReadonlyMap<string, number>> } | null = null;
 
