@@ -10,14 +10,6 @@ interface AccountChange extends LedgerTerms {
   readonly rates?: RateLimitChange | undefined;
 }
 
-export interface AccountChanges {
-  /**
-   * Changes an account. Every node is told of it, and drops what it has cached of its keys. `too_many_models`: of more models than
-   * may have limits, and nothing is changed.
-   */
-  change(accountId: string, change: AccountChange): Promise<'done' | 'absent' | 'too_many_models'>;
-}
-
 interface AccountChangesParts {
   readonly accounts: Pick<AccountStore, 'findAccount' | 'updateAccount'>;
   readonly ledger: Pick<LedgerStore, 'setTerms'>;
@@ -26,10 +18,18 @@ interface AccountChangesParts {
   readonly clock: Clock;
 }
 
-export function createAccountChanges(parts: AccountChangesParts): AccountChanges {
-  const { accounts, ledger, rateLimits, principals, clock } = parts;
+export type AccountChanges = ReturnType<typeof createAccountChanges>;
+
+export function createAccountChanges({ accounts, ledger, rateLimits, principals, clock }: AccountChangesParts) {
   return {
-    async change(accountId, { fields, rates, ...terms }) {
+    /**
+     * Changes an account. Every node is told of it, and drops what it has cached of its keys. `too_many_models`: of more models than
+     * may have limits, and nothing is changed.
+     */
+    async change(
+      accountId: string,
+      { fields, rates, ...terms }: AccountChange,
+    ): Promise<'done' | 'absent' | 'too_many_models'> {
       // First, so that the notification of the change comes after it.
       if (rates !== undefined) {
         if ((await accounts.findAccount(accountId)) === null) return 'absent';

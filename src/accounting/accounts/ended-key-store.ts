@@ -105,17 +105,9 @@ interface EndedKey {
 
 type Place = Pick<EndedKey, 'ended_at' | 'id'>;
 
-export interface EndedKeyStore {
-  /**
-   * Forgets keys that ended before an instant and that no call names, the first to end first. Returns false where others have locked
-   * keys that it needs: these come again. So do keys of a partition that cannot tell now which of them calls name, or fails.
-   *
-   * @throws PartitionError of the first partition that has failed, at the end.
-   */
-  forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean>;
-}
+export type EndedKeyStore = ReturnType<typeof createEndedKeyStore>;
 
-export function createEndedKeyStore({ directory, partitions }: PlacedLanes): EndedKeyStore {
+export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
   async function canTell(partition: PartitionLane): Promise<boolean> {
     for (const statement of [selectReadiness, selectFewUnresolved]) {
       const [row] = await partition.query<{ is_ready: boolean }>(statement);
@@ -147,7 +139,13 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes): End
   }
 
   return {
-    async forgetEndedBefore(instantMs, signal) {
+    /**
+     * Forgets keys that ended before an instant and that no call names, the first to end first. Returns false where others have locked
+     * keys that it needs: these come again. So do keys of a partition that cannot tell now which of them calls name, or fails.
+     *
+     * @throws PartitionError of the first partition that has failed, at the end.
+     */
+    async forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean> {
       const walk = new PartitionWalk(partitions);
       const telling = new Map<PartitionLane, boolean>();
       /** Whether a key was left: the next run begins with it. */

@@ -29,18 +29,17 @@ const findUses: Statement = {
 join key_uses k on k.account_id = v.account_id and k.key_id = v.key_id`,
 };
 
-export interface KeyUseStore {
-  record(uses: readonly KeyUse[]): Promise<void>;
-  /** When keys were used last, by their ids; those that never were are left out. */
-  find(keys: readonly { readonly accountId: string; readonly id: string }[]): Promise<ReadonlyMap<string, Date>>;
-}
+export type KeyUseStore = ReturnType<typeof createKeyUseStore>;
 
-export function createKeyUseStore(database: PartitionLane): KeyUseStore {
+export function createKeyUseStore(database: PartitionLane) {
   return {
-    async record(uses) {
+    async record(uses: readonly KeyUse[]): Promise<void> {
       await database.query(recordUses, columnsOf(uses, ...USES.values));
     },
-    async find(keys) {
+    /** When keys were used last, by their ids; those that never were are left out. */
+    async find(
+      keys: readonly { readonly accountId: string; readonly id: string }[],
+    ): Promise<ReadonlyMap<string, Date>> {
       if (keys.length === 0) return new Map();
       const names = fieldsOf(keys, 'accountId', 'id');
       const rows = await database.query<{ key_id: string; last_used_at: Date }>(findUses, names);

@@ -19,18 +19,14 @@ import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
  * Locked in one order: otherwise two nodes could deadlock. The clock is read outside of what locks, so after each lock: the
  * last row has an instant after all of them. Plan: primary key.
  */
-const lockBalances: Statement = {
-  name: 'reservations.lock-balances',
+const lockOf = (name: string, lock: string): Statement => ({
+  name: `reservations.${name}`,
   text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
-from (select * from balances where account_id = any ($1::text[]) order by account_id for update) b`,
-};
-
-/** As `lockBalances`, without the rows that another transaction has locked. Plan: primary key. */
-const lockFreeBalances: Statement = {
-  name: 'reservations.lock-free-balances',
-  text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
-from (select * from balances where account_id = any ($1::text[]) order by account_id for update skip locked) b`,
-};
+from (select * from balances where account_id = any ($1::text[]) order by account_id ${lock}) b`,
+});
+const lockBalances = lockOf('lock-balances', 'for update');
+/** Without the rows that another transaction has locked. */
+const lockFreeBalances = lockOf('lock-free-balances', 'for update skip locked');
 
 /** The statement that locks accounts. */
 export const lockingStatement = (locks: LockMode): Statement => (locks === 'free' ? lockFreeBalances : lockBalances);

@@ -65,13 +65,12 @@ join accounts a on a.id = v.account_id
 left join api_keys k on k.account_id = v.account_id and k.id = v.key_id`,
 };
 
-export interface InFlightStore {
-  list(filter: InFlightFilter, beforeId: string | null, limit: number): Promise<InFlightCall[]>;
-}
+export type InFlightStore = ReturnType<typeof createInFlightStore>;
 
-export function createInFlightStore({ directory, partitions }: PlacedLanes): InFlightStore {
+export function createInFlightStore({ directory, partitions }: PlacedLanes) {
   return {
-    async list({ accountId, keyId, ownKeyIds = null, model, from, to }, beforeId, limit) {
+    async list(filter: InFlightFilter, beforeId: string | null, limit: number): Promise<InFlightCall[]> {
+      const { accountId, keyId, ownKeyIds = null, model, from, to } = filter;
       const own = ownKeyIds === null ? null : toArray(ownKeyIds);
       const parameters = [accountId, keyId, model, from, to, beforeId, limit, own];
       const read = async (partition: PartitionLane) => IN_FLIGHT.all(await partition.query(listInFlight, parameters));

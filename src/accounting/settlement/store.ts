@@ -150,21 +150,20 @@ on conflict (account_id, key) do update
 /** The result of an end: the money that remains, or that a repeat of the call runs elsewhere. */
 export type EndResult = EndedCall | 'claim_lost';
 
-export interface SettlementStore {
-  /**
-   * Releases the reservations of calls whose node is dead and records the calls as unresolved, with nothing charged; returns
-   * those that were recorded. All or nothing, and safe to repeat.
-   */
-  resolve(calls: readonly CallName[], time: BillingTime, locks?: LockMode): Promise<readonly OpenReservation[]>;
-}
+export type SettlementStore = ReturnType<typeof createSettlementStore>;
 
 /** `logger` hears of counts that had begun in the future. */
-export function createSettlementStore(
-  database: PartitionDatabase,
-  logger: Pick<Logger, 'warn'> | null = null,
-): SettlementStore {
+export function createSettlementStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   return {
-    resolve(calls, time, locks = 'all') {
+    /**
+     * Releases the reservations of calls whose node is dead and records the calls as unresolved, with nothing charged; returns
+     * those that were recorded. All or nothing, and safe to repeat.
+     */
+    resolve(
+      calls: readonly CallName[],
+      time: BillingTime,
+      locks: LockMode = 'all',
+    ): Promise<readonly OpenReservation[]> {
       const reads = new Reads();
       const readAccounts = addAccountsOfCalls(reads, calls, time, locks);
       const readOpen = addReservations(reads, calls);
