@@ -86,7 +86,7 @@ const revokeKey: Statement = {
   text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning account_id`,
 };
 
-interface NewKey {
+export interface NewKey {
   readonly accountId: string;
   readonly id: string;
   readonly name: string;
@@ -98,7 +98,7 @@ interface NewKey {
   /** Absent: none. */
   readonly allowed?: AllowListChange;
   /** Absent: for calls. */
-  readonly scopes?: readonly KeyScope[];
+  readonly scopes?: readonly KeyScope[] | undefined;
   /** Absent, or `null`: the account's. */
   readonly userId?: string | null;
   /** Absent: none beside those of the account. */

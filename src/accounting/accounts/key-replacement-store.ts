@@ -32,7 +32,7 @@ from api_keys where id = $1
 returning ${KEYS.list}`,
 };
 
-interface KeyReplacement {
+export interface KeyReplacement {
   readonly accountId: string;
   /** The key that is replaced. */
   readonly keyId: string;

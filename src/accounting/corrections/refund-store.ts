@@ -6,7 +6,7 @@ import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } f
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
 import { accountIdOf, firstFound, mapByPartition, type Routes } from '../partitions/routes.ts';
-import { decideRefund, type RefundableCall } from './refund.ts';
+import { decideRefund, type RefundableCall, type RefundRefusal } from './refund.ts';
 
 /**
  * The SQL of refunds: ledger entries that give the charge of a call back, or a part of it. What a call has been refunded is the
@@ -95,11 +95,7 @@ export interface RefundRequest {
 
 type RefundResult =
   | { readonly outcome: 'refunded' | 'repeated'; readonly entry: LedgerEntry; readonly call: RefundableCall }
-  | {
-      readonly outcome: 'refused';
-      readonly refusal: 'not_charged' | 'refunded_already' | 'above_charge';
-      readonly call: RefundableCall;
-    }
+  | { readonly outcome: 'refused'; readonly refusal: RefundRefusal; readonly call: RefundableCall }
   | { readonly outcome: 'unknown_call' | 'key_conflict' | 'out_of_range' };
 
 /** A call as lists name it. */

@@ -13,7 +13,7 @@ import { lockAccount } from './account-lock-store.ts';
 export type LedgerKind = 'top_up' | 'charge' | 'refund' | 'adjustment';
 
 /** An immutable change of a balance. */
-const ENTRIES = selection({
+export const ENTRIES = selection({
   accountId: textColumn('account_id'),
   /** 1, 2, 3… in each account, without gaps. */
   entryNo: bigintColumn('entry_no'),

@@ -242,12 +242,11 @@ const withNumber = (number: number, partitions: number, error: unknown): unknown
 /**
  * One list of the lists of several partitions, each of which begins with the newest: ids sort by time, and as text as their bytes do.
  */
-export function newestFirst<Item>(
+export function newestFirst<Item extends { readonly id: string }>(
   lists: readonly (readonly Item[])[],
-  idOf: (item: Item) => string,
   limit: number,
 ): Item[] {
-  const sorted = lists.flat().sort((left, right) => (idOf(left) < idOf(right) ? 1 : -1));
+  const sorted = lists.flat().sort((left, right) => (left.id < right.id ? 1 : -1));
   return sorted.slice(0, limit);
 }
 

@@ -237,10 +237,7 @@ export function distinctKeys<Call extends { readonly accountId: string; readonly
 }
 
 /** The states of the accounts of calls in flight, and when they were read. */
-interface AccountsOfCalls {
-  readonly accounts: Map<string, AccountState>;
-  /** By the database's clock, after the accounts were locked. */
-  readonly nowMs: number;
+interface AccountsOfCalls extends ReadAccounts {
   /** Those of that instant. */
   readonly periods: RunningPeriods;
 }
