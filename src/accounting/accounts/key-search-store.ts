@@ -75,15 +75,6 @@ where k.id in (select id from page)
 order by k.id desc`,
 };
 
-export interface KeySearchStore {
-  /** `null` if no key has this hash. */
-  findByHash(keyHash: Buffer): Promise<FoundKey | null>;
-  /** `null` if no key has this id. */
-  findById(id: string): Promise<FoundKey | null>;
-  /** Keys whose prefix begins with a text, newest first. */
-  findByPrefix(prefix: string, beforeId: string | null, limit: number): Promise<FoundKey[]>;
-}
-
 /** By the ids of keys, of one partition. */
 async function readUses(
   partition: PartitionLane,
@@ -98,7 +89,9 @@ async function readUses(
   return new Map(rows.map((row) => [row.id, USES.read(row)]));
 }
 
-export function createKeySearchStore({ directory, partitions }: PlacedLanes): KeySearchStore {
+export type KeySearchStore = ReturnType<typeof createKeySearchStore>;
+
+export function createKeySearchStore({ directory, partitions }: PlacedLanes) {
   /** In the order in which they were found. */
   async function withUses(rows: readonly StoredRow[]): Promise<FoundKey[]> {
     const keys = FOUND_KEYS.all(rows);
@@ -107,9 +100,14 @@ export function createKeySearchStore({ directory, partitions }: PlacedLanes): Ke
   }
 
   return {
-    findByHash: async (keyHash) => (await withUses(await directory.query(findByHash, [keyHash])))[0] ?? null,
-    findById: async (id) => (await withUses(await directory.query(findById, [id])))[0] ?? null,
-    findByPrefix: async (prefix, beforeId, limit) =>
+    /** `null` if no key has this hash. */
+    findByHash: async (keyHash: Buffer): Promise<FoundKey | null> =>
+      (await withUses(await directory.query(findByHash, [keyHash])))[0] ?? null,
+    /** `null` if no key has this id. */
+    findById: async (id: string): Promise<FoundKey | null> =>
+      (await withUses(await directory.query(findById, [id])))[0] ?? null,
+    /** Keys whose prefix begins with a text, newest first. */
+    findByPrefix: async (prefix: string, beforeId: string | null, limit: number): Promise<FoundKey[]> =>
       withUses(await directory.query(findByPrefix, [prefix, beforeId, limit])),
   };
 }

@@ -73,22 +73,20 @@ const deleteHours: Statement = {
 };
 const DELETED_MAX = 1_000;
 
-export interface LatencyStore {
-  /** At most `limit` groups, in their order. */
-  sum(query: LatencyQuery, limit: number): Promise<readonly LatencySums[]>;
-  /** Ends after a batch once the signal has aborted. */
-  deleteBefore(instantMs: number, signal: AbortSignal): Promise<void>;
-}
+export type LatencyStore = ReturnType<typeof createLatencyStore>;
 
-export function createLatencyStore(partition: PartitionLane): LatencyStore {
+export function createLatencyStore(partition: PartitionLane) {
   return {
-    async sum({ groupBy, fromMs, toMs, model, provider, timezone }, limit) {
+    /** At most `limit` groups, in their order. */
+    async sum(query: LatencyQuery, limit: number): Promise<readonly LatencySums[]> {
+      const { groupBy, fromMs, toMs, model, provider, timezone } = query;
       const parameters = [toTimestamp(fromMs), toTimestamp(toMs), model, provider, sqlTimezone(timezone), limit];
       type Row = StoredRow & { readonly [key: `group_${number}`]: string };
       const rows = await partition.query<Row>(sumHours(groupBy), parameters);
       return rows.map((row) => ({ group: groupBy.map((_, i) => row[`group_${i}`]!), ...SUMS.read(row) }));
     },
-    async deleteBefore(instantMs, signal) {
+    /** Ends after a batch once the signal has aborted. */
+    async deleteBefore(instantMs: number, signal: AbortSignal): Promise<void> {
       let rows: unknown[];
       do rows = await partition.query(deleteHours, [toTimestamp(instantMs)]);
       while (rows.length === DELETED_MAX && !signal.aborted);
