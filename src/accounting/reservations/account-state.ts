@@ -1,9 +1,8 @@
-import type { RowOf } from '../../db/table.ts';
 import type { KeyCounts, KeyTerms } from '../accounts/key-limit-tables.ts';
 import type { PlanTerms } from '../plans/plan.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { RateDefaults } from './rate-defaults.ts';
-import type { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
+import type { BalanceRow, RateRow, SubscriptionRow } from './tables.ts';
 
 /**
  * What is used of all limits of an account, as in the rows of the database. Decisions change these values in place; what has
@@ -22,9 +21,9 @@ export interface AccountState {
   readonly rates: Map<string, RateState>;
 }
 
-export type MoneyState = RowOf<typeof BALANCES.columns>;
+export interface MoneyState extends BalanceRow {}
 
-export interface SubscriptionState extends RowOf<typeof SUBSCRIPTIONS.columns> {
+export interface SubscriptionState extends SubscriptionRow {
   /** The oldest slots of the window, in order: as many as the batch can make use of. Behind them those that lie ahead. */
   readonly oldestSlots: readonly Slot[];
   /** How many of each were read at most: if there are fewer, there are no others. */
@@ -42,7 +41,7 @@ export interface Slot {
 export interface KeyState extends KeyTerms, KeyCounts {}
 
 /** What an account or a key, for all models or for one, may use in a minute, and has used. */
-export interface RateState extends RowOf<typeof RATE_LIMITS.columns> {
+export interface RateState extends RateRow {
   /** Whether there is a row of it. One that only the configuration limits is made by its first call. */
   readonly isStored: boolean;
 }

@@ -2,7 +2,6 @@ import { fieldsOf } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { bigintColumn, countColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
-import type { CallFilter } from '../calls/call-list-store.ts';
 import type { PlacedLanes } from '../partitions/placed-lanes.ts';
 import { newestFirst, ofEachPartition } from '../partitions/routes.ts';
 import { readFacts } from './reservation.ts';
@@ -34,6 +33,16 @@ const NAMES = selection({
 /** A call that has not ended. */
 export type InFlightCall = RowOf<typeof IN_FLIGHT> & RowOf<typeof NAMES>;
 
+interface InFlightFilter {
+  readonly accountId: string | null;
+  readonly keyId: string | null;
+  /** Calls of these keys alone. */
+  readonly ownKeyIds?: readonly string[] | null | undefined;
+  readonly model: string | null;
+  readonly from: Date | null;
+  readonly to: Date | null;
+}
+
 /**
  * Newest first: ids sort by time. As many rows as there are calls in flight, which nodes bound: reservations by sequence, or by
  * primary key with an account.
@@ -60,7 +69,7 @@ export type InFlightStore = ReturnType<typeof createInFlightStore>;
 
 export function createInFlightStore({ directory, partitions }: PlacedLanes) {
   return {
-    async list(filter: Omit<CallFilter, 'status'>, beforeId: string | null, limit: number): Promise<InFlightCall[]> {
+    async list(filter: InFlightFilter, beforeId: string | null, limit: number): Promise<InFlightCall[]> {
       const { accountId, keyId, ownKeyIds = null, model, from, to } = filter;
       const own = ownKeyIds === null ? null : toArray(ownKeyIds);
       const parameters = [accountId, keyId, model, from, to, beforeId, limit, own];

@@ -45,6 +45,8 @@ export const BALANCES = countedTable('balances', {
   },
 });
 
+export type BalanceRow = RowOf<typeof BALANCES.columns>;
+
 export const SUBSCRIPTIONS = countedTable('subscriptions', {
   key: ['accountId', 'id'],
   terms: {
@@ -71,6 +73,7 @@ export const SUBSCRIPTIONS = countedTable('subscriptions', {
   },
 });
 
+export type SubscriptionRow = RowOf<typeof SUBSCRIPTIONS.columns>;
 export type SubscriptionTerms = TermsOf<typeof SUBSCRIPTIONS>;
 
 /** What an account or a key, for all models or for one, may use in a minute, and has used. */
@@ -95,6 +98,7 @@ export const RATE_LIMITS = countedTable('rate_limits', {
   },
 });
 
+export type RateRow = RowOf<typeof RATE_LIMITS.columns>;
 export type RateCounts = CountsOf<typeof RATE_LIMITS>;
 
 /** A bucket of tokens as a call has left it: what was used, when, and the limit by which it drains (`limits/rate-bucket.ts`). */
