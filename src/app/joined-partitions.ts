@@ -43,8 +43,8 @@ export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccou
       start() {
         for (const { rollups } of all) rollups.start();
       },
-      async settle() {
-        await inEachPartition(routes, ({ rollups }) => rollups.settle());
+      async round() {
+        await inEachPartition(routes, ({ rollups }) => rollups.round());
       },
       async stop() {
         await Promise.all(all.map(({ rollups }) => rollups.stop()));

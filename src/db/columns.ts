@@ -9,6 +9,14 @@ export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row:
   return columns.map((read) => columnOf(rows, read));
 }
 
+/** As `columnsOf`, of fields that are sent as they are. */
+export function fieldsOf<Field extends string>(
+  rows: readonly { readonly [Name in Field]: SqlValue }[],
+  ...fields: readonly Field[]
+): string[] {
+  return fields.map((field) => columnOf(rows, (row) => row[field]));
+}
+
 function columnOf<Row>(rows: readonly Row[], read: (row: Row) => SqlValue): string {
   let items = '';
   for (let i = 0; i < rows.length; i++) {

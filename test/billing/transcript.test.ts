@@ -155,7 +155,7 @@ for (const engine of gatewayEngines) {
               break;
             }
             case 'cap':
-              await ledger.setDailyCap(id, amountNano);
+              await ledger.setTerms(id, { dailyCapNano: amountNano });
               break;
             case 'day':
               today = '2026-11-21';

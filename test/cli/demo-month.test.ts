@@ -43,7 +43,7 @@ for (const engine of gatewayEngines) {
         assert.equal(await writeHistory(database, history), true);
         await assertSound(inOneDatabase(database));
         const store = createRollupStore(database.lane('housekeeping'));
-        await createRollups({ store, timezone: () => 'Asia/Shanghai', logger: silentLogger }).settle();
+        await createRollups({ store, timezone: () => 'Asia/Shanghai', logger: silentLogger }).round();
         await assertSound(inOneDatabase(database));
         const calls = await count(database, 'calls');
         assert.equal(calls, history.outcomes.length + 2);

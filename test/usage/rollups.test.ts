@@ -292,7 +292,7 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
     it('are made in the background, until the node ends', async () => {
       const job = createRollups({ store: rollups, timezone: () => TIMEZONE, logger: silentLogger, intervalMs: 1 });
       await end(4_000, 4_020);
-      await job.settle();
+      await job.round();
       await compare(database);
       job.start();
       await job.stop();

@@ -1,40 +1,35 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { LedgerStore } from '../ledger/ledger-store.ts';
+import type { LedgerStore, LedgerTerms } from '../ledger/ledger-store.ts';
 import type { Principals } from './principals.ts';
 import type { RateLimitChange, RateLimitStore } from './rate-limit-store.ts';
 import type { AccountFields, AccountStore } from './store.ts';
 
 /** What of an account is to be changed; what is absent stays. */
-interface AccountChange {
+interface AccountChange extends LedgerTerms {
   readonly fields?: AccountFields | undefined;
   readonly rates?: RateLimitChange | undefined;
-  /** The cap that the operator sets; `null`: that of the configuration. */
-  readonly dailyCapNano?: bigint | null | undefined;
-  /** The cap that the account sets itself; `null`: none. */
-  readonly ownDailyCapNano?: bigint | null | undefined;
-  readonly priceFactorBasisPoints?: number | undefined;
-}
-
-export interface AccountChanges {
-  /**
-   * Changes an account. Every node is told of it, and drops what it has cached of its keys. `too_many_models`: of more models than
-   * may have limits, and nothing is changed.
-   */
-  change(accountId: string, change: AccountChange): Promise<'done' | 'absent' | 'too_many_models'>;
 }
 
 interface AccountChangesParts {
   readonly accounts: Pick<AccountStore, 'findAccount' | 'updateAccount'>;
-  readonly ledger: Pick<LedgerStore, 'setDailyCap' | 'setOwnDailyCap' | 'setPriceFactor'>;
+  readonly ledger: Pick<LedgerStore, 'setTerms'>;
   readonly rateLimits: Pick<RateLimitStore, 'change'>;
   readonly principals: Pick<Principals, 'forget'>;
   readonly clock: Clock;
 }
 
-export function createAccountChanges(parts: AccountChangesParts): AccountChanges {
-  const { accounts, ledger, rateLimits, principals, clock } = parts;
+export type AccountChanges = ReturnType<typeof createAccountChanges>;
+
+export function createAccountChanges({ accounts, ledger, rateLimits, principals, clock }: AccountChangesParts) {
   return {
-    async change(accountId, { fields, rates, dailyCapNano, ownDailyCapNano, priceFactorBasisPoints }) {
+    /**
+     * Changes an account. Every node is told of it, and drops what it has cached of its keys. `too_many_models`: of more models than
+     * may have limits, and nothing is changed.
+     */
+    async change(
+      accountId: string,
+      { fields, rates, ...terms }: AccountChange,
+    ): Promise<'done' | 'absent' | 'too_many_models'> {
       // First, so that the notification of the change comes after it.
       if (rates !== undefined) {
         if ((await accounts.findAccount(accountId)) === null) return 'absent';
@@ -45,9 +40,7 @@ export function createAccountChanges(parts: AccountChangesParts): AccountChanges
         if (changed === null) return 'absent';
         principals.forget(accountId);
       }
-      if (dailyCapNano !== undefined) await ledger.setDailyCap(accountId, dailyCapNano);
-      if (ownDailyCapNano !== undefined) await ledger.setOwnDailyCap(accountId, ownDailyCapNano);
-      if (priceFactorBasisPoints !== undefined) await ledger.setPriceFactor(accountId, priceFactorBasisPoints);
+      if (Object.values(terms).some((value) => value !== undefined)) await ledger.setTerms(accountId, terms);
       return 'done';
     },
   };

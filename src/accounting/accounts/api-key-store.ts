@@ -47,21 +47,15 @@ returning ${KEYS.list}`,
 const STATUS_AT = (at: string) => `case when revoked_at is not null then 'revoked'
   when expires_at <= ${at}::timestamptz then 'expired' else 'active' end`;
 
-const listKeys: Statement = {
-  name: 'accounts.list-keys',
+const listOf = (name: string, further = ''): Statement => ({
+  name,
   text: `select ${KEYS.list} from api_keys
-where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or ${STATUS_AT('$5')} = $4)
+where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or ${STATUS_AT('$5')} = $4) ${further}
 order by id desc limit $3::int`,
-};
-
+});
+const listKeys = listOf('accounts.list-keys');
 /** Those of a person. Plan: api_keys_by_user. */
-const listOwnKeys: Statement = {
-  name: 'accounts.list-own-keys',
-  text: `select ${KEYS.list} from api_keys
-where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or ${STATUS_AT('$5')} = $4)
-  and user_id = $6
-order by id desc limit $3::int`,
-};
+const listOwnKeys = listOf('accounts.list-own-keys', 'and user_id = $6');
 
 /** By the unique index api_keys_by_id. */
 const selectKey: Statement = {
@@ -92,7 +86,7 @@ const revokeKey: Statement = {
   text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning account_id`,
 };
 
-interface NewKey {
+export interface NewKey {
   readonly accountId: string;
   readonly id: string;
   readonly name: string;
@@ -104,7 +98,7 @@ interface NewKey {
   /** Absent: none. */
   readonly allowed?: AllowListChange;
   /** Absent: for calls. */
-  readonly scopes?: readonly KeyScope[];
+  readonly scopes?: readonly KeyScope[] | undefined;
   /** Absent, or `null`: the account's. */
   readonly userId?: string | null;
   /** Absent: none beside those of the account. */
@@ -213,12 +207,19 @@ export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
         return row.account_id;
       }),
     findKey: async (keyId) => KEYS.first(await database.query(selectKey, [keyId])),
-    async findKeyNames(ids) {
-      if (ids.length === 0) return new Map();
-      const rows = await database.query<{ id: string; name: string }>(selectKeyNames, [toArray([...new Set(ids)])]);
-      return new Map(rows.map(({ id, name }) => [id, name]));
-    },
+    findKeyNames: (ids) => namesOf(database, selectKeyNames, ids),
   };
+}
+
+/** Names by ids, of a statement that reads both. */
+export async function namesOf(
+  database: DirectoryLane,
+  statement: Statement,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.query<{ id: string; name: string }>(statement, [toArray([...new Set(ids)])]);
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 function arrayOrNull(values: readonly string[] | null | undefined): string | null {

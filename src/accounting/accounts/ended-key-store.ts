@@ -1,4 +1,4 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import { type Statement, toArray } from '../../db/database.ts';
 import { isLockTimeout } from '../../db/errors.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
@@ -105,17 +105,9 @@ interface EndedKey {
 
 type Place = Pick<EndedKey, 'ended_at' | 'id'>;
 
-export interface EndedKeyStore {
-  /**
-   * Forgets keys that ended before an instant and that no call names, the first to end first. Returns false where others have locked
-   * keys that it needs: these come again. So do keys of a partition that cannot tell now which of them calls name, or fails.
-   *
-   * @throws PartitionError of the first partition that has failed, at the end.
-   */
-  forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean>;
-}
+export type EndedKeyStore = ReturnType<typeof createEndedKeyStore>;
 
-export function createEndedKeyStore({ directory, partitions }: PlacedLanes): EndedKeyStore {
+export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
   async function canTell(partition: PartitionLane): Promise<boolean> {
     for (const statement of [selectReadiness, selectFewUnresolved]) {
       const [row] = await partition.query<{ is_ready: boolean }>(statement);
@@ -141,17 +133,19 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes): End
 
   /** The ids of those keys of a partition that calls name. */
   async function namedIn(partition: PartitionLane, keys: readonly EndedKey[]): Promise<ReadonlySet<string>> {
-    const names = columnsOf(
-      keys,
-      (key) => key.account_id,
-      (key) => key.id,
-    );
+    const names = fieldsOf(keys, 'account_id', 'id');
     const rows = await partition.query<{ id: string }>(selectNamed, names);
     return new Set(rows.map(({ id }) => id));
   }
 
   return {
-    async forgetEndedBefore(instantMs, signal) {
+    /**
+     * Forgets keys that ended before an instant and that no call names, the first to end first. Returns false where others have locked
+     * keys that it needs: these come again. So do keys of a partition that cannot tell now which of them calls name, or fails.
+     *
+     * @throws PartitionError of the first partition that has failed, at the end.
+     */
+    async forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean> {
       const walk = new PartitionWalk(partitions);
       const telling = new Map<PartitionLane, boolean>();
       /** Whether a key was left: the next run begins with it. */

@@ -1,17 +1,11 @@
 import type { Questions } from '../../db/questions/database-questions.ts';
 import type { Clock } from '../../lib/clock.ts';
 
-/** Whether keys that another program made were imported, so that a key of another form is worth a look-up. */
-export interface ImportedKeys {
-  /** Strangers ask too, so it is read at most once at a time, and not at all while the last reading is trusted. */
-  areThere(): Promise<boolean>;
-  /** Something has changed: it is read again when it is asked next. */
-  forget(): void;
-}
-
 const TRUST_MS = 60_000;
 
 /**
+ * Whether keys that another program made were imported, so that a key of another form is worth a look-up.
+ *
  * @param read asks the database. While that cannot be told, what was read last counts; before the first reading, that there are such
  *   keys: a look-up then says itself that the database is down.
  */
@@ -19,7 +13,7 @@ export function createImportedKeys(
   read: (signal: AbortSignal) => Promise<boolean>,
   questions: Pick<Questions, 'ask'>,
   clock: Clock,
-): ImportedKeys {
+) {
   let known = true;
   let trustedUntilMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<boolean> | null = null;
@@ -38,12 +32,14 @@ export function createImportedKeys(
   }
 
   return {
-    async areThere() {
+    /** Strangers ask too, so it is read at most once at a time, and not at all while the last reading is trusted. */
+    async areThere(): Promise<boolean> {
       if (clock.nowMs() < trustedUntilMs) return known;
       reading ??= readAgain();
       return reading;
     },
-    forget() {
+    /** Something has changed: it is read again when it is asked next. */
+    forget(): void {
       generation++;
       trustedUntilMs = Number.NEGATIVE_INFINITY;
       reading = null;

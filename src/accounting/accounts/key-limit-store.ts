@@ -2,7 +2,7 @@ import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import type { TableColumns } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
-import { type Routes, routedByAccount } from '../partitions/routes.ts';
+import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { type KeyLimits, LIMITS, MEMBER_LIMITS, type MemberLimits } from './key-limit-tables.ts';
 import { announceChange } from './principal-change-store.ts';
 
@@ -110,4 +110,4 @@ export const { store: createMemberLimitStore } = limitsOf('member-limits', MEMBE
 
 /** Of all partitions. */
 export const routedLimits = <Limits>(routes: Routes<LimitStore<Limits>>): LimitStore<Limits> =>
-  routedByAccount(routes, { change: (accountId) => accountId, find: (accountId) => accountId });
+  routedByAccount(routes, { change: itself, find: itself });

@@ -32,7 +32,7 @@ from api_keys where id = $1
 returning ${KEYS.list}`,
 };
 
-interface KeyReplacement {
+export interface KeyReplacement {
   readonly accountId: string;
   /** The key that is replaced. */
   readonly keyId: string;
@@ -48,20 +48,19 @@ interface KeyReplacement {
   readonly at: Date;
 }
 
-export interface KeyReplacementStore {
-  /**
-   * Makes a key with the name, allow-lists, scopes and person of another one, also the former one, and ends that one. It has been begun, and has the limits
-   * of that one already (`loose-keys.ts`). `null` where that one is revoked or has expired, or there is none.
-   *
-   * @throws TooManyKeysError, NoMemberError, OverdueKeyError
-   */
-  replace(replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null>;
-}
+export type KeyReplacementStore = ReturnType<typeof createKeyReplacementStore>;
 
-export function createKeyReplacementStore(database: DirectoryLane): KeyReplacementStore {
+export function createKeyReplacementStore(database: DirectoryLane) {
   return {
-    replace: ({ accountId, keyId, id, keyHash, prefix, expiresAt, keepOldMs, ownKeys, at }) =>
+    /**
+     * Makes a key with the name, allow-lists, scopes and person of another one, also the former one, and ends that one. It has been begun,
+     * and has the limits of that one already (`loose-keys.ts`). `null` where that one is revoked or has expired, or there is none.
+     *
+     * @throws TooManyKeysError, NoMemberError, OverdueKeyError
+     */
+    replace: (replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null> =>
       database.transaction(async (transaction) => {
+        const { accountId, keyId, id, keyHash, prefix, expiresAt, keepOldMs, ownKeys, at } = replacement;
         const until = new Date(at.getTime() + keepOldMs);
         await lockAccountRow(transaction, accountId);
         const replaced = KEYS.first(await transaction.query(endKey, [keyId, at, until, keepOldMs === 0]));

@@ -1,9 +1,9 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement, StoredRow } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import type { PlacedLanes } from '../partitions/placed-lanes.ts';
-import { askedByPartition, mergedMaps } from '../partitions/routes.ts';
+import { mapByPartition } from '../partitions/routes.ts';
 import { KEYS } from './api-key-store.ts';
 import { LIMITS } from './key-limit-tables.ts';
 import type { AccountStatus } from './store.ts';
@@ -75,41 +75,39 @@ where k.id in (select id from page)
 order by k.id desc`,
 };
 
-export interface KeySearchStore {
-  /** `null` if no key has this hash. */
-  findByHash(keyHash: Buffer): Promise<FoundKey | null>;
-  /** `null` if no key has this id. */
-  findById(id: string): Promise<FoundKey | null>;
-  /** Keys whose prefix begins with a text, newest first. */
-  findByPrefix(prefix: string, beforeId: string | null, limit: number): Promise<FoundKey[]>;
-}
-
 /** By the ids of keys, of one partition. */
 async function readUses(
   partition: PartitionLane,
   keys: readonly RowOf<typeof FOUND_KEYS>[],
 ): Promise<Map<string, RowOf<typeof USES>>> {
-  const names = columnsOf(
-    keys,
-    ({ key }) => key.accountId,
-    ({ key }) => key.id,
+  const names = fieldsOf(
+    keys.map(({ key }) => key),
+    'accountId',
+    'id',
   );
   const rows = await partition.query<StoredRow & { readonly id: string }>(selectUses, names);
   return new Map(rows.map((row) => [row.id, USES.read(row)]));
 }
 
-export function createKeySearchStore({ directory, partitions }: PlacedLanes): KeySearchStore {
+export type KeySearchStore = ReturnType<typeof createKeySearchStore>;
+
+export function createKeySearchStore({ directory, partitions }: PlacedLanes) {
   /** In the order in which they were found. */
   async function withUses(rows: readonly StoredRow[]): Promise<FoundKey[]> {
     const keys = FOUND_KEYS.all(rows);
-    const usesOf = mergedMaps(await askedByPartition(partitions, keys, ({ key }) => key.accountId, readUses));
+    const usesOf = await mapByPartition(partitions, keys, ({ key }) => key.accountId, readUses);
     return keys.map((found) => ({ ...found, ...usesOf.get(found.key.id)! }));
   }
 
   return {
-    findByHash: async (keyHash) => (await withUses(await directory.query(findByHash, [keyHash])))[0] ?? null,
-    findById: async (id) => (await withUses(await directory.query(findById, [id])))[0] ?? null,
-    findByPrefix: async (prefix, beforeId, limit) =>
+    /** `null` if no key has this hash. */
+    findByHash: async (keyHash: Buffer): Promise<FoundKey | null> =>
+      (await withUses(await directory.query(findByHash, [keyHash])))[0] ?? null,
+    /** `null` if no key has this id. */
+    findById: async (id: string): Promise<FoundKey | null> =>
+      (await withUses(await directory.query(findById, [id])))[0] ?? null,
+    /** Keys whose prefix begins with a text, newest first. */
+    findByPrefix: async (prefix: string, beforeId: string | null, limit: number): Promise<FoundKey[]> =>
       withUses(await directory.query(findByPrefix, [prefix, beforeId, limit])),
   };
 }

@@ -1,15 +1,23 @@
-import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
+import { columnsOf, fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
-import { askedByPartition, mergedMaps, type Routes } from '../partitions/routes.ts';
+import { instantColumn, type RowOf, tableColumns, textColumn } from '../../db/table.ts';
+import { accountIdOf, askedByPartition, mapByPartition, type Routes } from '../partitions/routes.ts';
 
 /** The SQL of when keys were used last. */
+
+const USES = tableColumns({
+  accountId: textColumn('account_id'),
+  keyId: textColumn('key_id'),
+  usedAtMs: instantColumn('used_at'),
+});
+export type KeyUse = RowOf<typeof USES>;
 
 /** In the order of the primary key, so that two nodes that write the same keys wait for each other instead of deadlocking. */
 const recordUses: Statement = {
   name: 'key-uses.record',
   text: `insert into key_uses as k (account_id, key_id, last_used_at)
-select account_id, key_id, used_at from unnest($1::text[], $2::text[], $3::timestamptz[]) as v (account_id, key_id, used_at)
+select ${USES.list} from ${USES.unnest} as v (${USES.list})
 order by account_id, key_id
 on conflict (account_id, key_id) do update set last_used_at = greatest(k.last_used_at, excluded.last_used_at)`,
 };
@@ -21,37 +29,19 @@ const findUses: Statement = {
 join key_uses k on k.account_id = v.account_id and k.key_id = v.key_id`,
 };
 
-export interface KeyUse {
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly usedAtMs: number;
-}
+export type KeyUseStore = ReturnType<typeof createKeyUseStore>;
 
-export interface KeyUseStore {
-  record(uses: readonly KeyUse[]): Promise<void>;
-  /** When keys were used last, by their ids; those that never were are left out. */
-  find(keys: readonly { readonly accountId: string; readonly id: string }[]): Promise<ReadonlyMap<string, Date>>;
-}
-
-export function createKeyUseStore(database: PartitionLane): KeyUseStore {
+export function createKeyUseStore(database: PartitionLane) {
   return {
-    async record(uses) {
-      const columns = [
-        ({ accountId }: KeyUse) => accountId,
-        ({ keyId }: KeyUse) => keyId,
-        ({ usedAtMs }: KeyUse) => toTimestamp(usedAtMs),
-      ];
-      for (const { statement, parameters } of writeRows(recordUses, uses, columns)) {
-        await database.query(statement, parameters);
-      }
+    async record(uses: readonly KeyUse[]): Promise<void> {
+      await database.query(recordUses, columnsOf(uses, ...USES.values));
     },
-    async find(keys) {
+    /** When keys were used last, by their ids; those that never were are left out. */
+    async find(
+      keys: readonly { readonly accountId: string; readonly id: string }[],
+    ): Promise<ReadonlyMap<string, Date>> {
       if (keys.length === 0) return new Map();
-      const names = columnsOf(
-        keys,
-        (key) => key.accountId,
-        (key) => key.id,
-      );
+      const names = fieldsOf(keys, 'accountId', 'id');
       const rows = await database.query<{ key_id: string; last_used_at: Date }>(findUses, names);
       return new Map(rows.map((row) => [row.key_id, row.last_used_at]));
     },
@@ -60,11 +50,10 @@ export function createKeyUseStore(database: PartitionLane): KeyUseStore {
 
 /** Of all partitions. */
 export function routedKeyUses(routes: Routes<KeyUseStore>): KeyUseStore {
-  const ofKey = ({ accountId }: { readonly accountId: string }): string => accountId;
   return {
     async record(uses) {
-      await askedByPartition(routes, uses, ofKey, (store, those) => store.record(those));
+      await askedByPartition(routes, uses, accountIdOf, (store, those) => store.record(those));
     },
-    find: async (keys) => mergedMaps(await askedByPartition(routes, keys, ofKey, (store, those) => store.find(those))),
+    find: (keys) => mapByPartition(routes, keys, accountIdOf, (store, those) => store.find(those)),
   };
 }

@@ -1,17 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { KeyUse, KeyUseStore } from './key-use-store.ts';
 
-/**
- * When keys were used last, for people who ask. A use is written behind its call, with those of other keys, once a minute for
- * a key; one that cannot be written is dropped, because the next one says as much.
- */
-interface KeyUses {
-  /** Notes that a key is used now. It returns at once. */
-  note(accountId: string, keyId: string): void;
-  /** Drops what is not written yet, and resolves when nothing is under way. */
-  stop(): Promise<void>;
-}
-
 interface KeyUsesOptions {
   readonly store: Pick<KeyUseStore, 'record'>;
   readonly clock: Clock;
@@ -28,7 +17,11 @@ const NOTED_MAX = 100_000;
 /** Keys that wait to be written; beyond that, they are noted at their next use. */
 const WAITING_MAX = 1_000;
 
-export function createKeyUses(options: KeyUsesOptions): KeyUses {
+/**
+ * When keys were used last, for people who ask. A use is written behind its call, with those of other keys, once a minute for
+ * a key; one that cannot be written is dropped, because the next one says as much.
+ */
+export function createKeyUses(options: KeyUsesOptions) {
   const { store, clock, everyMs = EVERY_MS, gatherMs = GATHER_MS } = options;
   const notedAtMs = new Map<string, number>();
   let waiting: KeyUse[] = [];
@@ -44,7 +37,8 @@ export function createKeyUses(options: KeyUsesOptions): KeyUses {
   }
 
   return {
-    note(accountId, keyId) {
+    /** Notes that a key is used now. It returns at once. */
+    note(accountId: string, keyId: string): void {
       const usedAtMs = clock.nowMs();
       const before = notedAtMs.get(keyId);
       if (before !== undefined && Math.abs(usedAtMs - before) < everyMs) return;
@@ -54,7 +48,8 @@ export function createKeyUses(options: KeyUsesOptions): KeyUses {
       waiting.push({ accountId, keyId, usedAtMs });
       timer ??= setTimeout(write, gatherMs).unref();
     },
-    async stop() {
+    /** Drops what is not written yet, and resolves when nothing is under way. */
+    async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(timer);
       waiting = [];

@@ -1,13 +1,11 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import type { AllowListChange } from './allow-lists.ts';
-import type { ApiKey, ApiKeyStore } from './api-key-store.ts';
+import type { ApiKey, ApiKeyStore, NewKey } from './api-key-store.ts';
 import { createApiKey, displayPrefix, hashApiKey } from './key-format.ts';
 import { type KeyLimitChange, type KeyLimitStore, NO_LIMITS } from './key-limit-store.ts';
 import type { KeyLimits } from './key-limit-tables.ts';
-import type { OwnKeysLimit } from './key-owner-store.ts';
-import type { KeyReplacementStore } from './key-replacement-store.ts';
-import type { KeyScope } from './key-scopes.ts';
+import type { KeyReplacement, KeyReplacementStore } from './key-replacement-store.ts';
 import type { LooseKeyStore } from './loose-key-store.ts';
 import { makeLimited } from './loose-keys.ts';
 import type { LooseLimitStore } from './loose-limit-store.ts';
@@ -15,32 +13,18 @@ import type { Principals } from './principals.ts';
 import { NO_RATE_LIMITS, type RateLimitChange, type RateLimitStore, type RateLimits } from './rate-limit-store.ts';
 
 /** What a key is to be. */
-interface AskedKey {
-  readonly accountId: string;
-  readonly name: string;
-  readonly expiresAt: Date | null;
+interface AskedKey extends Pick<NewKey, 'accountId' | 'name' | 'expiresAt' | 'scopes' | 'ownKeys'> {
   /** Absent: none. */
   readonly limits?: KeyLimitChange | undefined;
   /** Absent: none. */
   readonly rates?: RateLimitChange | undefined;
   readonly allowed: AllowListChange;
-  /** Absent: for calls. */
-  readonly scopes?: readonly KeyScope[] | undefined;
   /** The person whose key it is; `null`: the account's. */
   readonly userId: string | null;
-  /** Absent: none beside those of the account. */
-  readonly ownKeys?: OwnKeysLimit | undefined;
 }
 
-/** A key that another program made and that clients have already. */
-export interface ImportedKeyText {
-  /** The SHA-256 of what clients send. */
-  readonly keyHash: Buffer;
-  /** What lists show of it. */
-  readonly prefix: string;
-  /** Whether it is refused from the first. */
-  readonly isRevoked: boolean;
-}
+/** A key that another program made and that clients have already: the hash of what clients send, and what lists show of it. */
+export type ImportedKeyText = Required<Pick<NewKey, 'keyHash' | 'prefix' | 'isRevoked'>>;
 
 /** What of a key is to be changed; what is absent stays. */
 interface KeyChange {
@@ -50,16 +34,7 @@ interface KeyChange {
   readonly name?: string | undefined;
 }
 
-interface AskedReplacement {
-  readonly accountId: string;
-  /** The key that is replaced. */
-  readonly keyId: string;
-  /** Of the new key. */
-  readonly expiresAt: Date | null;
-  /** How long the old key is valid still. */
-  readonly keepOldMs: number;
-  readonly ownKeys?: OwnKeysLimit | undefined;
-}
+type AskedReplacement = Pick<KeyReplacement, 'accountId' | 'keyId' | 'expiresAt' | 'keepOldMs' | 'ownKeys'>;
 
 interface NewLimits {
   readonly limits: KeyLimits;
@@ -144,18 +119,11 @@ export function createKeys(parts: KeysParts): Keys {
   }
 
   async function insertLimited(
-    { limits, rates, scopes, ...asked }: AskedKey,
-    stored: { id: string; keyHash: Buffer; prefix: string; isImported?: boolean; isRevoked?: boolean },
+    { limits, rates, ...asked }: AskedKey,
+    stored: Pick<NewKey, 'id' | 'keyHash' | 'prefix' | 'isImported' | 'isRevoked'>,
   ): Promise<{ readonly key: ApiKey } & NewLimits> {
     const at = now();
-    const insert = (isBegun: boolean): Promise<ApiKey> =>
-      accounts.insertKey({
-        ...asked,
-        ...stored,
-        ...(scopes === undefined ? {} : { scopes }),
-        isBegun,
-        at,
-      });
+    const insert = (isBegun: boolean): Promise<ApiKey> => accounts.insertKey({ ...asked, ...stored, isBegun, at });
     if (limits === undefined && rates === undefined) {
       return { key: await insert(false), limits: NO_LIMITS, rates: NO_RATE_LIMITS };
     }

@@ -1,4 +1,4 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { booleanColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
@@ -39,20 +39,13 @@ export interface LookedUpKey {
   readonly userId: string | null;
 }
 
-/** What its partition says of a key. */
-export interface LimitedKeyStore {
-  /** One a key, in their order. Whoever caches it is told of every change. */
-  find(keys: readonly LookedUpKey[], signal?: AbortSignal): Promise<readonly KeyLimitation[]>;
-}
+export type LimitedKeyStore = ReturnType<typeof createLimitedKeyStore>;
 
-export const createLimitedKeyStore = (partition: PartitionLane): LimitedKeyStore => ({
-  async find(keys, signal) {
-    const names = columnsOf(
-      keys,
-      ({ accountId }) => accountId,
-      ({ keyId }) => keyId,
-      ({ userId }) => userId,
-    );
+/** What its partition says of a key. */
+export const createLimitedKeyStore = (partition: PartitionLane) => ({
+  /** One a key, in their order. Whoever caches it is told of every change. */
+  async find(keys: readonly LookedUpKey[], signal?: AbortSignal): Promise<readonly KeyLimitation[]> {
+    const names = fieldsOf(keys, 'accountId', 'keyId', 'userId');
     return LIMITED.all(await partition.query(selectLimited, names, signal));
   },
 });

@@ -3,13 +3,10 @@ import { type Questions, refusedFor } from '../../db/questions/database-question
 import { createBatcher } from '../../lib/batcher.ts';
 import type { KeyLimitation, LimitedKeyStore, LookedUpKey } from './limited-key-store.ts';
 
-/** Which kinds of limits keys have: those of one partition that come together are one statement. */
-export interface LimitedKeys {
-  /** @throws GatewayError `databaseDown`. */
-  find(key: LookedUpKey): Promise<KeyLimitation>;
-}
+export type LimitedKeys = ReturnType<typeof createLimitedKeys>;
 
-export function createLimitedKeys(store: LimitedKeyStore, questions: Questions): LimitedKeys {
+/** Which kinds of limits keys have: those of one partition that come together are one statement. */
+export function createLimitedKeys(store: LimitedKeyStore, questions: Questions) {
   const lookUps = createBatcher<LookedUpKey, KeyLimitation>({
     run: questions.guard((keys, { signal }) => store.find(keys, signal)),
     limit: questions.limit,
@@ -18,7 +15,8 @@ export function createLimitedKeys(store: LimitedKeyStore, questions: Questions):
     waitingItemsMax: 20_000,
   });
   return {
-    find: (key) =>
+    /** @throws GatewayError `databaseDown`. */
+    find: (key: LookedUpKey): Promise<KeyLimitation> =>
       lookUps.submit(key).catch((error: unknown) => {
         throw refusedFor(error);
       }),

@@ -1,4 +1,4 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import { type Statement, toArray } from '../../db/database.ts';
 import type { DirectoryLane, DirectoryQueryable } from '../../db/home-lanes.ts';
 import { type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
@@ -155,11 +155,7 @@ export function createLooseKeyStore(directory: DirectoryLane): LooseKeyStore {
       };
     },
     async delete(keys) {
-      const names = columnsOf(
-        keys,
-        ({ accountId }) => accountId,
-        ({ keyId }) => keyId,
-      );
+      const names = fieldsOf(keys, 'accountId', 'keyId');
       await directory.query(deleteKeys, names);
     },
   };

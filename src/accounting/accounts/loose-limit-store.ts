@@ -2,7 +2,7 @@ import { type Statement, toArray } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
-import { type Routes, routedByAccount } from '../partitions/routes.ts';
+import { accountIdOf, itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { type KeyLimitChange, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
 import { KEY_COUNTERS, type KeyLimits, TAKEN_OVER } from './key-limit-tables.ts';
 import type { LooseKey } from './loose-key-store.ts';
@@ -52,29 +52,28 @@ interface GivenLimits {
   readonly rates?: RateLimitChange | undefined;
 }
 
-export interface LooseLimitStore {
-  /** Sets the limits of a key that has been begun. */
-  set(key: LooseKey, given: GivenLimits): Promise<{ readonly limits: KeyLimits; readonly rates: RateLimits }>;
-  /** Sets those of a key that takes the place of another one of its account, with what that one has used of them. */
-  copy(key: LooseKey, replacedId: string): Promise<void>;
-  /** Removes the limits and uses of keys of an account. */
-  remove(accountId: string, keyIds: readonly string[]): Promise<void>;
-}
+export type LooseLimitStore = ReturnType<typeof createLooseLimitStore>;
 
-export function createLooseLimitStore(partition: PartitionLane): LooseLimitStore {
+export function createLooseLimitStore(partition: PartitionLane) {
   return {
-    set: ({ accountId, keyId }, { limits, rates }) =>
+    /** Sets the limits of a key that has been begun. */
+    set: (
+      { accountId, keyId }: LooseKey,
+      { limits, rates }: GivenLimits,
+    ): Promise<{ readonly limits: KeyLimits; readonly rates: RateLimits }> =>
       partition.transaction(async (transaction) => ({
         limits: limits === undefined ? NO_LIMITS : await setKeyLimits(transaction, accountId, keyId, limits),
         rates: rates === undefined ? NO_RATE_LIMITS : await setRateLimits(transaction, { accountId, keyId }, rates),
       })),
-    copy: ({ accountId, keyId }, replacedId) =>
+    /** Sets those of a key that takes the place of another one of its account, with what that one has used of them. */
+    copy: ({ accountId, keyId }: LooseKey, replacedId: string): Promise<void> =>
       partition.transaction(async (transaction) => {
         await lockAccount(transaction, accountId);
         await transaction.query(copyLimits, [accountId, replacedId, keyId]);
         await transaction.query(copyRates, [accountId, replacedId, keyId]);
       }),
-    remove: (accountId, keyIds) =>
+    /** Removes the limits and uses of keys of an account. */
+    remove: (accountId: string, keyIds: readonly string[]): Promise<void> =>
       partition.transaction(async (transaction) => {
         await lockAccount(transaction, accountId);
         await transaction.query(deleteAll, [accountId, toArray(keyIds)]);
@@ -83,7 +82,5 @@ export function createLooseLimitStore(partition: PartitionLane): LooseLimitStore
 }
 
 /** Of all partitions. */
-export function routedLooseLimits(routes: Routes<LooseLimitStore>): LooseLimitStore {
-  const ofKey = ({ accountId }: LooseKey): string => accountId;
-  return routedByAccount(routes, { set: ofKey, copy: ofKey, remove: (accountId) => accountId });
-}
+export const routedLooseLimits = (routes: Routes<LooseLimitStore>): LooseLimitStore =>
+  routedByAccount(routes, { set: accountIdOf, copy: accountIdOf, remove: itself });

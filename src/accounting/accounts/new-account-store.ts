@@ -1,9 +1,15 @@
 import type { Statement } from '../../db/database.ts';
-import type { DirectoryLane } from '../../db/home-lanes.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../../db/home-lanes.ts';
 import { bigintColumn, dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
-import { type KeyedAccountRequest, takeAccountKey } from './account-request-store.ts';
 
 /** The SQL of accounts that are under way, in the directory. */
+
+/** A request with the same key returns the first account instead of making another; with anything else it is a conflict. */
+interface KeyedAccountRequest {
+  readonly idempotencyKey: string;
+  /** What is asked for. */
+  readonly request: string;
+}
 
 export interface NewAccount {
   readonly id: string;
@@ -29,6 +35,20 @@ const OPENINGS = selection({
 });
 
 export type Opening = RowOf<typeof OPENINGS>;
+
+/** Waits for a transaction under way that has the same key. By the primary key. */
+const insertRequest: Statement = {
+  name: 'account-requests.insert',
+  text: `insert into account_requests (idempotency_key, request, account_id, created_at) values ($1, $2, $3, $4)
+on conflict (idempotency_key) do nothing
+returning account_id`,
+};
+
+/** By the primary key. */
+const selectRequest: Statement = {
+  name: 'account-requests.select',
+  text: 'select request, account_id from account_requests where idempotency_key = $1',
+};
 
 const insertNewAccount: Statement = {
   name: 'new-accounts.insert',
@@ -95,4 +115,20 @@ export function createNewAccountStore(directory: DirectoryLane): NewAccountStore
     list: async (behindId, olderThanMs) =>
       OPENINGS.all(await directory.query(listOpenings, [behindId, olderThanMs, ROWS_MAX])),
   };
+}
+
+/**
+ * Takes a key for an account in the transaction that begins it: `null`, and the account is to be begun. Else the account
+ * that was begun with the key, which may be under way, or `key_conflict` if that was asked for otherwise.
+ */
+async function takeAccountKey(
+  transaction: DirectoryQueryable,
+  { idempotencyKey, request }: KeyedAccountRequest,
+  accountId: string,
+  at: Date,
+): Promise<{ readonly accountId: string } | 'key_conflict' | null> {
+  const taken = await transaction.query(insertRequest, [idempotencyKey, request, accountId, at]);
+  if (taken.length > 0) return null;
+  const [first] = await transaction.query<{ request: string; account_id: string }>(selectRequest, [idempotencyKey]);
+  return first!.request === request ? { accountId: first!.account_id } : 'key_conflict';
 }

@@ -12,19 +12,15 @@ const insertBalance: Statement = {
 on conflict (account_id) do nothing returning account_id`,
 };
 
-export interface OpenedBalanceStore {
-  /** Makes the balance of an account, with its first ledger entry if there is one. Nothing happens if the balance is there. */
-  open(opening: Opening): Promise<void>;
-}
+export type OpenedBalanceStore = ReturnType<typeof createOpenedBalanceStore>;
 
-export function createOpenedBalanceStore(partition: PartitionLane): OpenedBalanceStore {
-  return {
-    open: ({ id, dailyCapNano, openingNano, at }) =>
-      partition.transaction(async (transaction) => {
-        const made = await transaction.query(insertBalance, [id, dailyCapNano]);
-        if (made.length === 0 || openingNano === 0n) return;
-        const topUp = { kind: 'top_up', amountNano: openingNano, memo: null, idempotencyKey: null } as const;
-        await postEntry(transaction, { accountId: id, ...topUp, at });
-      }),
-  };
-}
+export const createOpenedBalanceStore = (partition: PartitionLane) => ({
+  /** Makes the balance of an account, with its first ledger entry if there is one. Nothing happens if the balance is there. */
+  open: ({ id, dailyCapNano, openingNano, at }: Opening): Promise<void> =>
+    partition.transaction(async (transaction) => {
+      const made = await transaction.query(insertBalance, [id, dailyCapNano]);
+      if (made.length === 0 || openingNano === 0n) return;
+      const topUp = { kind: 'top_up', amountNano: openingNano, memo: null, idempotencyKey: null } as const;
+      await postEntry(transaction, { accountId: id, ...topUp, at });
+    }),
+});

@@ -3,7 +3,7 @@ import { type Statement, toArray } from '../../db/database.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { countColumn, orNull, type RowOf, selection, tableColumns, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
-import { askedByPartition, mergedMaps, type Routes, routedByAccount } from '../partitions/routes.ts';
+import { accountIdOf, itself, mapByPartition, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { announceChange } from './principal-change-store.ts';
 
 /** The SQL of limits by the minute as people set them. What is used of them is counted by `accounting/reservations/`. */
@@ -178,19 +178,9 @@ async function readLimits(
 
 /** Of all partitions. */
 export function routedRateLimits(routes: Routes<RateLimitStore>): RateLimitStore {
-  const ofOwner = ({ accountId }: { readonly accountId: string }): string => accountId;
   return {
-    ...routedByAccount<Pick<RateLimitStore, 'change'>>(routes, { change: ofOwner }),
-    ofAccounts: async (accountIds) =>
-      mergedMaps(
-        await askedByPartition(
-          routes,
-          accountIds,
-          (accountId) => accountId,
-          (store, those) => store.ofAccounts(those),
-        ),
-      ),
-    ofKeys: async (keys) =>
-      mergedMaps(await askedByPartition(routes, keys, ofOwner, (store, those) => store.ofKeys(those))),
+    ...routedByAccount<Pick<RateLimitStore, 'change'>>(routes, { change: accountIdOf }),
+    ofAccounts: (accountIds) => mapByPartition(routes, accountIds, itself, (store, those) => store.ofAccounts(those)),
+    ofKeys: (keys) => mapByPartition(routes, keys, accountIdOf, (store, those) => store.ofKeys(those)),
   };
 }

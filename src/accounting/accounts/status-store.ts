@@ -66,15 +66,11 @@ export const selectImported: Statement = {
   text: `select ${isInRange("< 'sk-fg-'")} or ${isInRange(">= 'sk-fg.'")} as are_there`,
 };
 
-export interface KeyStatusStore {
-  /** The status of each key, in the order of the hashes; `null` for a hash that no key has. Whoever caches it is told of every change. */
-  findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]>;
-  /** Whether there are keys that other programs made, revoked ones included. */
-  hasImportedKeys(signal?: AbortSignal): Promise<boolean>;
-}
+export type KeyStatusStore = ReturnType<typeof createKeyStatusStore>;
 
-export const createKeyStatusStore = (directory: DirectoryLane): KeyStatusStore => ({
-  async findStatuses(keyHashes, signal) {
+export const createKeyStatusStore = (directory: DirectoryLane) => ({
+  /** The status of each key, in the order of the hashes; `null` for a hash that no key has. Whoever caches it is told of every change. */
+  async findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]> {
     const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
     const statuses: (KeyStatus | null)[] = keyHashes.map(() => null);
     type Placed = StoredRow & { readonly position: bigint };
@@ -82,7 +78,8 @@ export const createKeyStatusStore = (directory: DirectoryLane): KeyStatusStore =
       statuses[Number(row.position) - 1] = STATUSES.read(row);
     return statuses;
   },
-  async hasImportedKeys(signal) {
+  /** Whether there are keys that other programs made, revoked ones included. */
+  async hasImportedKeys(signal?: AbortSignal): Promise<boolean> {
     const [row] = await directory.query<{ are_there: boolean }>(selectImported, [], signal);
     return row!.are_there;
   },

@@ -1,9 +1,9 @@
 import { type Statement, toArray } from '../../db/database.ts';
 import type { DirectoryLane } from '../../db/home-lanes.ts';
+import { createNameSearch } from '../../db/name-search.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
-import { type AccountFilter, createAccountList } from './account-list-store.ts';
-import { type ApiKeyStore, createApiKeyStore } from './api-key-store.ts';
+import { type ApiKeyStore, createApiKeyStore, namesOf } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
 /** The SQL of accounts; that of their keys is in `api-key-store.ts`, and how they are made in `account-creations.ts`. */
@@ -50,11 +50,29 @@ const selectAccount: Statement = {
   text: `select ${ACCOUNTS.list} from accounts where id = $1`,
 };
 
+/** Plans: accounts_by_name and accounts_by_email. Few accounts have one name. */
+const listNamed: Statement = {
+  name: 'accounts.list-named',
+  text: `select id from (
+  select id from accounts where name = $1::text
+  union select id from accounts where email = $1::text
+) named
+where $2::text is null or id < $2 order by id desc limit $3::int`,
+};
+
 /** Those of a list. Plan: primary key. */
 const selectListed: Statement = {
   name: 'accounts.select-listed',
   text: `select ${ACCOUNTS.list} from accounts where id = any ($1::text[]) order by id desc`,
 };
+
+/** Which accounts a list has. */
+interface AccountFilter {
+  /** A part of the name or of the e-mail address in any case, or the id. */
+  readonly search?: string | undefined;
+  /** All of the name or of the e-mail address. */
+  readonly name?: string | undefined;
+}
 
 export interface AccountFields {
   readonly name?: string | undefined;
@@ -85,7 +103,7 @@ export interface AccountStore extends ApiKeyStore {
 }
 
 export function createAccountStore(database: DirectoryLane): AccountStore {
-  const listIds = createAccountList(database);
+  const search = createNameSearch(database, 'accounts');
   return {
     ...createApiKeyStore(database),
     updateAccount: (id, change, at) =>
@@ -101,14 +119,14 @@ export function createAccountStore(database: DirectoryLane): AccountStore {
         if (rows.length > 0) await announceChange(transaction, id);
         return ACCOUNTS.first(rows);
       }),
-    async findNames(ids) {
-      if (ids.length === 0) return new Map();
-      const rows = await database.query<{ id: string; name: string }>(selectNames, [toArray([...new Set(ids)])]);
-      return new Map(rows.map(({ id, name }) => [id, name]));
-    },
+    findNames: (ids) => namesOf(database, selectNames, ids),
     findAccount: async (id) => ACCOUNTS.first(await database.query(selectAccount, [id])),
-    async listAccounts(filter, beforeId, limit, timing = UNHURRIED) {
-      const { items, next } = await listIds(filter, beforeId, limit, timing);
+    async listAccounts({ search: part, name }, beforeId, limit, timing = UNHURRIED) {
+      const readNamed = async (): Promise<LookedThrough<string>> => {
+        const named = await database.query<{ id: string }>(listNamed, [name!, beforeId, limit]);
+        return { items: named.map(({ id }) => id), next: named.length === limit ? named.at(-1)!.id : null };
+      };
+      const { items, next } = await (name === undefined ? search(part, beforeId, limit, timing) : readNamed());
       const rows = items.length === 0 ? [] : await database.query(selectListed, [toArray(items)]);
       return { items: ACCOUNTS.all(rows), next };
     },

@@ -1,14 +1,13 @@
-import { type Statement, toArray } from '../../db/database.ts';
+import { fieldsOf } from '../../db/columns.ts';
+import type { Statement } from '../../db/database.ts';
 import type { PartitionTables } from '../../db/home-lanes.ts';
 import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
-import { type Counter, CounterCheck, type StoredCounter, type UseNumber, type WrongCounter } from './audit-counts.ts';
-import type { AccountRange } from './audit-slices-store.ts';
+import { type Counter, CounterCheck, type StoredCounter, type UseNumber } from './audit-counts.ts';
+import type { FoundBreach } from './audit-findings.ts';
+import { type AccountRange, inRange } from './audit-slices-store.ts';
 
 /** The SQL of counters that are compared with sums of records (`audit-counts.ts`). The records are read by `audit-slices-store.ts`. */
-
-/** SQL: the rows of the accounts of a range, which are $1 and $2. */
-const inRange = (row: string): string => `${row}.account_id > $1::text and ${row}.account_id <= $2::text`;
 
 /** A counter: its name, the day, week, month or period that it counts, and columns. */
 interface CounterSql {
@@ -133,14 +132,11 @@ export async function readCounterCheck(reader: PartitionTables, { behind, upTo }
 }
 
 /** Which of them differ, after all records of the range have been added. */
-export async function wrongCounters(reader: PartitionTables, check: CounterCheck): Promise<WrongCounter[]> {
+export async function wrongCounters(reader: PartitionTables, check: CounterCheck): Promise<FoundBreach[]> {
   const { aboveMark } = check;
   const now =
     aboveMark.length === 0
       ? []
-      : await reader.query<UseNumber>(readUseNumbers, [
-          toArray(aboveMark.map(({ accountId }) => accountId)),
-          toArray(aboveMark.map(({ ownerId }) => ownerId)),
-        ]);
+      : await reader.query<UseNumber>(readUseNumbers, fieldsOf(aboveMark, 'accountId', 'ownerId'));
   return check.findings(now);
 }

@@ -1,5 +1,6 @@
 import { KEY_COUNTERS, type KeyCounter } from '../accounts/key-limit-tables.ts';
 import { beginningOf } from '../counts/counted-use.ts';
+import type { FoundBreach, InvariantId } from './audit-findings.ts';
 
 /**
  * What counters say against what records say. A counter is read once, together with a mark: how many entries or uses there were at
@@ -11,7 +12,7 @@ import { beginningOf } from '../counts/counted-use.ts';
 interface CounterTerms {
   readonly of: 'charges' | 'calls' | 'tokens' | 'records';
   readonly period: 'day' | 'week' | 'month' | 'period' | null;
-  readonly invariant: string;
+  readonly invariant: InvariantId;
 }
 
 const OF_KEYS = { charges: 'key-spending', calls: 'key-calls' } as const;
@@ -23,14 +24,13 @@ const OTHERS = {
 } as const satisfies Readonly<Record<string, CounterTerms>>;
 
 export type Counter = KeyCounter | keyof typeof OTHERS;
-type Invariant = (typeof OF_KEYS)[keyof typeof OF_KEYS] | (typeof OTHERS)[keyof typeof OTHERS]['invariant'];
 
 const COUNTERS = {
   ...Object.fromEntries(
     KEY_COUNTERS.map(({ counter, of, period }) => [counter, { of, period, invariant: OF_KEYS[of] }]),
   ),
   ...OTHERS,
-} as { readonly [Name in Counter]: CounterTerms & { readonly invariant: Invariant } };
+} as { readonly [Name in Counter]: CounterTerms };
 
 /** How findings name what a counter counts; `place` is its day, week, month or period. */
 function wordsOf({ of, period }: CounterTerms, place: string): string {
@@ -71,12 +71,6 @@ export interface UseNumber {
   readonly account_id: string;
   readonly owner_id: string;
   readonly use_no: string;
-}
-
-export interface WrongCounter {
-  readonly invariant: Invariant;
-  readonly account_id: string;
-  readonly detail: string;
 }
 
 /** The counters of a range of accounts, and what the records of it have been found to count so far. */
@@ -124,8 +118,8 @@ export class CounterCheck {
   }
 
   /** `now`: how many uses the owners behind their marks have, read after all records. */
-  findings(now: readonly UseNumber[]): WrongCounter[] {
-    const wrong: WrongCounter[] = [];
+  findings(now: readonly UseNumber[]): FoundBreach[] {
+    const wrong: FoundBreach[] = [];
     // Numbers only grow. If one was set back, it marks nothing, and the counters beside it cannot be compared.
     const setBack = new Set<string>();
     for (const { account_id, owner_id, use_no } of now) {

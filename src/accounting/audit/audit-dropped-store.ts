@@ -5,12 +5,7 @@ import type { AccountRange } from './audit-slices-store.ts';
 
 /** The SQL of what was written down of call records that were dropped (`accounting/retention/`). */
 
-interface WrittenRow {
-  readonly account_id: string;
-  readonly month: string;
-  readonly charges: string;
-  readonly charge_nano: string;
-}
+type WrittenRow = Readonly<Record<'account_id' | 'month' | 'charges' | 'charge_nano', string>>;
 
 /** Plan: primary key, along the index. */
 const readWrittenDown: Statement = {

@@ -1,3 +1,5 @@
+import type { FoundBreach } from './audit-findings.ts';
+
 /**
  * The charges of calls whose records were dropped: by account and month they are what was written down when the records were. Entries
  * are summed slice by slice, so they are compared at the end of a range of accounts.
@@ -17,12 +19,6 @@ interface Months {
   readonly month: string;
   readonly written: Charges;
   readonly found: Charges;
-}
-
-export interface WrongCharges {
-  readonly invariant: 'dropped-calls';
-  readonly account_id: string;
-  readonly detail: string;
 }
 
 export class DroppedCheck {
@@ -50,7 +46,7 @@ export class DroppedCheck {
     }
   }
 
-  findings(): WrongCharges[] {
+  findings(): FoundBreach[] {
     return [...this.#months.values()]
       .filter(({ written, found }) => written.charges !== found.charges || written.chargeNano !== found.chargeNano)
       .map(({ accountId, month, written, found }) => ({

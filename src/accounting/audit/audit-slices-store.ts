@@ -1,10 +1,11 @@
-import { type Parameter, type Statement, toArray } from '../../db/database.ts';
+import { fieldsOf } from '../../db/columns.ts';
+import type { Statement } from '../../db/database.ts';
 import type { PartitionTables } from '../../db/home-lanes.ts';
 import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import type { Above, Marks, Sum } from './audit-counts.ts';
 import type { DroppedCharges } from './audit-dropped.ts';
-import type { FoundBreach } from './audit-findings.ts';
+import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 
 /**
  * The SQL of the two parts of an audit that grow with every call: the entries of accounts, and their calls beside the charges
@@ -19,6 +20,9 @@ export interface AccountRange {
   readonly behind: string;
   readonly upTo: string;
 }
+
+/** SQL: the rows of the accounts of a range, which are $1 and $2. */
+export const inRange = (row: string): string => `${row}.account_id > $1::text and ${row}.account_id <= $2::text`;
 
 /** What a slice found, and how many rows it read. */
 export interface Slice {
@@ -57,9 +61,6 @@ const KEY_CHARGES = KEY_COUNTERS.filter(({ of }) => of === 'charges')
 const KEY_CALLS = KEY_COUNTERS.filter(({ of }) => of === 'calls')
   .map(({ counter, period }) => `('${counter}', ${period === null ? "''" : `u.${period}`}, u.calls)`)
   .join(',\n    ');
-
-/** The most breaches of a kind that a slice returns. */
-const BREACHES_MAX = 100;
 
 /** SQL: sums as `Sum`s. */
 const SUMS = `(
@@ -152,12 +153,6 @@ interface NextEntries {
   readonly sums: readonly Sum[];
 }
 
-/** The marks from an account on, as parameters. */
-function accountMarks({ entries }: Marks, from: string): Parameter[] {
-  const ahead = entries.filter(({ accountId }) => accountId >= from);
-  return [toArray(ahead.map(({ accountId }) => accountId)), toArray(ahead.map(({ mark }) => mark))];
-}
-
 /** Balances, and the ledger of each: sum, last number, and the chain of its entries. */
 export async function* auditEntries(
   reader: PartitionTables,
@@ -168,13 +163,14 @@ export async function* auditEntries(
   let from = [behind, NO_MORE, '0', '0', '0'];
   for (;;) {
     const [account, entryNo, ...carried] = from;
+    const ahead = marks.entries.filter(({ accountId }) => accountId >= account!);
     const rows = await reader.query<SliceRow<NextEntries>>(sliceEntries, [
       account!,
       entryNo!,
       upTo,
       rowsMax,
       ...carried,
-      ...accountMarks(marks, account!),
+      ...fieldsOf(ahead, 'accountId', 'mark'),
     ]);
     const { breaches, next } = split(rows);
     yield { breaches, rowsRead: next.rows_read, sums: next.sums, above: [], dropped: [] };
@@ -295,16 +291,6 @@ interface NextCalls {
   readonly dropped: readonly DroppedCharges[];
 }
 
-/** The marks from an account on, as parameters. */
-function useMarks({ uses }: Marks, from: string): Parameter[] {
-  const ahead = uses.filter(({ accountId }) => accountId >= from);
-  return [
-    toArray(ahead.map(({ accountId }) => accountId)),
-    toArray(ahead.map(({ ownerId }) => ownerId)),
-    toArray(ahead.map(({ mark }) => mark)),
-  ];
-}
-
 /** Call records, and the charge of each. */
 export async function* auditCalls(
   reader: PartitionTables,
@@ -313,21 +299,15 @@ export async function* auditCalls(
   marks: Marks,
 ): AsyncGenerator<Slice> {
   let statement = firstCalls;
-  let from = [behind, ''];
+  let [account, call] = [behind, ''];
   for (;;) {
-    const { breaches, next } = split(
-      await reader.query<SliceRow<NextCalls>>(statement, [
-        from[0]!,
-        from[1]!,
-        upTo,
-        rowsMax,
-        ...useMarks(marks, from[0]!),
-      ]),
-    );
+    const ahead = marks.uses.filter(({ accountId }) => accountId >= account);
+    const parameters = [account, call, upTo, rowsMax, ...fieldsOf(ahead, 'accountId', 'ownerId', 'mark')];
+    const { breaches, next } = split(await reader.query<SliceRow<NextCalls>>(statement, parameters));
     const { rows_read: rowsRead, sums, above, dropped } = next;
     yield { breaches, rowsRead, sums, above, dropped };
     if (next.next_account === null) return;
     statement = nextCalls;
-    from = [next.next_account, next.next_call!];
+    [account, call] = [next.next_account, next.next_call!];
   }
 }

@@ -1,9 +1,9 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { HomeTables, PartitionedTables } from '../../db/home-lanes.ts';
 import type { Home } from '../../db/homes.ts';
 import { isOfKey } from '../accounts/key-limit-tables.ts';
-import type { FoundBreach, FoundIn } from './audit-findings.ts';
+import { BREACHES_MAX, type FoundBreach, type FoundIn } from './audit-findings.ts';
 import type { AccountRange } from './audit-slices-store.ts';
 
 /**
@@ -11,7 +11,6 @@ import type { AccountRange } from './audit-slices-store.ts';
  * again within two hours while a gateway runs.
  */
 
-const BREACHES_MAX = 100;
 const FINISHED_WITHIN = `interval '6 hours'`;
 
 /** SQL: keys of the accounts behind $1, up to $2, that a table has rows of: $5 at most, behind one ($3, $4). */
@@ -57,12 +56,7 @@ interface Owner {
   key_id: string;
 }
 
-const namesOf = (owners: readonly Owner[]): string[] =>
-  columnsOf(
-    owners,
-    (row) => row.account_id,
-    (row) => row.key_id,
-  );
+const namesOf = (owners: readonly Owner[]): string[] => fieldsOf(owners, 'account_id', 'key_id');
 
 /** What each slice of a range found. */
 export async function* auditKeyOwners(

@@ -14,7 +14,7 @@ import { auditBalances } from './audit-accounts-store.ts';
 import { readCounterCheck, wrongCounters } from './audit-counts-store.ts';
 import { readDroppedCheck, readDrops } from './audit-dropped-store.ts';
 import { BREACHES_MAX, Findings, type FoundBreach, type InvariantId, type InvariantResult } from './audit-findings.ts';
-import { type AccountRange, auditCalls, auditEntries, type Slice } from './audit-slices-store.ts';
+import { type AccountRange, auditCalls, auditEntries, inRange, type Slice } from './audit-slices-store.ts';
 import { auditKeyOwners, auditSteps } from './audit-steps-store.ts';
 import { auditUsage } from './audit-usage-store.ts';
 import { auditGifts, auditRedemptions } from './audit-vouchers-store.ts';
@@ -52,9 +52,6 @@ export interface AuditOptions {
 const ACCOUNTS_MAX = 500;
 /** Some milliseconds on the embedded engine, which does nothing else meanwhile. */
 const ROWS_MAX: Readonly<Record<Database['engine'], number>> = { embedded: 500, postgresql: 5_000 };
-
-/** SQL: the rows of the accounts of a range, which are $1 and $2. */
-const inRange = (row: string): string => `${row}.account_id > $1::text and ${row}.account_id <= $2::text`;
 
 /** SQL: whether an entry `e` is of a call whose record was dropped, if there is none. Plans: primary keys. */
 const isOfDroppedMonth = (row: string): string => `exists (

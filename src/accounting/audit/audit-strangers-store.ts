@@ -1,4 +1,4 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { PartitionTables } from '../../db/home-lanes.ts';
 import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
@@ -88,15 +88,11 @@ export async function findStrangersAmong(
 async function strangersIn(reader: PartitionTables, look: Statement, gaps: readonly Gap[]): Promise<string[]> {
   const strangers: string[] = [];
   for (let left = gaps; left.length > 0 && strangers.length < BREACHES_MAX; ) {
-    const columns = columnsOf(
-      left,
-      (gap) => gap.behind,
-      (gap) => gap.before,
-    );
+    const columns = fieldsOf(left, 'behind', 'before');
     const parameters = left[0]!.before === null ? [left[0]!.behind] : columns;
     const found = await reader.query<{ account_id: string; before: string | null }>(look, parameters);
     if (found.length > 0) {
-      const [names] = columnsOf(found, (row) => row.account_id);
+      const [names] = fieldsOf(found, 'account_id');
       const unknown = await reader.query<{ account_id: string }>(findStrangers, [names!]);
       strangers.push(...unknown.map((row) => row.account_id));
     }

@@ -1,12 +1,9 @@
 import type { Statement } from '../../db/database.ts';
 import type { PartitionTables } from '../../db/home-lanes.ts';
-import type { FoundBreach } from './audit-findings.ts';
+import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 import type { AccountRange } from './audit-slices-store.ts';
 
 /** The SQL that compares the sums of usage with the ledger. */
-
-/** The most breaches that a slice returns. */
-const BREACHES_MAX = 100;
 
 /** SQL: the rows of the accounts of a slice, which end with account $2, or with the one in which $3 sums are full. */
 const inSlice = (row: string): string =>

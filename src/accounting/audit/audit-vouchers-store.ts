@@ -1,5 +1,5 @@
-import { columnsOf } from '../../db/columns.ts';
-import type { Statement } from '../../db/database.ts';
+import { columnsOf, fieldsOf } from '../../db/columns.ts';
+import type { Parameter, SqlValue, Statement } from '../../db/database.ts';
 import type { HomeTables, PartitionedTables } from '../../db/home-lanes.ts';
 import { partAt } from '../partitions/routes.ts';
 import { isLate } from './audit-accounts-store.ts';
@@ -131,15 +131,15 @@ export async function* auditRedemptions(
     yield { partition: null, breaches: rows.filter((row) => row.is_late).map(late) };
     const whole = rows.filter((row) => !row.is_under_way);
     for (const [partition, those] of Map.groupBy(whole, (row) => row.partition)) {
-      const columns = columnsOf(
+      const columns = fieldsOf(
         those,
-        (row) => row.account_id,
-        (row) => row.code_hash,
-        (row) => row.id,
-        (row) => row.entry_no,
-        (row) => row.subscription_id,
-        (row) => row.amount_nano,
-        (row) => row.plan_id,
+        'account_id',
+        'code_hash',
+        'id',
+        'entry_no',
+        'subscription_id',
+        'amount_nano',
+        'plan_id',
       );
       yield { partition, breaches: await partAt(partitions, partition).query<FoundBreach>(findUnpaid, columns) };
     }
@@ -150,42 +150,42 @@ export async function* auditRedemptions(
 
 /** What each slice of a range of a partition found: entries of vouchers first, then periods. */
 export async function* auditGifts(
+  tables: HomeTables,
+  range: AccountRange,
+  rowsMax: number,
+): AsyncGenerator<readonly FoundBreach[]> {
+  yield* unredeemed<EntryRow>(tables, range, rowsMax, {
+    slice: sliceEntries,
+    placeOf: (last) => last?.entry_no ?? 0n,
+    find: findUnredeemed,
+    columns: [(row) => row.account_id, (row) => row.entry_no, (row) => row.amount_nano, hexOf],
+  });
+  yield* unredeemed<GrantRow>(tables, range, rowsMax, {
+    slice: sliceGrants,
+    placeOf: (last) => last?.idempotency_key ?? '',
+    find: findUnredeemedGrants,
+    columns: [(row) => row.account_id, (row) => row.subscription_id, hexOf],
+  });
+}
+
+/** What vouchers have given: its slices, behind a place in an account, and what finds those that lack their redemption. */
+interface Gifts<Row> {
+  readonly slice: Statement;
+  readonly placeOf: (last: Row | null) => string | bigint;
+  readonly find: Statement;
+  readonly columns: readonly ((row: Row) => SqlValue)[];
+}
+
+async function* unredeemed<Row extends { readonly account_id: string }>(
   { directory, partition }: HomeTables,
   { behind, upTo }: AccountRange,
   rowsMax: number,
+  { slice, placeOf, find, columns }: Gifts<Row>,
 ): AsyncGenerator<readonly FoundBreach[]> {
-  for (let last = { account_id: '', entry_no: 0n }, isMore = true; isMore; ) {
-    const from = [behind, upTo, last.account_id, last.entry_no, rowsMax];
-    const rows = await partition.query<EntryRow>(sliceEntries, from);
-    if (rows.length > 0) {
-      yield await directory.query<FoundBreach>(
-        findUnredeemed,
-        columnsOf(
-          rows,
-          (row) => row.account_id,
-          (row) => row.entry_no,
-          (row) => row.amount_nano,
-          hexOf,
-        ),
-      );
-    }
-    last = rows.at(-1) ?? last;
-    isMore = rows.length === rowsMax;
-  }
-  for (let last = { account_id: '', idempotency_key: '' }, isMore = true; isMore; ) {
-    const from = [behind, upTo, last.account_id, last.idempotency_key, rowsMax];
-    const rows = await partition.query<GrantRow>(sliceGrants, from);
-    if (rows.length > 0) {
-      yield await directory.query<FoundBreach>(
-        findUnredeemedGrants,
-        columnsOf(
-          rows,
-          (row) => row.account_id,
-          (row) => row.subscription_id,
-          hexOf,
-        ),
-      );
-    }
+  for (let last: Row | null = null, isMore = true; isMore; ) {
+    const from: Parameter[] = [behind, upTo, last?.account_id ?? '', placeOf(last), rowsMax];
+    const rows: Row[] = await partition.query<Row>(slice, from);
+    if (rows.length > 0) yield await directory.query<FoundBreach>(find, columnsOf(rows, ...columns));
     last = rows.at(-1) ?? last;
     isMore = rows.length === rowsMax;
   }

@@ -1,12 +1,21 @@
 import { insertOfRows } from '../../db/citus.ts';
-import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
+import { toTimestamp, writeRows } from '../../db/columns.ts';
 import { type Query, type Statement, toArray } from '../../db/database.ts';
+import {
+  bigintColumn,
+  booleanColumn,
+  instantColumn,
+  jsonbColumn,
+  orNull,
+  tableColumns,
+  textColumn,
+} from '../../db/table.ts';
 import type { Usage } from '../../protocols/metering/usage-facts.ts';
 import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
 import { type CountedUse, countedText } from '../counts/counted-use.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { priceListId } from '../pricing/price-list-store.ts';
-import { type CallFacts, type OpenReservation, readFacts } from '../reservations/reservation.ts';
+import { type OpenReservation, readFacts } from '../reservations/reservation.ts';
 import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
 /** The SQL that writes call records, in the transactions of `store.ts`. */
@@ -112,24 +121,33 @@ const queueForUsage: Statement = {
 values ($1::text[], $2::text[], $3::timestamptz[])`,
 };
 
+/** What is known of an unresolved call. */
+const UNRESOLVED = tableColumns({
+  accountId: textColumn('account_id'),
+  callId: textColumn('id'),
+  keyId: textColumn('key_id'),
+  model: textColumn('model'),
+  startedAtMs: instantColumn('started_at'),
+  context: textColumn('context'),
+  operation: textColumn('operation'),
+  provider: textColumn('provider'),
+  providerModel: textColumn('provider_model'),
+  isStream: booleanColumn('is_stream'),
+  requestId: textColumn('request_id'),
+  priceRule: textColumn('price_rule'),
+  amountNano: orNull(bigintColumn('reserved_nano')),
+  notes: orNull(jsonbColumn<CallNotes>('notes')),
+});
+
 /** What is recorded of an unresolved call: what was known when it was admitted, and nothing of its end. */
 const recordUnresolved: Statement = {
   name: 'settlement.record-unresolved',
   text: `insert into calls (
-  account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
-  error_code, request_id, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
-  reasoning_tokens, price_rule, reserved_nano, notes
+  ${UNRESOLVED.list}, ended_at, status, error_code, input_tokens, cached_input_tokens, cache_write_tokens,
+  cache_write_1h_tokens, output_tokens, reasoning_tokens
 )
-select c.account_id, c.id, c.started_at, $13::timestamptz, c.key_id, c.context, c.operation, c.model, c.provider,
-  c.provider_model, c.is_stream, 'unresolved', 'call_unresolved', c.request_id, 0, 0, 0, 0, 0, 0, c.price_rule,
-  c.reserved_nano, c.notes::jsonb
-from unnest(
-  $1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::text[], $9::text[],
-  $10::boolean[], $11::text[], $12::text[], $14::bigint[], $15::text[]
-) as c (
-  account_id, id, key_id, model, started_at, context, operation, provider, provider_model, is_stream, request_id,
-  price_rule, reserved_nano, notes
-)
+select c.*, $${UNRESOLVED.names.length + 1}::timestamptz, 'unresolved', 'call_unresolved', 0, 0, 0, 0, 0, 0
+from ${UNRESOLVED.unnest} as c (${UNRESOLVED.list})
 on conflict do nothing`,
 };
 
@@ -195,39 +213,27 @@ export type LostReservation = Pick<
 
 /** The writes of unresolved calls. Facts that cannot be read are recorded empty. */
 export function unresolvedWrites(reservations: readonly LostReservation[], now: Date): Query[] {
-  type Known = { readonly r: LostReservation; readonly facts: Partial<CallFacts> };
-  const known = reservations.map((r): Known => ({ r, facts: readFacts(r.facts) }));
-  const columns = [
-    ({ r }: Known) => r.accountId,
-    ({ r }: Known) => r.callId,
-    ({ r }: Known) => r.keyId,
-    ({ r }: Known) => r.model,
-    ({ r, facts }: Known) => toTimestamp(facts.startedAtMs ?? r.reservedAtMs),
-    ({ r, facts }: Known) => facts.context ?? (r.subscriptionId === null ? 'balance' : 'coding'),
-    ({ facts }: Known) => facts.operation ?? '',
-    ({ facts }: Known) => facts.provider ?? '',
-    ({ facts }: Known) => facts.providerModel ?? '',
-    ({ facts }: Known) => facts.isStream ?? false,
-    ({ facts }: Known) => facts.requestId ?? '',
-    ({ facts }: Known) => facts.priceRule ?? 'base',
-  ];
-  const ofReservations = columnsOf(
-    known,
-    ({ r }) => r.amountNano,
-    ({ r }) => reservedNotesText(r),
-  );
-  return writeRows(recordUnresolved, known, columns, [now, ...ofReservations]);
+  const calls = reservations.map((reservation) => ({
+    ...reservation,
+    ...NO_FACTS,
+    context: reservation.subscriptionId === null ? 'balance' : 'coding',
+    startedAtMs: reservation.reservedAtMs,
+    ...readFacts(reservation.facts),
+    notes: reservedNotes(reservation),
+  }));
+  return writeRows(recordUnresolved, calls, UNRESOLVED.values, [now]);
 }
 
+const NO_FACTS = { operation: '', provider: '', providerModel: '', isStream: false, requestId: '', priceRule: 'base' };
+
 /** What counts if an operator resolves the call, of whom the reservation is gone then; `null`: nothing that only that one says. */
-function reservedNotesText({ subscriptionId, periodNo, tokens, memberId }: LostReservation): string | null {
+function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReservation): CallNotes | null {
   const isOnPlan = subscriptionId !== null && periodNo !== null;
   if (!isOnPlan && memberId === null) return null;
-  const notes: CallNotes = {
+  return {
     ...(isOnPlan && { reservedTokens: { subscriptionId, periodNo, tokens: tokens ?? 0 } }),
     ...(memberId !== null && { memberId }),
   };
-  return JSON.stringify(notes);
 }
 
 /** Units that have no column of their own, as JSON; `null` if there are none. */

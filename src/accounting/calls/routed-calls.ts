@@ -8,7 +8,7 @@ export function routedCalls(routes: Routes<CallsStore>): CallsStore {
     async findByRequest(requestId, limit, of = EVERYBODY) {
       if (of.accountId !== null) return (await routes.of(of.accountId)).findByRequest(requestId, limit, of);
       const found = await ofEachPartition(routes, (calls) => calls.findByRequest(requestId, limit, of));
-      return newestFirst(found, ({ id }) => id, limit);
+      return newestFirst(found, limit);
     },
     async list(filter, beforeId, limit, timing) {
       if (filter.accountId !== null) {
@@ -44,7 +44,6 @@ export function mergeLookedThrough<Item extends Pick<CallRecord, 'id'>>(
   const stopped = pages.flatMap(({ next }) => (next === null ? [] : [next])).reduce(later, '');
   const items = newestFirst(
     pages.map(({ items }) => items.filter(({ id }) => id >= stopped)),
-    ({ id }) => id,
     limit + 1,
   );
   if (items.length > limit) return { items: items.slice(0, limit), next: items[limit - 1]!.id };

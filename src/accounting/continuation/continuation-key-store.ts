@@ -1,4 +1,5 @@
-import { type Statement, toArray } from '../../db/database.ts';
+import { fieldsOf } from '../../db/columns.ts';
+import type { Statement } from '../../db/database.ts';
 import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { countColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 
@@ -69,15 +70,8 @@ export function createContinuationKeyStore(database: PartitionQueryable): Contin
       const wanted = lookups.flatMap(({ accountId, keys }, position) =>
         keys.map((key) => ({ position, accountId, key })),
       );
-      const rows = await database.query(
-        findContinuationKeys,
-        [
-          toArray(wanted.map(({ position }) => position)),
-          toArray(wanted.map(({ accountId }) => accountId)),
-          toArray(wanted.map(({ key }) => key)),
-        ],
-        signal,
-      );
+      const names = fieldsOf(wanted, 'position', 'accountId', 'key');
+      const rows = await database.query(findContinuationKeys, names, signal);
       const found = lookups.map(() => new Map<string, ContinuedState>());
       for (const { position, key, model, provider, totalTokens } of FOUND_KEYS.all(rows)) {
         const made = { model, providerId: provider };

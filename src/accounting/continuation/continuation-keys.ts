@@ -2,20 +2,6 @@ import { type Questions, refusedFor } from '../../db/questions/database-question
 import { createBatcher } from '../../lib/batcher.ts';
 import type { ContinuationKeyStore, ContinuationLookup, ContinuedState } from './continuation-key-store.ts';
 
-/**
- * Remembers which provider made a response or a compacted context, by account and across restarts. A later call that refers
- * to it goes back there, because no other provider can read it (`docs/provider-state.md`).
- */
-export interface ContinuationKeys {
-  /**
-   * Those of an account's keys that are known, with the provider that made what they stand for.
-   *
-   * @throws GatewayError `databaseDown`.
-   */
-  find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, ContinuedState>>;
-  drain(): Promise<void>;
-}
-
 /** Providers keep responses for thirty days. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 const BATCH_ITEMS_MAX = 64;
@@ -26,7 +12,13 @@ export function oldestContinuationKey(nowMs: number): Date {
   return new Date(nowMs - KEPT_MS);
 }
 
-export function createContinuationKeys(store: ContinuationKeyStore, questions: Questions): ContinuationKeys {
+export type ContinuationKeys = ReturnType<typeof createContinuationKeys>;
+
+/**
+ * Remembers which provider made a response or a compacted context, by account and across restarts. A later call that refers
+ * to it goes back there, because no other provider can read it (`docs/provider-state.md`).
+ */
+export function createContinuationKeys(store: ContinuationKeyStore, questions: Questions) {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
   const lookups = createBatcher({
     ...limits,
@@ -36,7 +28,12 @@ export function createContinuationKeys(store: ContinuationKeyStore, questions: Q
     limit: questions.limit,
   });
   return {
-    async find(accountId, keys) {
+    /**
+     * Those of an account's keys that are known, with the provider that made what they stand for.
+     *
+     * @throws GatewayError `databaseDown`.
+     */
+    async find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, ContinuedState>> {
       if (keys.length === 0) return new Map();
       try {
         return await lookups.submit({ accountId, keys });
@@ -44,6 +41,6 @@ export function createContinuationKeys(store: ContinuationKeyStore, questions: Q
         throw refusedFor(error);
       }
     },
-    drain: () => lookups.drain(),
+    drain: (): Promise<void> => lookups.drain(),
   };
 }

@@ -1,12 +1,12 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement, StoredRow } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
-import { askedByPartition, firstFound, mergedMaps, type Routes } from '../partitions/routes.ts';
-import { decideRefund, type RefundableCall } from './refund.ts';
+import { accountIdOf, firstFound, mapByPartition, type Routes } from '../partitions/routes.ts';
+import { decideRefund, type RefundableCall, type RefundRefusal } from './refund.ts';
 
 /**
  * The SQL of refunds: ledger entries that give the charge of a call back, or a part of it. What a call has been refunded is the
@@ -14,12 +14,23 @@ import { decideRefund, type RefundableCall } from './refund.ts';
  */
 
 const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
+export type FoundCall = RowOf<typeof FOUND_CALLS>;
 
 /** Plan: calls_by_id in each month. */
-const findCall: Statement = {
-  name: 'refunds.find-call',
+const selectCall: Statement = {
+  name: 'corrections.find-call',
   text: `select ${FOUND_CALLS.list} from calls where id = $1`,
 };
+
+/** `null` if there is no record of a call. */
+export const findCall = async (database: PartitionQueryable, callId: string): Promise<FoundCall | null> =>
+  FOUND_CALLS.first(await database.query(selectCall, [callId]));
+
+/** The part that has a call: its record is where its account is. */
+export const partWithCall = <Part extends { hasCall(callId: string): Promise<boolean> }>(
+  routes: Routes<Part>,
+  callId: string,
+): Promise<Part | null> => firstFound(routes, async (part) => ((await part.hasCall(callId)) ? part : null));
 
 const REFUNDABLE = selection({
   chargeNano: orNull(bigintColumn('c.charge_nano')),
@@ -84,11 +95,7 @@ export interface RefundRequest {
 
 type RefundResult =
   | { readonly outcome: 'refunded' | 'repeated'; readonly entry: LedgerEntry; readonly call: RefundableCall }
-  | {
-      readonly outcome: 'refused';
-      readonly refusal: 'not_charged' | 'refunded_already' | 'above_charge';
-      readonly call: RefundableCall;
-    }
+  | { readonly outcome: 'refused'; readonly refusal: RefundRefusal; readonly call: RefundableCall }
   | { readonly outcome: 'unknown_call' | 'key_conflict' | 'out_of_range' };
 
 /** A call as lists name it. */
@@ -107,11 +114,10 @@ export interface RefundStore {
 }
 
 export function createRefundStore(database: PartitionLane): RefundStore {
-  const find = async (callId: string) => FOUND_CALLS.first(await database.query(findCall, [callId]));
   return {
-    hasCall: async (callId) => (await find(callId)) !== null,
+    hasCall: async (callId) => (await findCall(database, callId)) !== null,
     async refund(request) {
-      const found = await find(request.callId);
+      const found = await findCall(database, request.callId);
       if (found === null) return { outcome: 'unknown_call' };
       try {
         return await database.transaction((transaction) => refundCall(transaction, found, request));
@@ -122,39 +128,28 @@ export function createRefundStore(database: PartitionLane): RefundStore {
     },
     async refundsOf(calls) {
       if (calls.length === 0) return new Map();
-      const names = columnsOf(
-        calls,
-        (call) => call.accountId,
-        (call) => call.id,
-      );
+      const names = fieldsOf(calls, 'accountId', 'id');
       const rows = await database.query<StoredRow & { call_id: string }>(selectRefunds, names);
       return new Map([...Map.groupBy(rows, (row) => row.call_id)].map(([id, found]) => [id, REFUNDS.all(found)]));
     },
   };
 }
 
-/** Of all partitions: a call is refunded where its record is, which is where its account is. */
+/** Of all partitions. */
 export function routedRefunds(routes: Routes<RefundStore>): RefundStore {
-  const withCall = (callId: string): Promise<RefundStore | null> =>
-    firstFound(routes, async (refunds) => ((await refunds.hasCall(callId)) ? refunds : null));
   return {
-    hasCall: async (callId) => (await withCall(callId)) !== null,
-    refund: async (request) => (await (await withCall(request.callId))?.refund(request)) ?? { outcome: 'unknown_call' },
-    refundsOf: async (calls) =>
-      mergedMaps(
-        await askedByPartition(
-          routes,
-          calls,
-          ({ accountId }) => accountId,
-          (refunds, those) => refunds.refundsOf(those),
-        ),
-      ),
+    hasCall: async (callId) => (await partWithCall(routes, callId)) !== null,
+    async refund(request) {
+      const refunds = await partWithCall(routes, request.callId);
+      return refunds === null ? { outcome: 'unknown_call' } : refunds.refund(request);
+    },
+    refundsOf: (calls) => mapByPartition(routes, calls, accountIdOf, (refunds, those) => refunds.refundsOf(those)),
   };
 }
 
 async function refundCall(
   transaction: PartitionQueryable,
-  { accountId, startedAt }: RowOf<typeof FOUND_CALLS>,
+  { accountId, startedAt }: FoundCall,
   { callId, amountNano, memo, idempotencyKey, at }: RefundRequest,
 ): Promise<RefundResult> {
   await lockAccount(transaction, accountId);

@@ -6,9 +6,9 @@ export interface RefundableCall {
   readonly refundedNano: bigint;
 }
 
-type RefundVerdict =
-  | { readonly amountNano: bigint }
-  | { readonly refusal: 'not_charged' | 'refunded_already' | 'above_charge' };
+export type RefundRefusal = 'not_charged' | 'refunded_already' | 'above_charge';
+
+type RefundVerdict = { readonly amountNano: bigint } | { readonly refusal: RefundRefusal };
 
 /**
  * Decides what a refund gives back: the amount that is asked for, or all that is left if none is. The refunds of a call

@@ -1,14 +1,12 @@
-import { writeRows } from '../../db/columns.ts';
+import { columnsOf } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import {
   bigintColumn,
   countColumn,
-  dateColumn,
   instantColumn,
   jsonbColumn,
   orNull,
-  type RowOf,
   selection,
   textColumn,
 } from '../../db/table.ts';
@@ -17,25 +15,18 @@ import type { CallNotes, CallStatus, RequestedVia, ReservedTokens, ResolutionNot
 import { countedSql } from '../counts/counted-since.ts';
 import { type CountedUse, countedText, keyChargeOf, keyChargeText, placeOf } from '../counts/counted-use.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
-import { firstFound, type Routes } from '../partitions/routes.ts';
+import type { Routes } from '../partitions/routes.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { KeyState } from '../reservations/account-state.ts';
 import { readKeys } from '../reservations/account-store.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
+import { type FoundCall, findCall, partWithCall } from './refund-store.ts';
 import { decideResolution, type Resolution, type ResolutionRefusal, type ResolvableCall } from './resolution.ts';
 
 /**
  * The SQL of unresolved calls that operators settle by hand. As at every end of a call, the account is locked first: a late end
  * of the same call comes before or after the resolution, and whichever is second finds that the call is over.
  */
-
-const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
-
-/** Plan: calls_by_id in each month. */
-const findCall: Statement = {
-  name: 'resolutions.find-call',
-  text: `select ${FOUND_CALLS.list} from calls where id = $1`,
-};
 
 /** As many rows as there are calls in flight: reservations by sequence. */
 const findInFlight: Statement = {
@@ -134,13 +125,12 @@ export interface ResolutionStore {
 }
 
 export function createResolutionStore(database: PartitionLane): ResolutionStore {
-  async function find(callId: string): Promise<RowOf<typeof FOUND_CALLS> | 'in_flight' | null> {
-    const read = async () => FOUND_CALLS.first(await database.query(findCall, [callId]));
-    const found = await read();
+  async function find(callId: string): Promise<FoundCall | 'in_flight' | null> {
+    const found = await findCall(database, callId);
     if (found !== null) return found;
     if ((await database.query(findInFlight, [callId])).length > 0) return 'in_flight';
     // It may have ended between the two looks.
-    return read();
+    return findCall(database, callId);
   }
 
   return {
@@ -154,20 +144,18 @@ export function createResolutionStore(database: PartitionLane): ResolutionStore 
   };
 }
 
-/** Of all partitions: a call is resolved where its record is, which is where its account is. */
-export function routedResolutions(routes: Routes<ResolutionStore>): ResolutionStore {
-  const withCall = (callId: string): Promise<ResolutionStore | null> =>
-    firstFound(routes, async (resolutions) => ((await resolutions.hasCall(callId)) ? resolutions : null));
-  return {
-    hasCall: async (callId) => (await withCall(callId)) !== null,
-    resolve: async (request) =>
-      (await (await withCall(request.callId))?.resolve(request)) ?? { outcome: 'unknown_call' },
-  };
-}
+/** Of all partitions. */
+export const routedResolutions = (routes: Routes<ResolutionStore>): ResolutionStore => ({
+  hasCall: async (callId) => (await partWithCall(routes, callId)) !== null,
+  async resolve(request) {
+    const resolutions = await partWithCall(routes, request.callId);
+    return resolutions === null ? { outcome: 'unknown_call' } : resolutions.resolve(request);
+  },
+});
 
 async function resolveCall(
   transaction: PartitionQueryable,
-  { accountId, startedAt }: RowOf<typeof FOUND_CALLS>,
+  { accountId, startedAt }: FoundCall,
   request: ResolutionRequest,
 ): Promise<ResolutionResult> {
   const { callId, resolution, idempotencyKey, memo, periods } = request;
@@ -243,9 +231,7 @@ async function chargeOwner(
   if (row === undefined) return null;
   const owner = KEY_LIMITS.columns.read(row);
   countKeySpending(owner, chargeNano, periods);
-  for (const { statement, parameters } of writeRows(countInBudgets, [owner], KEY_LIMITS.written.values)) {
-    await transaction.query(statement, parameters);
-  }
+  await transaction.query(countInBudgets, columnsOf([owner], ...KEY_LIMITS.written.values));
   return owner;
 }
 

@@ -1,4 +1,4 @@
-import { type Database, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Database, type Query, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { snakeCase } from '../../lib/snake-case.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
 import { type LostReservation, recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
@@ -75,20 +75,15 @@ export function writeHistory(database: Database, { rows, outcomes, unresolved }:
     for (const table of tables) await transaction.query(createMonthTable(table));
     await transaction.query(forgetOpenFilters, [toArray(tables.map(({ name }) => name))]);
     for (const table of TABLES) await insertRows(transaction, table, rows[table] ?? []);
-    for (const { statement, parameters } of new StoredPriceLists().writes(outcomes.map(({ price }) => price.prices))) {
-      await transaction.query(statement, parameters);
-    }
+    const run = async (queries: readonly Query[]): Promise<void> => {
+      for (const { statement, parameters } of queries) await transaction.query(statement, parameters);
+    };
+    await run(new StoredPriceLists().writes(outcomes.map(({ price }) => price.prices)));
     for (const some of slices(outcomes)) {
       const ends = some.map((outcome) => ({ outcome, counted: null }));
-      for (const { statement, parameters } of recordWrites(ends, () => false)) {
-        await transaction.query(statement, parameters);
-      }
+      await run(recordWrites(ends, () => false));
     }
-    for (const call of unresolved) {
-      for (const { statement, parameters } of unresolvedWrites([reservationOf(call)], new Date(call.endedAtMs))) {
-        await transaction.query(statement, parameters);
-      }
-    }
+    for (const call of unresolved) await run(unresolvedWrites([reservationOf(call)], new Date(call.endedAtMs)));
     await transaction.query(insertKeyUses);
     return true;
   });

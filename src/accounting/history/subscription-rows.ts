@@ -2,7 +2,7 @@ import { totalTokens } from '../../protocols/metering/usage-facts.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
 import { beganAtMs } from '../counts/counted-since.ts';
 import { placeOf } from '../counts/counted-use.ts';
-import { FIVE_HOURS_MS, WEEK_MS } from '../plans/snapshot.ts';
+import { FIVE_HOURS_MS, WEEK_MS } from '../plans/plan.ts';
 import type { HistoryRow } from './history-store.ts';
 
 /** A subscription in its first period. */

@@ -4,7 +4,7 @@ import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { bigintColumn, dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type LookedThrough, lookThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { countedSql } from '../counts/counted-since.ts';
-import { askedByPartition, mergedMaps, type Routes, routedByAccount } from '../partitions/routes.ts';
+import { accountIdOf, itself, mapByPartition, type Routes, routedByAccount } from '../partitions/routes.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { lockAccount } from './account-lock-store.ts';
 
@@ -13,7 +13,7 @@ import { lockAccount } from './account-lock-store.ts';
 export type LedgerKind = 'top_up' | 'charge' | 'refund' | 'adjustment';
 
 /** An immutable change of a balance. */
-const ENTRIES = selection({
+export const ENTRIES = selection({
   accountId: textColumn('account_id'),
   /** 1, 2, 3… in each account, without gaps. */
   entryNo: bigintColumn('entry_no'),
@@ -133,21 +133,25 @@ const selectBalances: Statement = {
   text: `select account_id, ${BALANCES.list} from balances where account_id = any ($1::text[])`,
 };
 
-const updateDailyCap: Statement = {
-  name: 'ledger.update-daily-cap',
-  text: 'update balances set daily_cap_nano = $2::bigint where account_id = $1',
+/** Sets what is given. It takes the row's lock, so it is before or after each admission of the account. Plan: primary key. */
+const updateTerms: Statement = {
+  name: 'ledger.update-terms',
+  text: `update balances set
+  daily_cap_nano = case when $2::boolean then $3::bigint else daily_cap_nano end,
+  own_daily_cap_nano = case when $4::boolean then $5::bigint else own_daily_cap_nano end,
+  price_factor_basis_points = coalesce($6::int, price_factor_basis_points)
+where account_id = $1`,
 };
 
-const updateOwnDailyCap: Statement = {
-  name: 'ledger.update-own-daily-cap',
-  text: 'update balances set own_daily_cap_nano = $2::bigint where account_id = $1',
-};
-
-/** Takes the row's lock, so it is before or after each admission of the account. Plan: primary key. */
-const updatePriceFactor: Statement = {
-  name: 'ledger.update-price-factor',
-  text: 'update balances set price_factor_basis_points = $2::int where account_id = $1',
-};
+/** Terms of an account to set; what is absent stays as it is. */
+export interface LedgerTerms {
+  /** The cap that the operator sets; `null`: that of the configuration. */
+  readonly dailyCapNano?: bigint | null | undefined;
+  /** The cap of the owners of the account, which lifts none of the operator; `null`: none. */
+  readonly ownDailyCapNano?: bigint | null | undefined;
+  /** What it pays of the list price. */
+  readonly priceFactorBasisPoints?: number | undefined;
+}
 
 export interface LedgerStore {
   post(entry: NewLedgerEntry): Promise<PostResult>;
@@ -164,12 +168,8 @@ export interface LedgerStore {
   ): Promise<LookedThrough<LedgerEntry>>;
   /** Accounts that do not exist are left out. */
   findBalances(accountIds: readonly string[], periods: RunningPeriods): Promise<Map<string, BalanceState>>;
-  /** `null`: the configuration's cap applies. */
-  setDailyCap(accountId: string, capNano: bigint | null): Promise<void>;
-  /** The cap of the owners of the account, which lifts none of the operator; `null`: none. */
-  setOwnDailyCap(accountId: string, capNano: bigint | null): Promise<void>;
   /** For calls that are admitted from now on, by any node. */
-  setPriceFactor(accountId: string, basisPoints: number): Promise<void>;
+  setTerms(accountId: string, terms: LedgerTerms): Promise<void>;
 }
 
 export function createLedgerStore(database: PartitionLane): LedgerStore {
@@ -198,14 +198,9 @@ export function createLedgerStore(database: PartitionLane): LedgerStore {
       const rows = await database.query<StoredRow & { account_id: string }>(selectBalances, parameters);
       return new Map(rows.map((row) => [row.account_id, BALANCES.read(row)]));
     },
-    async setDailyCap(accountId, capNano) {
-      await database.query(updateDailyCap, [accountId, capNano]);
-    },
-    async setOwnDailyCap(accountId, capNano) {
-      await database.query(updateOwnDailyCap, [accountId, capNano]);
-    },
-    async setPriceFactor(accountId, basisPoints) {
-      await database.query(updatePriceFactor, [accountId, basisPoints]);
+    async setTerms(accountId, { dailyCapNano: cap, ownDailyCapNano: own, priceFactorBasisPoints: factor }) {
+      const caps = [cap !== undefined, cap ?? null, own !== undefined, own ?? null];
+      await database.query(updateTerms, [accountId, ...caps, factor ?? null]);
     },
   };
 }
@@ -243,18 +238,13 @@ export async function selectKeyedEntry(
 
 /** Of all partitions. */
 export function routedLedger(routes: Routes<LedgerStore>): LedgerStore {
-  const itself = (accountId: string): string => accountId;
   return {
     ...routedByAccount<Omit<LedgerStore, 'findBalances'>>(routes, {
-      post: ({ accountId }) => accountId,
+      post: accountIdOf,
       listEntries: itself,
-      setDailyCap: itself,
-      setOwnDailyCap: itself,
-      setPriceFactor: itself,
+      setTerms: itself,
     }),
-    findBalances: async (accountIds, periods) =>
-      mergedMaps(
-        await askedByPartition(routes, accountIds, itself, (ledger, those) => ledger.findBalances(those, periods)),
-      ),
+    findBalances: (accountIds, periods) =>
+      mapByPartition(routes, accountIds, itself, (ledger, those) => ledger.findBalances(those, periods)),
   };
 }

@@ -41,19 +41,16 @@ const listTaking: Statement = {
 )) order by p.number`,
 };
 
-/** What the directory says of where accounts are. */
-export interface AccountPartitionStore {
-  /** How many accounts each partition has; one that has none may be left out. */
-  count(): Promise<readonly RowOf<typeof COUNTS>[]>;
-  /** The numbers of the partitions that take new accounts. */
-  listTaking(): Promise<readonly number[]>;
-  /** The partition of each account; those that are not there are left out. */
-  find(accountIds: readonly string[], signal?: AbortSignal): Promise<readonly RowOf<typeof PLACED>[]>;
-}
+export type AccountPartitionStore = ReturnType<typeof createAccountPartitionStore>;
 
-export const createAccountPartitionStore = (directory: DirectoryLane): AccountPartitionStore => ({
-  count: async () => COUNTS.all(await directory.query(countAccounts)),
-  listTaking: async () => TAKING.all(await directory.query(listTaking)).map(({ number }) => number),
-  find: async (accountIds, signal) =>
+/** What the directory says of where accounts are. */
+export const createAccountPartitionStore = (directory: DirectoryLane) => ({
+  /** How many accounts each partition has; one that has none may be left out. */
+  count: async (): Promise<readonly RowOf<typeof COUNTS>[]> => COUNTS.all(await directory.query(countAccounts)),
+  /** The numbers of the partitions that take new accounts. */
+  listTaking: async (): Promise<readonly number[]> =>
+    TAKING.all(await directory.query(listTaking)).map(({ number }) => number),
+  /** The partition of each account; those that are not there are left out. */
+  find: async (accountIds: readonly string[], signal?: AbortSignal): Promise<readonly RowOf<typeof PLACED>[]> =>
     PLACED.all(await directory.query(selectPartitions, [toArray(accountIds)], signal)),
 });

@@ -3,27 +3,11 @@ import type { Logger } from '../../lib/logger.ts';
 /**
  * Partitions that were added when this process had opened the others. It goes on with those; no account is placed in a new one before all
  * processes have been started again (`account-partition-store.ts`).
- */
-export interface AddedPartitions {
-  /** How many there are, as far as it is known. */
-  readonly count: number;
-  /** What an operator has to do; `null`: nothing. */
-  readonly warning: string | null;
-  /** Looks, and returns whether there are any. @throws if the directory does not respond. */
-  look(): Promise<boolean>;
-  /** Somebody has met one. */
-  found(partition: number): void;
-}
-
-/**
+ *
  * @param opened how many this process has opened.
  * @param countAll how many the directory knows.
  */
-export function createAddedPartitions(
-  opened: number,
-  countAll: () => Promise<number>,
-  logger: Pick<Logger, 'warn'>,
-): AddedPartitions {
+export function createAddedPartitions(opened: number, countAll: () => Promise<number>, logger: Pick<Logger, 'warn'>) {
   let count = 0;
 
   function note(added: number): void {
@@ -38,17 +22,21 @@ export function createAddedPartitions(
   }
 
   return {
-    get count() {
+    /** How many there are, as far as it is known. */
+    get count(): number {
       return count;
     },
-    get warning() {
+    /** What an operator has to do; `null`: nothing. */
+    get warning(): string | null {
       if (count === 0) return null;
       return `This node has to be restarted: it has opened ${opened} of ${opened + count} partitions.`;
     },
-    async look() {
+    /** Looks, and returns whether there are any. @throws if the directory does not respond. */
+    async look(): Promise<boolean> {
       note((await countAll()) - opened);
       return count > 0;
     },
-    found: (partition) => note(partition + 1 - opened),
+    /** Somebody has met one. */
+    found: (partition: number): void => note(partition + 1 - opened),
   };
 }

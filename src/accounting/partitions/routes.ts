@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { Questions } from '../../db/questions/database-questions.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { rememberRecent } from '../../lib/recent.ts';
 import type { AccountPartitionStore } from './account-partition-store.ts';
 
 /**
@@ -43,7 +43,7 @@ export function createKnownPartitions(
   questions: Pick<Questions, 'ask'>,
   { count, onUnknown }: OpenPartitions = { count: Number.POSITIVE_INFINITY, onUnknown: () => undefined },
 ): KnownPartitions {
-  const known = new LRUCache<string, number>({ maxSize: KNOWN_MAX, sizeCalculation: () => 1 });
+  const known = rememberRecent<number>(KNOWN_MAX);
   /** Accounts that are asked for at the same time, such as those of a list, are read with one statement. */
   let next: { readonly accountIds: Set<string>; readonly read: Promise<ReadonlyMap<string, number>> } | null = null;
 
@@ -110,6 +110,11 @@ export class UnknownPartitionError extends GatewayError {
   }
 }
 
+/** Of what names accounts by their ids. */
+export const itself = (accountId: string): string => accountId;
+
+export const accountIdOf = ({ accountId }: { readonly accountId: string }): string => accountId;
+
 type MethodOf<Part> = { readonly [Name in keyof Part]: (...given: never[]) => Promise<unknown> };
 
 /** Where each method of a part finds the account that it is about. */
@@ -149,9 +154,16 @@ export async function askedByPartition<Part, Item, Result>(
   );
 }
 
-/** Several maps as one. */
-export const mergedMaps = <Key, Value>(maps: readonly ReadonlyMap<Key, Value>[]): Map<Key, Value> =>
-  new Map(maps.flatMap((map) => [...map]));
+/** As `askedByPartition`, of parts that return maps: all of these as one. */
+export async function mapByPartition<Part, Item, Key, Value>(
+  routes: Routes<Part>,
+  items: readonly Item[],
+  accountOf: (item: Item) => string,
+  ask: (part: Part, items: readonly Item[]) => Promise<ReadonlyMap<Key, Value>>,
+): Promise<Map<Key, Value>> {
+  const maps = await askedByPartition(routes, items, accountOf, ask);
+  return new Map(maps.flatMap((map) => [...map]));
+}
 
 /**
  * Works through the partitions one by one. What fails in one keeps no other from its turn.
@@ -230,12 +242,11 @@ const withNumber = (number: number, partitions: number, error: unknown): unknown
 /**
  * One list of the lists of several partitions, each of which begins with the newest: ids sort by time, and as text as their bytes do.
  */
-export function newestFirst<Item>(
+export function newestFirst<Item extends { readonly id: string }>(
   lists: readonly (readonly Item[])[],
-  idOf: (item: Item) => string,
   limit: number,
 ): Item[] {
-  const sorted = lists.flat().sort((left, right) => (idOf(left) < idOf(right) ? 1 : -1));
+  const sorted = lists.flat().sort((left, right) => (left.id < right.id ? 1 : -1));
   return sorted.slice(0, limit);
 }
 

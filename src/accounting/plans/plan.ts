@@ -29,6 +29,9 @@ export interface PlanSale {
 }
 
 const DAY_MS = 24 * 3_600_000;
+export const FIVE_HOURS_MS = 5 * 3_600_000;
+/** Instants are absolute, so daylight saving does not change a week. */
+export const WEEK_MS = 7 * DAY_MS;
 
 /** How long a period lasts. */
 export const periodMsOf = ({ periodDays }: Pick<PlanTerms, 'periodDays'>): number => periodDays * DAY_MS;

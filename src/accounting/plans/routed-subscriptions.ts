@@ -1,14 +1,21 @@
-import { firstFound, inEachPartition, ofEachPartition, type Routes, routedByAccount } from '../partitions/routes.ts';
+import {
+  accountIdOf,
+  firstFound,
+  inEachPartition,
+  itself,
+  ofEachPartition,
+  type Routes,
+  routedByAccount,
+} from '../partitions/routes.ts';
 import type { SubscriptionStore } from './subscriptions-store.ts';
 
 type OfAll = 'find' | 'forgetSlots' | 'nowMs' | 'countActive';
 
 /** The subscriptions of all partitions. */
 export function routedSubscriptions(routes: Routes<SubscriptionStore>): SubscriptionStore {
-  const itself = (accountId: string): string => accountId;
   return {
     ...routedByAccount<Omit<SubscriptionStore, OfAll>>(routes, {
-      grant: ({ accountId }) => accountId,
+      grant: accountIdOf,
       renew: itself,
       findRepeated: itself,
       cancel: itself,

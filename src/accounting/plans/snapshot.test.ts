@@ -4,11 +4,12 @@ import fc from 'fast-check';
 import { planOf } from '../../../test/support/account-in-memory.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import type { PlanTerms } from './plan.ts';
-import { DAY_MS, findCurrentPlan, noPlanSnapshot, planSnapshot, usableAgainMs } from './snapshot.ts';
+import { findCurrentPlan, noPlanSnapshot, planSnapshot, usableAgainMs } from './snapshot.ts';
 import type { SubscriptionState } from './subscription-state-store.ts';
 
 const START_MS = Date.parse('2026-11-01T08:30:00.250Z');
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 const PLAN = planOf({
   id: 'pro',

@@ -1,5 +1,5 @@
 import { countedPeriod } from '../counts/counted-since.ts';
-import type { PlanTerms } from './plan.ts';
+import { FIVE_HOURS_MS, type PlanTerms, periodMsOf, WEEK_MS } from './plan.ts';
 import type { SubscriptionState } from './subscription-state-store.ts';
 
 /** What remains of a Coding Plan (contract 2.3); every field is there in every state. */
@@ -37,10 +37,6 @@ interface TokenQuota {
   readonly periodEnd: string;
   readonly supportedModels: readonly string[];
 }
-
-export const FIVE_HOURS_MS = 5 * 3_600_000;
-export const WEEK_MS = 7 * 24 * 3_600_000;
-export const DAY_MS = 24 * 3_600_000;
 
 /** The plan that an account may use at an instant, or why it has none. */
 export type CurrentPlan =
@@ -93,7 +89,7 @@ export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: n
   const week = countedPeriod(startsAtMs, WEEK_MS, weekBeganAtMs, nowMs);
   const weekStartMs = week.beganAtMs;
   const weekly = window(plan.weeklyCalls, week.isCounted ? state.weekCalls : 0);
-  const periodMs = plan.periodDays * DAY_MS;
+  const periodMs = periodMsOf(plan);
   const period = countedPeriod(startsAtMs, periodMs, periodBeganAtMs, nowMs);
   const periodStartMs = period.beganAtMs;
   const usedTokens = period.isCounted ? state.periodTokens : 0;

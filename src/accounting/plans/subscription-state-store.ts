@@ -1,4 +1,4 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { countColumn, instantColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
@@ -66,10 +66,6 @@ export async function findState(
   now: Date,
   plans: readonly WindowLimit[],
 ): Promise<SubscriptionState | null> {
-  const limits = columnsOf(
-    plans,
-    (plan) => plan.id,
-    (plan) => plan.fiveHourCalls,
-  );
+  const limits = fieldsOf(plans, 'id', 'fiveHourCalls');
   return STATES.first(await database.query(selectState, [accountId, now, ...limits]));
 }

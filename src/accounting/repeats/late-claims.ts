@@ -1,16 +1,6 @@
 import type { Logger } from '../../lib/logger.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
 
-/**
- * Claims of idempotency keys that were given up because the database took too long. It may carry one out even after it was
- * freed, and no call would end or renew it: repeats would wait until it runs out. So it is freed again for as long as that.
- */
-interface LateClaims {
-  add(claim: HeldCall): void;
-  /** Resolves when nothing is under way; what is left runs out. */
-  stop(): Promise<void>;
-}
-
 interface LateClaimsOptions {
   /** Frees claims, if they are there and their calls have not ended. */
   readonly free: (claims: readonly HeldCall[]) => Promise<void>;
@@ -23,7 +13,11 @@ interface LateClaimsOptions {
 const CLAIMS_MAX = 10_000;
 const AT_ONCE_MAX = 1_000;
 
-export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsOptions): LateClaims {
+/**
+ * Claims of idempotency keys that were given up because the database took too long. It may carry one out even after it was
+ * freed, and no call would end or renew it: repeats would wait until it runs out. So it is freed again for as long as that.
+ */
+export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsOptions) {
   /** How often each is still to be freed; what waited longest comes first. */
   const left = new Map<HeldCall, number>();
   let freeing: Promise<void> | null = null;
@@ -51,10 +45,11 @@ export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsO
   }
 
   return {
-    add({ accountId, callId }) {
+    add({ accountId, callId }: HeldCall): void {
       if (left.size < CLAIMS_MAX) left.set({ accountId, callId }, Math.ceil(claimMs / everyMs));
     },
-    async stop() {
+    /** Resolves when nothing is under way; what is left runs out. */
+    async stop(): Promise<void> {
       clearInterval(timer);
       await freeing;
     },

@@ -1,4 +1,5 @@
-import { type Statement, toArray } from '../../db/database.ts';
+import { fieldsOf } from '../../db/columns.ts';
+import type { Statement } from '../../db/database.ts';
 import { nowSql } from '../../db/database-time.ts';
 import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { booleanColumn, bytesColumn, intColumn, jsonbColumn, orNull, selection, textColumn } from '../../db/table.ts';
@@ -75,20 +76,15 @@ const RESPONSES = selection({
 
 const BODIES = selection({ body: orNull(bytesColumn('body')) });
 
-/** Of a body that is stored apart, only its size is read. Plan: primary key. */
-const selectResponse: Statement = {
-  name: 'idempotency.select-response',
-  text: `select ${RESPONSES.list}
-from stored_responses k
-where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and k.is_valid`,
-};
-
 /** Plan: primary key. */
-const selectBody: Statement = {
-  name: 'idempotency.select-body',
-  text: `select ${BODIES.list} from stored_responses k
-where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and k.is_valid`,
-};
+const selectOf = (name: string, columns: string): Statement => ({
+  name: `idempotency.${name}`,
+  text: `select ${columns} from stored_responses
+where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and is_valid`,
+});
+/** Of a body that is stored apart, only its size is read. */
+const selectResponse = selectOf('select-response', RESPONSES.list);
+const selectBody = selectOf('select-body', BODIES.list);
 
 /** One row at a time: bodies may be large. Plan: stored_responses_by_claim. */
 const keepResponse: Statement = {
@@ -221,21 +217,9 @@ export interface StoredResponseStore {
 export function createStoredResponseStore(database: PartitionQueryable): StoredResponseStore {
   return {
     async claim(requests, { nowMs, claimedForMs, keptForMs }, signal) {
-      const column = (read: (request: ClaimRequest) => string): string => toArray(requests.map(read));
-      const rows = await database.query(
-        claimKeys,
-        [
-          column((request) => request.accountId),
-          column((request) => request.keyId),
-          column((request) => request.idempotencyKey),
-          column((request) => request.fingerprint),
-          column((request) => request.callId),
-          toInstant(nowMs),
-          claimedForMs,
-          keptForMs,
-        ],
-        signal,
-      );
+      const keys = fieldsOf(requests, 'accountId', 'keyId', 'idempotencyKey', 'fingerprint', 'callId');
+      const parameters = [...keys, toInstant(nowMs), claimedForMs, keptForMs];
+      const rows = await database.query(claimKeys, parameters, signal);
       return CLAIMS.all(rows).map(({ isClaimed, fingerprint, hasEnded }, i) => {
         if (isClaimed) return 'claimed';
         if (fingerprint === null) return 'contended';
@@ -243,17 +227,14 @@ export function createStoredResponseStore(database: PartitionQueryable): StoredR
         return hasEnded ? 'answered' : 'running';
       });
     },
-    async find({ accountId, keyId, idempotencyKey, fingerprint }, signal) {
-      const rows = await database.query(selectResponse, [accountId, keyId, idempotencyKey, fingerprint], signal);
-      const found = RESPONSES.first(rows);
+    async find(call, signal) {
+      const found = RESPONSES.first(await database.query(selectResponse, namesOf(call), signal));
       if (found === null) return null;
       const { head, body, bodyBytes } = found;
       return body !== null || bodyBytes === null ? { head, body } : { head, body, unreadBytes: bodyBytes };
     },
-    async readBody({ accountId, keyId, idempotencyKey, fingerprint }, signal) {
-      const rows = await database.query(selectBody, [accountId, keyId, idempotencyKey, fingerprint], signal);
-      return BODIES.first(rows)?.body ?? null;
-    },
+    readBody: async (call, signal) =>
+      BODIES.first(await database.query(selectBody, namesOf(call), signal))?.body ?? null,
     async keep({ accountId, callId, head, body }, { nowMs, claimedForMs, keptForMs }) {
       const rows = await database.query(keepResponse, [
         accountId,
@@ -271,10 +252,11 @@ export function createStoredResponseStore(database: PartitionQueryable): StoredR
       return Number(row!.bytes);
     },
     async free(claims) {
-      await database.query(freeClaims, columnsOf(claims));
+      await database.query(freeClaims, fieldsOf(claims, 'accountId', 'callId'));
     },
     async renew(claims, { nowMs, claimedForMs }) {
-      await database.query(renewClaims, [...columnsOf(claims), toInstant(nowMs), claimedForMs]);
+      const names = fieldsOf(claims, 'accountId', 'callId');
+      await database.query(renewClaims, [...names, toInstant(nowMs), claimedForMs]);
     },
     async freeLeft() {
       await database.query(freeLeftClaims);
@@ -287,10 +269,13 @@ export function createStoredResponseStore(database: PartitionQueryable): StoredR
   };
 }
 
+const namesOf = ({ accountId, keyId, idempotencyKey, fingerprint }: KeyedCall): string[] => [
+  accountId,
+  keyId,
+  idempotencyKey,
+  fingerprint,
+];
+
 function toInstant(nowMs: number | null): Date | null {
   return nowMs === null ? null : new Date(nowMs);
-}
-
-function columnsOf(claims: readonly HeldCall[]): string[] {
-  return [toArray(claims.map(({ accountId }) => accountId)), toArray(claims.map(({ callId }) => callId))];
 }

@@ -2,14 +2,7 @@ import type { KeyCounts, KeyTerms } from '../accounts/key-limit-tables.ts';
 import type { PlanTerms } from '../plans/plan.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { RateDefaults } from './rate-defaults.ts';
-import type {
-  MoneyCounts,
-  MoneyTerms,
-  RateCounts,
-  RateTerms,
-  SubscriptionCounts,
-  SubscriptionTerms,
-} from './tables.ts';
+import type { BalanceRow, RateRow, SubscriptionRow } from './tables.ts';
 
 /**
  * What is used of all limits of an account, as in the rows of the database. Decisions change these values in place; what has
@@ -28,9 +21,9 @@ export interface AccountState {
   readonly rates: Map<string, RateState>;
 }
 
-export interface MoneyState extends MoneyTerms, MoneyCounts {}
+export interface MoneyState extends BalanceRow {}
 
-export interface SubscriptionState extends SubscriptionTerms, SubscriptionCounts {
+export interface SubscriptionState extends SubscriptionRow {
   /** The oldest slots of the window, in order: as many as the batch can make use of. Behind them those that lie ahead. */
   readonly oldestSlots: readonly Slot[];
   /** How many of each were read at most: if there are fewer, there are no others. */
@@ -48,13 +41,13 @@ export interface Slot {
 export interface KeyState extends KeyTerms, KeyCounts {}
 
 /** What an account or a key, for all models or for one, may use in a minute, and has used. */
-export interface RateState extends RateTerms, RateCounts {
+export interface RateState extends RateRow {
   /** Whether there is a row of it. One that only the configuration limits is made by its first call. */
   readonly isStored: boolean;
 }
 
 /** A limit among those of an account. No id has a space. */
-export const rateName = ({ keyId, model }: Pick<RateTerms, 'keyId' | 'model'>): string => `${keyId} ${model}`;
+export const rateName = ({ keyId, model }: Pick<RateState, 'keyId' | 'model'>): string => `${keyId} ${model}`;
 
 /** What an admission takes from its node; the instant comes from the database. */
 export interface AdmissionTerms {

@@ -1,13 +1,13 @@
-import { columnsOf, toTimestamp } from '../../db/columns.ts';
+import { fieldsOf, toTimestamp } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../../db/database-time.ts';
 import type { Reads, RowsOf } from '../../db/reads.ts';
 import { countColumn, instantColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
-import { type AccountState, rateName, type Slot, type SubscriptionState } from './account-state.ts';
+import { type AccountState, type RateState, rateName, type Slot, type SubscriptionState } from './account-state.ts';
 import type { LockMode } from './locked-accounts.ts';
-import { BALANCES, RATE_LIMITS, type RateTerms, SUBSCRIPTIONS } from './tables.ts';
+import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
  * The SQL that reads what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Each
@@ -19,18 +19,14 @@ import { BALANCES, RATE_LIMITS, type RateTerms, SUBSCRIPTIONS } from './tables.t
  * Locked in one order: otherwise two nodes could deadlock. The clock is read outside of what locks, so after each lock: the
  * last row has an instant after all of them. Plan: primary key.
  */
-const lockBalances: Statement = {
-  name: 'reservations.lock-balances',
+const lockOf = (name: string, lock: string): Statement => ({
+  name: `reservations.${name}`,
   text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
-from (select * from balances where account_id = any ($1::text[]) order by account_id for update) b`,
-};
-
-/** As `lockBalances`, without the rows that another transaction has locked. Plan: primary key. */
-const lockFreeBalances: Statement = {
-  name: 'reservations.lock-free-balances',
-  text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
-from (select * from balances where account_id = any ($1::text[]) order by account_id for update skip locked) b`,
-};
+from (select * from balances where account_id = any ($1::text[]) order by account_id ${lock}) b`,
+});
+const lockBalances = lockOf('lock-balances', 'for update');
+/** Without the rows that another transaction has locked. */
+const lockFreeBalances = lockOf('lock-free-balances', 'for update skip locked');
 
 /** The statement that locks accounts. */
 export const lockingStatement = (locks: LockMode): Statement => (locks === 'free' ? lockFreeBalances : lockBalances);
@@ -113,7 +109,7 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null
 };
 
 /** Where a limit by the minute stands. */
-export type RatePlace = Pick<RateTerms, 'accountId' | 'keyId' | 'model'>;
+export type RatePlace = Pick<RateState, 'accountId' | 'keyId' | 'model'>;
 
 /** The accounts and keys that an admission reads. */
 export interface AskedAccounts {
@@ -149,28 +145,15 @@ export function addAccountReads(
   const planIds = toArray(planAccountIds);
   const now = nowMs === null ? null : toTimestamp(nowMs);
   const money = reads.add<MoneyRow>(balances, [toArray(accountIds)]);
-  const keyColumns = columnsOf(
-    keys,
-    (key) => key.accountId,
-    (key) => key.keyId,
-  );
+  const keyColumns = fieldsOf(keys, 'accountId', 'keyId');
   const keyRows = reads.addIf<StoredRow>(keys.length > 0, readKeys, keyColumns);
-  const ratePlaces = columnsOf(
-    rates,
-    (rate) => rate.accountId,
-    (rate) => rate.keyId,
-    (rate) => rate.model,
-  );
+  const ratePlaces = fieldsOf(rates, 'accountId', 'keyId', 'model');
   const rateRows = reads.addIf<StoredRow>(rates.length > 0, readRates, ratePlaces);
   const current = reads.addIf<StoredRow>(isOnPlan, readCurrentSubscriptions, [planIds, now]);
   const slots = reads.addIf<StoredRow>(isOnPlan, readOldestSlots, [
     planIds,
     now,
-    ...columnsOf(
-      plans,
-      (plan) => plan.id,
-      (plan) => plan.fiveHourCalls,
-    ),
+    ...fieldsOf(plans, 'id', 'fiveHourCalls'),
     callsOfAccountMax,
   ]);
   return (rows) => {

@@ -220,30 +220,6 @@ describe('a look', () => {
   });
 });
 
-type Step =
-  | { readonly kind: 'calls'; readonly calls: readonly AskedCall[] }
-  | {
-      readonly kind: 'end';
-      readonly which: number;
-      readonly counts: boolean;
-      readonly tokens: number;
-      readonly chargeNano: bigint;
-    }
-  | { readonly kind: 'wait'; readonly minutes: number }
-  | { readonly kind: 'grant'; readonly planId: string }
-  | { readonly kind: 'cancel' }
-  | { readonly kind: 'limit'; readonly change: KeyLimitChange };
-
-interface AskedCall {
-  readonly isOnPlan: boolean;
-  readonly isKeyLimited: boolean;
-  readonly amountNano: bigint;
-  readonly model: string;
-  readonly inputBytes: number;
-  readonly output: number;
-  readonly tokens: number;
-}
-
 const limit = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null | undefined> =>
   fc.oneof({ weight: 3, arbitrary: value }, fc.constant(null), fc.constant(undefined));
 
@@ -256,7 +232,7 @@ const change: fc.Arbitrary<KeyLimitChange> = fc.record({
   concurrencyMax: limit(fc.nat(6)),
 });
 
-const askedCall: fc.Arbitrary<AskedCall> = fc.record({
+const askedCall = fc.record({
   isOnPlan: fc.constantFrom(true, true, false),
   isKeyLimited: fc.constantFrom(false, false, true),
   amountNano: fc.bigInt(0n, 15n),
@@ -266,7 +242,7 @@ const askedCall: fc.Arbitrary<AskedCall> = fc.record({
   tokens: fc.constantFrom(0, 1, 1, 1, 1, 90),
 });
 
-const step: fc.Arbitrary<Step> = fc.oneof(
+const step = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
@@ -298,6 +274,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancel' as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('limit' as const), change }) },
 );
+
+type Step = typeof step extends fc.Arbitrary<infer Of> ? Of : never;
 
 const PLANS = [
   planOf({ id: 'small', fiveHourCalls: 4, weeklyCalls: 6, concurrency: 3, quotaTokens: 800, periodDays: 10 }),

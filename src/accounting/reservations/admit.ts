@@ -7,13 +7,12 @@ import type { AskingCall } from './limits/limit.ts';
 import { rateStatus } from './limits/minute-rates.ts';
 import {
   type Admission,
-  NOT_LIMITED,
   RESERVED_NANO_MAX,
   type Refusal,
   type Remaining,
   type ReservationRequest,
 } from './reservation.ts';
-import type { Reservation } from './tables.ts';
+import { NOT_LIMITED, type Reservation } from './tables.ts';
 
 interface AdmissionDecision {
   /** One a request, in the same order. */
@@ -63,11 +62,15 @@ function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: Admiss
 /** An account that was deleted while its key was still cached. */
 export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null };
 
-/** The refusal of the first limit that has no room for the call; `null` if all have. */
+/**
+ * The refusal of the first limit that has no room for the call; `null` if all have. Of a call whose body is not read yet it is the first
+ * one that does not pass when calls in flight end.
+ */
 function firstRefusal(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null {
   for (const limit of LIMITS) {
     const refusal = limit.refuse(call, account, context);
-    if (refusal !== null) return withWindows(refusal, account, context);
+    if (refusal === null || (call.request === null && refusal.retryAt === 'soon')) continue;
+    return withWindows(refusal, account, context);
   }
   return null;
 }
@@ -84,17 +87,8 @@ export function decideLooks(
   advanceAll(accounts, context);
   return calls.map((call) => {
     const account = accounts.get(call.accountId);
-    return account === undefined ? UNKNOWN_ACCOUNT : firstLastingRefusal({ ...call, request: null }, account, context);
+    return account === undefined ? UNKNOWN_ACCOUNT : firstRefusal({ ...call, request: null }, account, context);
   });
-}
-
-/** The first refusal that does not pass when calls in flight end. */
-function firstLastingRefusal(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null {
-  for (const limit of LIMITS) {
-    const refusal = limit.refuse(call, account, context);
-    if (refusal !== null && refusal.retryAt !== 'soon') return withWindows(refusal, account, context);
-  }
-  return null;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { bigintColumn, countColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
@@ -65,26 +65,21 @@ join accounts a on a.id = v.account_id
 left join api_keys k on k.account_id = v.account_id and k.id = v.key_id`,
 };
 
-export interface InFlightStore {
-  list(filter: InFlightFilter, beforeId: string | null, limit: number): Promise<InFlightCall[]>;
-}
+export type InFlightStore = ReturnType<typeof createInFlightStore>;
 
-export function createInFlightStore({ directory, partitions }: PlacedLanes): InFlightStore {
+export function createInFlightStore({ directory, partitions }: PlacedLanes) {
   return {
-    async list({ accountId, keyId, ownKeyIds = null, model, from, to }, beforeId, limit) {
+    async list(filter: InFlightFilter, beforeId: string | null, limit: number): Promise<InFlightCall[]> {
+      const { accountId, keyId, ownKeyIds = null, model, from, to } = filter;
       const own = ownKeyIds === null ? null : toArray(ownKeyIds);
       const parameters = [accountId, keyId, model, from, to, beforeId, limit, own];
       const read = async (partition: PartitionLane) => IN_FLIGHT.all(await partition.query(listInFlight, parameters));
       const calls =
         accountId === null
-          ? newestFirst(await ofEachPartition(partitions, read), ({ id }) => id, limit)
+          ? newestFirst(await ofEachPartition(partitions, read), limit)
           : await read(await partitions.of(accountId));
       if (calls.length === 0) return [];
-      const owners = columnsOf(
-        calls,
-        (call) => call.accountId,
-        (call) => call.keyId,
-      );
+      const owners = fieldsOf(calls, 'accountId', 'keyId');
       const rows = await directory.query<StoredRow & { readonly position: bigint }>(selectNames, owners);
       const namesOf = new Map(rows.map((row) => [Number(row.position) - 1, NAMES.read(row)]));
       return calls.flatMap((call, i) => {

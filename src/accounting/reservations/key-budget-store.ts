@@ -1,34 +1,39 @@
 import { type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
-import { type Routes, routedByAccount } from '../partitions/routes.ts';
+import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { readKeys } from './account-store.ts';
 import { leastOf, smallestBudgetLeft } from './limits/key-budgets.ts';
 import { type OwnerUse, usedNow } from './limits/key-day.ts';
 
-/** Reads what keys, and people, have used of their limits, and what remains of their budgets. */
-export interface KeyBudgetStore {
-  /**
-   * What the budget of a key, or of several owners of limits, leaves that leaves least, in nano-yuan; `null` if they have none: for
-   * whoever may spend by the key and does not see the balance.
-   */
-  smallestLeftNano(accountId: string, ownerIds: readonly string[], periods: RunningPeriods): Promise<bigint | null>;
-  /** What is used, by keys and people that have limits. */
-  uses(accountId: string, ownerIds: readonly string[], periods: RunningPeriods): Promise<ReadonlyMap<string, OwnerUse>>;
-}
+export type KeyBudgetStore = ReturnType<typeof createKeyBudgetStore>;
 
-export function createKeyBudgetStore(database: PartitionLane): KeyBudgetStore {
+/** Reads what keys, and people, have used of their limits, and what remains of their budgets. */
+export function createKeyBudgetStore(database: PartitionLane) {
   async function read(accountId: string, ownerIds: readonly string[]) {
     const names = [toArray(ownerIds.map(() => accountId)), toArray(ownerIds)];
     return KEY_LIMITS.columns.all(await database.query<StoredRow>(readKeys, names));
   }
 
   return {
-    async smallestLeftNano(accountId, ownerIds, periods) {
+    /**
+     * What the budget of a key, or of several owners of limits, leaves that leaves least, in nano-yuan; `null` if they have none: for
+     * whoever may spend by the key and does not see the balance.
+     */
+    async smallestLeftNano(
+      accountId: string,
+      ownerIds: readonly string[],
+      periods: RunningPeriods,
+    ): Promise<bigint | null> {
       return leastOf((await read(accountId, ownerIds)).map((owner) => smallestBudgetLeft(owner, periods)));
     },
-    async uses(accountId, ownerIds, periods) {
+    /** What is used, by keys and people that have limits. */
+    async uses(
+      accountId: string,
+      ownerIds: readonly string[],
+      periods: RunningPeriods,
+    ): Promise<ReadonlyMap<string, OwnerUse>> {
       if (ownerIds.length === 0) return new Map();
       return new Map((await read(accountId, ownerIds)).map((owner) => [owner.keyId, usedNow(owner, periods)]));
     },
@@ -37,4 +42,4 @@ export function createKeyBudgetStore(database: PartitionLane): KeyBudgetStore {
 
 /** Of all partitions. */
 export const routedKeyBudgets = (routes: Routes<KeyBudgetStore>): KeyBudgetStore =>
-  routedByAccount(routes, { smallestLeftNano: (accountId) => accountId, uses: (accountId) => accountId });
+  routedByAccount(routes, { smallestLeftNano: itself, uses: itself });

@@ -5,7 +5,8 @@ import type { Batcher } from '../../lib/batcher.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
 import type { Admission, ReservationRequest } from './reservation.ts';
-import { createReservations } from './reservations.ts';
+import { createReservations, type Reservations } from './reservations.ts';
+import type { ReservationStore } from './store.ts';
 
 const requestOf = (callId: string): ReservationRequest => ({
   accountId: 'acct',
@@ -22,14 +23,24 @@ const requestOf = (callId: string): ReservationRequest => ({
   facts: '[]',
 });
 
-/** Admissions that are decided on one by one. */
-const admissionsBy = (
+/** Of admissions that are decided on one by one. */
+const reservationsOf = (
   submit: Batcher<ReservationRequest, Admission>['submit'],
-): Batcher<ReservationRequest, Admission> => ({
-  submit,
-  drain: async () => undefined,
-  size: 0,
-});
+  store: Pick<ReservationStore, 'release' | 'listOfNode'>,
+): Reservations =>
+  createReservations({
+    admissions: { submit, drain: async () => undefined, size: 0 },
+    store: {
+      look: () => Promise.reject(new Error('no look is expected')),
+      listOfDeadNodes: async () => [],
+      ...store,
+    },
+    questions: patientQuestions(),
+    logger: silentLogger,
+    nodeId: 'node',
+    terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null, rateDefaults: null, plans: [] }),
+    retryDelayMs: 1,
+  });
 
 async function microtasks(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await null;
@@ -43,31 +54,21 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
       const failing = Promise.withResolvers<never>();
       const listing = Promise.withResolvers<void>();
       const listed = Promise.withResolvers<void>();
-      const reservations = createReservations({
-        admissions: admissionsBy(({ callId }) =>
-          callId === 'first' ? Promise.reject(new Error('the connection was lost')) : failing.promise,
-        ),
-        store: {
-          look: () => Promise.reject(new Error('no look is expected')),
-          async release(calls) {
-            for (const { callId } of calls) {
-              released.push(callId);
-              isReleased.get(callId)!.resolve();
-            }
-            return calls;
-          },
-          listOfDeadNodes: async () => [],
-          async listOfNode() {
-            listing.resolve();
-            await listed.promise;
-            return [];
-          },
+      const decide = ({ callId }: ReservationRequest): Promise<Admission> =>
+        callId === 'first' ? Promise.reject(new Error('the connection was lost')) : failing.promise;
+      const reservations = reservationsOf(decide, {
+        async release(calls) {
+          for (const { callId } of calls) {
+            released.push(callId);
+            isReleased.get(callId)!.resolve();
+          }
+          return calls;
         },
-        questions: patientQuestions(),
-        logger: silentLogger,
-        nodeId: 'node',
-        terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null, rateDefaults: null, plans: [] }),
-        retryDelayMs: 1,
+        async listOfNode() {
+          listing.resolve();
+          await listed.promise;
+          return [];
+        },
       });
       await assert.rejects(reservations.admit(requestOf('first')));
       await listing.promise;
@@ -87,22 +88,12 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
 
   it('is left for recovery if its account is still locked when the node ends', async () => {
     let rounds = 0;
-    const reservations = createReservations({
-      admissions: admissionsBy(() => Promise.reject(new Error('the connection was lost'))),
-      store: {
-        look: () => Promise.reject(new Error('no look is expected')),
-        async release(calls) {
-          rounds++;
-          return rounds > 20 ? calls : [];
-        },
-        listOfDeadNodes: async () => [],
-        listOfNode: async () => [],
+    const reservations = reservationsOf(() => Promise.reject(new Error('the connection was lost')), {
+      async release(calls) {
+        rounds++;
+        return rounds > 20 ? calls : [];
       },
-      questions: patientQuestions(),
-      logger: silentLogger,
-      nodeId: 'node',
-      terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null, rateDefaults: null, plans: [] }),
-      retryDelayMs: 1,
+      listOfNode: async () => [],
     });
     await assert.rejects(reservations.admit(requestOf('call')));
     await reservations.drain();

@@ -34,29 +34,6 @@ const ZONES = ['UTC', 'Asia/Shanghai', 'America/Los_Angeles', 'Pacific/Kiritimat
 /** One model by two ids: each is the other's alias. */
 const NAMES = ['deep', 'deep-2'] as const;
 
-type Step =
-  | {
-      readonly kind: 'call';
-      readonly isOnPlan: boolean;
-      readonly tokens: number;
-      readonly used: number;
-      readonly endsAfter: number;
-    }
-  | { readonly kind: 'move'; readonly ms: number }
-  | {
-      readonly kind: 'plan';
-      readonly terms: { fiveHourCalls: number; weeklyCalls: number; quotaTokens: number; periodDays: number };
-    }
-  | { readonly kind: 'zone'; readonly zone: number }
-  | { readonly kind: 'rename' }
-  | {
-      readonly kind: 'rates';
-      readonly requestsMax: number | null;
-      readonly tokensMax: number | null;
-      readonly isOfModel: boolean;
-    }
-  | { readonly kind: 'caps'; readonly capNano: bigint; readonly keyNano: bigint; readonly keyCalls: number };
-
 const move = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 30_000 }) },
   { weight: 3, arbitrary: fc.integer({ min: -T, max: 2 * MINUTE_MS }) },
@@ -64,7 +41,7 @@ const move = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: -365, max: 365 }).map((days) => days * DAY_MS) },
 );
 
-const step: fc.Arbitrary<Step> = fc.oneof(
+const step = fc.oneof(
   {
     weight: 14,
     arbitrary: fc.record({

@@ -43,20 +43,6 @@ interface PlanRequest {
   readonly innerModels: readonly string[];
 }
 
-export const NOT_LIMITED: LimitNotes = {
-  amountNano: null,
-  subscriptionId: null,
-  weekNo: null,
-  periodNo: null,
-  tokens: null,
-  keyAmountNano: null,
-  keyDayNo: null,
-  memberId: null,
-  memberDayNo: null,
-  rateTokens: null,
-  rateFills: null,
-};
-
 /** What the end of a call needs of its reservation. */
 export interface ReservedLimits extends CallName, LimitNotes {
   readonly keyId: string;

@@ -1,5 +1,5 @@
 import { insertOfRows } from '../../db/citus.ts';
-import { columnsOf, writeRows } from '../../db/columns.ts';
+import { fieldsOf, writeRows } from '../../db/columns.ts';
 import { type Query, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { nowMsOf } from '../../db/database-time.ts';
 import type { HomeDatabases } from '../../db/home-lanes.ts';
@@ -237,10 +237,7 @@ export function distinctKeys<Call extends { readonly accountId: string; readonly
 }
 
 /** The states of the accounts of calls in flight, and when they were read. */
-interface AccountsOfCalls {
-  readonly accounts: Map<string, AccountState>;
-  /** By the database's clock, after the accounts were locked. */
-  readonly nowMs: number;
+interface AccountsOfCalls extends ReadAccounts {
   /** Those of that instant. */
   readonly periods: RunningPeriods;
 }
@@ -260,7 +257,7 @@ export function addLimitsOfCalls(
   calls: readonly CallName[],
   { hasPlans, hasKeyLimits, hasRates }: LimitScope,
 ): (rows: readonly (readonly unknown[])[], accounts: ReadonlyMap<string, AccountState>) => void {
-  const names = hasPlans || hasKeyLimits || hasRates ? columnsOf(calls, ...CALL_NAME) : [];
+  const names = hasPlans || hasKeyLimits || hasRates ? fieldsOf(calls, 'accountId', 'callId') : [];
   const subscriptions = reads.addIf<StoredRow>(hasPlans, readSubscriptionsOfCalls, names);
   const keys = reads.addIf<StoredRow>(hasKeyLimits, readKeysOfCalls, names);
   const rates = reads.addIf<StoredRow>(hasRates, readRatesOfCalls, names);
@@ -294,7 +291,7 @@ export function addReservations(
   reads: Reads,
   calls: readonly CallName[],
 ): (rows: readonly (readonly unknown[])[]) => Map<string, OpenReservation> {
-  const open = reads.add<StoredRow & { has_slot: boolean }>(readReservations, columnsOf(calls, ...CALL_NAME));
+  const open = reads.add<StoredRow & { has_slot: boolean }>(readReservations, fieldsOf(calls, 'accountId', 'callId'));
   return (rows) =>
     new Map(
       open(rows).map((row) => {

@@ -45,9 +45,7 @@ export const BALANCES = countedTable('balances', {
   },
 });
 
-export type MoneyTerms = TermsOf<typeof BALANCES>;
-/** As the other `…Counts`: what decisions change, and what is written if they have. */
-export type MoneyCounts = CountsOf<typeof BALANCES>;
+export type BalanceRow = RowOf<typeof BALANCES.columns>;
 
 export const SUBSCRIPTIONS = countedTable('subscriptions', {
   key: ['accountId', 'id'],
@@ -75,8 +73,8 @@ export const SUBSCRIPTIONS = countedTable('subscriptions', {
   },
 });
 
+export type SubscriptionRow = RowOf<typeof SUBSCRIPTIONS.columns>;
 export type SubscriptionTerms = TermsOf<typeof SUBSCRIPTIONS>;
-export type SubscriptionCounts = CountsOf<typeof SUBSCRIPTIONS>;
 
 /** What an account or a key, for all models or for one, may use in a minute, and has used. */
 export const RATE_LIMITS = countedTable('rate_limits', {
@@ -100,7 +98,7 @@ export const RATE_LIMITS = countedTable('rate_limits', {
   },
 });
 
-export type RateTerms = TermsOf<typeof RATE_LIMITS>;
+export type RateRow = RowOf<typeof RATE_LIMITS.columns>;
 export type RateCounts = CountsOf<typeof RATE_LIMITS>;
 
 /** A bucket of tokens as a call has left it: what was used, when, and the limit by which it drains (`limits/rate-bucket.ts`). */
@@ -130,6 +128,9 @@ const NOTES = {
 };
 
 export type LimitNotes = Changing<RowOfFields<typeof NOTES>>;
+
+/** The notes of a call that nothing limits. */
+export const NOT_LIMITED = Object.fromEntries(Object.keys(NOTES).map((field) => [field, null])) as LimitNotes;
 
 /** One row a call in flight: what it may use of all limits that it has, from its admission to its end. */
 export const RESERVATIONS = tableColumns({

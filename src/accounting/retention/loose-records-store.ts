@@ -43,7 +43,7 @@ const findRecord = (month: Month): Statement => ({
 });
 
 /** Where deletions have got to. */
-export interface DeletedSlice {
+interface DeletedSlice {
   readonly dropped: number;
   /** The last record that was looked at; `null`: there are no more. */
   readonly lastId: string | null;
@@ -51,16 +51,10 @@ export interface DeletedSlice {
   readonly wrongId: string | null;
 }
 
-export interface LooseRecords {
-  /** Deletes records before an instant and behind an id: those without a month's table, or those of the table of a month. */
-  deleteSlice(month: Month | null, beforeMs: number, behindId: string, timezone: string): Promise<DeletedSlice>;
-  /** Drops the table of a month whose records have been deleted. @throws as `drop`. */
-  dropEmpty(month: Month): Promise<'dropped' | 'not_empty'>;
-}
-
-export function createLooseRecords(database: PartitionLane, rowsMax: number): LooseRecords {
+export function createLooseRecords(database: PartitionLane, rowsMax: number) {
   return {
-    deleteSlice: (month, beforeMs, behindId, timezone) =>
+    /** Deletes records before an instant and behind an id: those without a month's table, or those of the table of a month. */
+    deleteSlice: (month: Month | null, beforeMs: number, behindId: string, timezone: string): Promise<DeletedSlice> =>
       database.transaction(async (transaction) => {
         const before = new Date(beforeMs);
         const bounds = [behindId, firstIdBehind(beforeMs), before, rowsMax];
@@ -70,7 +64,8 @@ export function createLooseRecords(database: PartitionLane, rowsMax: number): Lo
         const { dropped, wrongId } = await writeSlice(transaction, deleteLocked(month), timezone, [ids, before]);
         return { dropped, lastId: locked.length < rowsMax ? null : locked.at(-1)!.id, wrongId };
       }),
-    dropEmpty: (month) =>
+    /** Drops the table of a month whose records have been deleted. @throws as `drop`. */
+    dropEmpty: (month: Month): Promise<'dropped' | 'not_empty'> =>
       database.transaction(async (transaction) => {
         await lockRecords(transaction);
         if ((await transaction.query(findRecord(month))).length > 0) return 'not_empty';

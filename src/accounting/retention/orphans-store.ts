@@ -70,28 +70,24 @@ from dropped_calls d
 where d.account_id = any ($1::text[]) and d.month = $2::date and ${isDropped('d')} group by d.account_id`,
 };
 
-export interface OrphanSearch {
-  /**
-   * Makes sure that every charge of a month has its record, or is of one that was dropped before. `inTurn` runs each slice, or returns
-   * false to stop.
-   *
-   * @throws DisagreementError
-   */
-  requireRecords(
-    month: Month,
-    runId: string,
-    inTurn: (slice: () => Promise<void>) => Promise<boolean>,
-  ): Promise<'sure' | 'stopped' | 'elsewhere'>;
-}
-
 /** `keep`: says that the run goes on; false if another one has the month. */
 export function createOrphanSearch(
   database: PartitionLane,
   rowsMax: number,
   keep: (month: Month, runId: string) => Promise<boolean>,
-): OrphanSearch {
+) {
   return {
-    async requireRecords(month, runId, inTurn) {
+    /**
+     * Makes sure that every charge of a month has its record, or is of one that was dropped before. `inTurn` runs each slice, or returns
+     * false to stop.
+     *
+     * @throws DisagreementError
+     */
+    async requireRecords(
+      month: Month,
+      runId: string,
+      inTurn: (slice: () => Promise<void>) => Promise<boolean>,
+    ): Promise<'sure' | 'stopped' | 'elsewhere'> {
       const { fromMs, toMs } = boundsOf(month);
       const ids = [firstIdAt('call', fromMs), firstIdAt('call', toMs)];
       const instants = [new Date(fromMs - DAY_MS), new Date(toMs + DAY_MS)];

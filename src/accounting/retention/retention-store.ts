@@ -4,9 +4,9 @@ import { booleanColumn, listColumn, type RowOf, selection, textColumn } from '..
 import { monthTableName } from '../calls/calls-store.ts';
 import { DisagreementError } from './disagreement.ts';
 import { writtenDown } from './dropped-sums-store.ts';
-import { createLooseRecords, type LooseRecords } from './loose-records-store.ts';
+import { createLooseRecords } from './loose-records-store.ts';
 import { boundsOf, type Month } from './months.ts';
-import { createOrphanSearch, type OrphanSearch } from './orphans-store.ts';
+import { createOrphanSearch } from './orphans-store.ts';
 import { dropTable, firstIdBehind, lockRecords, SLICE, writeSlice } from './records-store.ts';
 
 /**
@@ -143,7 +143,7 @@ export const UNCLEARED: ClearedUpTo = { table: 0, accountId: '' };
 /** Why a month stays for now. */
 export type Wait = 'not_summed' | 'in_flight' | 'elsewhere' | 'changed';
 
-export interface RetentionStore extends OrphanSearch, LooseRecords {
+export interface RetentionStore extends ReturnType<typeof createOrphanSearch>, ReturnType<typeof createLooseRecords> {
   /** Months that have a table of records, the oldest first. */
   months(): Promise<Month[]>;
   /** Whether records that started before an instant may be dropped now; if not, why. */

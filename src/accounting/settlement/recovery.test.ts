@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TIME as TODAY_TIME } from '../../../test/support/accounting-builders.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { type CallName, NOT_LIMITED, type OpenReservation } from '../reservations/reservation.ts';
+import type { CallName, OpenReservation } from '../reservations/reservation.ts';
+import { NOT_LIMITED } from '../reservations/tables.ts';
 import { createRecovery } from './recovery.ts';
 
 const reservationOf = (callId: string, amountNano: bigint | null): OpenReservation => ({

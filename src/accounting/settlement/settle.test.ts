@@ -7,7 +7,8 @@ import { NO_LIMITS } from '../accounts/key-limit-store.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { CallOutcome, CallStatus } from '../calls/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
-import { type CallName, callKey, NOT_LIMITED, type OpenReservation } from '../reservations/reservation.ts';
+import { type CallName, callKey, type OpenReservation } from '../reservations/reservation.ts';
+import { BALANCES, NOT_LIMITED } from '../reservations/tables.ts';
 import { decideEnds, decideUnresolved } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
@@ -30,7 +31,7 @@ function play(transcript: string): void {
   for (const line of transcript.trim().split('\n')) {
     const [step, expected] = line.split('->').map((part) => part.trim());
     const [command, ...items] = step!.split(' ');
-    const decided = scene[command!]!(...items);
+    const decided = scene[command!]!(...items) ?? '';
     assert.equal(decided, expected ?? '', line.trim());
   }
 }
@@ -40,7 +41,7 @@ const dateOf = (beganAtMs: number): string => new Date(beganAtMs + 8 * 3_600_000
 
 const nameOf = (call: string): CallName => ({ accountId: call[0]!, callId: call });
 
-function createScene(): Record<string, (...items: string[]) => string> {
+function createScene(): Record<string, (...items: string[]) => unknown> {
   const accounts = new Map([accountOf('a'), accountOf('b')].map((account) => [account.accountId, account]));
   const reservations = new Map<string, OpenReservation>();
   const recorded = new Map<string, CallStatus>();
@@ -83,37 +84,24 @@ function createScene(): Record<string, (...items: string[]) => string> {
   }
 
   return {
-    reserve(...items: string[]): string {
-      for (const item of items) reserve(item);
-      return '';
-    },
+    reserve: (...items) => items.forEach(reserve),
     /** A reservation of a limited key and nothing else. */
-    orphan(call: string): string {
+    orphan(call: string): void {
       reserve(`${call}:0:key`);
       const key = callKey(nameOf(call));
       reservations.set(key, { ...reservations.get(key)!, amountNano: null });
-      return '';
     },
-    claim(call: string): string {
-      claims.add(callKey(claimOf(call)));
-      return '';
-    },
-    lose(call: string): string {
-      claims.delete(callKey(claimOf(call)));
-      return '';
-    },
-    drop(call: string): string {
+    claim: (call: string) => void claims.add(callKey(claimOf(call))),
+    lose: (call: string) => void claims.delete(callKey(claimOf(call))),
+    drop(call: string): void {
       recorded.delete(callKey(nameOf(call)));
       dropped.add(callKey(nameOf(call)));
-      return '';
     },
-    before(date: string): string {
+    before(date: string): void {
       periods = periodsAt(periodsOf(date).dayBeganAtMs - 60_000);
-      return '';
     },
-    day(date: string): string {
+    day(date: string): void {
       periods = periodsOf(date);
-      return '';
     },
     end(...items: string[]): string {
       const records = items.map((item) => recordOf(item, reservations));
@@ -166,14 +154,12 @@ function accountOf(accountId: string): AccountState {
     accountId,
     money: {
       accountId,
-      balanceNano: 100n,
-      reservedNano: 0n,
       dailyCapNano: null,
       ownDailyCapNano: null,
       priceFactorBasisPoints: 10_000,
+      ...unusedCounts(BALANCES),
+      balanceNano: 100n,
       dayBeganAtMs: FIRST.dayBeganAtMs,
-      dayNo: 0,
-      spentNano: 0n,
       lastEntryNo: 1n,
     },
     subscriptions: new Map([['sub', unusedSubscription({ accountId })]]),

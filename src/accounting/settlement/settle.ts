@@ -28,15 +28,11 @@ export interface EndState {
 }
 
 /** A ledger entry of a charge. */
-export interface ChargeEntry extends CallName, ChargeCounts {
+interface ChargeEntry extends CallName {
   readonly entryNo: bigint;
   readonly chargeNano: bigint;
   readonly balanceAfterNano: bigint;
   readonly endedAtMs: number;
-}
-
-/** What counts a charge. */
-interface ChargeCounts {
   /** The day of the account: how many it had begun, and when that one began. */
   readonly dayNo: number;
   readonly dayBeganAtMs: number;

@@ -37,6 +37,9 @@ const record: SettlementRecord = {
   made: { keys: ['r:1', 'i:2'], model: 'm', providerId: 'p', atMs: 7 },
 };
 
+/** Of the record, if it counts for nothing. */
+const UNCOUNTED = { plan: { counts: false, tokens: 0 }, key: { counts: false, chargeNano: 0n }, rate: { tokens: 8 } };
+
 describe('the end of a call', () => {
   it('is the same after it was in the journal: amounts of any size, every byte of a response, and what is null', () => {
     assert.deepEqual(decodeRecord(encodeRecord(record)), record);
@@ -96,37 +99,19 @@ describe('the end of a call', () => {
       { status, httpStatus, errorCode, usage, chargeNano },
       { status: 'failed', httpStatus: 500, errorCode: 'internal_error', usage: null, chargeNano: null },
     );
-    assert.deepEqual(rest, {
-      plan: { counts: false, tokens: 0 },
-      key: { counts: false, chargeNano: 0n },
-      rate: { tokens: 8 },
-      kept: null,
-      made: null,
-    });
+    assert.deepEqual(rest, { ...UNCOUNTED, kept: null, made: null });
     assert.deepEqual(withheld({ ...record, plan: null, key: null }).plan, null);
   });
 
   it('that was delivered and is not paid for still says what was used, and why', () => {
     const { outcome, ...rest } = unpaid(record, 'repeat_charged');
     assert.deepEqual(outcome, { ...record.outcome, errorCode: 'repeat_charged', chargeNano: null });
-    assert.deepEqual(rest, {
-      plan: { counts: false, tokens: 0 },
-      key: { counts: false, chargeNano: 0n },
-      rate: { tokens: 8 },
-      kept: null,
-      made: record.made,
-    });
+    assert.deepEqual(rest, { ...UNCOUNTED, kept: null, made: record.made });
   });
 
   it('that the database refuses to charge is kept for its repeats, for it was delivered', () => {
     const { outcome, ...rest } = unpaid(record, 'charge_refused');
     assert.deepEqual(outcome, { ...record.outcome, errorCode: 'charge_refused', chargeNano: null });
-    assert.deepEqual(rest, {
-      plan: { counts: false, tokens: 0 },
-      key: { counts: false, chargeNano: 0n },
-      rate: { tokens: 8 },
-      kept: record.kept,
-      made: record.made,
-    });
+    assert.deepEqual(rest, { ...UNCOUNTED, kept: record.kept, made: record.made });
   });
 });

@@ -46,41 +46,33 @@ export interface MadeState extends MadeContinuedState {
   readonly keys: readonly string[];
 }
 
+/** The same call, which counts for no plan and no key. */
+const uncounted = (record: SettlementRecord): SettlementRecord => ({
+  ...record,
+  plan: record.plan && { counts: false, tokens: 0 },
+  key: record.key && { ...record.key, counts: false, chargeNano: 0n },
+});
+
 /** The same call ended with nothing: its reservation is given back, nothing is charged, and its record says failed. */
-export function withheld({ outcome, plan, key, rate }: SettlementRecord): SettlementRecord {
-  return {
-    outcome: {
-      ...outcome,
-      status: 'failed',
-      httpStatus: 500,
-      errorCode: 'internal_error',
-      usage: null,
-      chargeNano: null,
-    },
-    plan: plan && { counts: false, tokens: 0 },
-    key: key && { ...key, counts: false, chargeNano: 0n },
-    rate,
-    kept: null,
-    made: null,
-  };
+export function withheld(record: SettlementRecord): SettlementRecord {
+  const { outcome } = record;
+  const failed = {
+    status: 'failed',
+    httpStatus: 500,
+    errorCode: 'internal_error',
+    usage: null,
+    chargeNano: null,
+  } as const;
+  return { ...uncounted(record), outcome: { ...outcome, ...failed }, kept: null, made: null };
 }
 
 /**
  * The same call, delivered and not charged; `errorCode` says why. Its repeats get what was delivered, unless one of them
  * ran elsewhere.
  */
-export function unpaid(
-  { outcome, plan, key, rate, kept, made }: SettlementRecord,
-  errorCode: 'repeat_charged' | 'charge_refused',
-): SettlementRecord {
-  return {
-    outcome: { ...outcome, errorCode, chargeNano: null },
-    plan: plan && { counts: false, tokens: 0 },
-    key: key && { ...key, counts: false, chargeNano: 0n },
-    rate,
-    kept: errorCode === 'charge_refused' ? kept : null,
-    made,
-  };
+export function unpaid(record: SettlementRecord, errorCode: 'repeat_charged' | 'charge_refused'): SettlementRecord {
+  const outcome = { ...record.outcome, errorCode, chargeNano: null };
+  return { ...uncounted(record), outcome, kept: errorCode === 'charge_refused' ? record.kept : null };
 }
 
 const VERSION = 1;

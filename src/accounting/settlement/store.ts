@@ -1,12 +1,22 @@
 import { insertOfRows } from '../../db/citus.ts';
-import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
+import { columnsOf, fieldsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Query, Statement, StoredRow } from '../../db/database.ts';
 import type { PartitionDatabase } from '../../db/home-lanes.ts';
 import { Reads } from '../../db/reads.ts';
+import {
+  bigintColumn,
+  countColumn,
+  instantColumn,
+  jsonColumn,
+  orNull,
+  selection,
+  tableColumns,
+  textColumn,
+} from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { CallStatus, EndedCall } from '../calls/call-outcome.ts';
 import { recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
-import { keyChargeText } from '../counts/counted-use.ts';
+import type { CountedKeyCharge } from '../counts/counted-use.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import type { StoredPriceLists } from '../pricing/price-list-store.ts';
 import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
@@ -23,7 +33,7 @@ import {
 } from '../reservations/reservation.ts';
 import { addAccountsOfCalls, addReservations, deleteWrites } from '../reservations/store.ts';
 import { HAS_SLOT, RESERVED_LIMITS } from '../reservations/tables.ts';
-import { type ChargeEntry, decideEnds, decideUnresolved, type EndState } from './settle.ts';
+import { decideEnds, decideUnresolved, type EndState } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
 /**
@@ -52,18 +62,26 @@ left join lateral (
 ) c on true`,
 };
 
+const RECORDED = selection({
+  accountId: textColumn('c.account_id'),
+  callId: textColumn('c.id as call_id'),
+  status: textColumn<CallStatus>('c.status'),
+});
+
 /** As what calls are on record of which only the reservation is known. Plan: calls by an index of each month. */
 const readRecorded: Statement = {
   name: 'settlement.read-recorded',
-  text: `select c.account_id, c.id as call_id, c.status
+  text: `select ${RECORDED.list}
 from unnest($1::text[], $2::text[]) as v (account_id, id)
 join calls c on c.account_id = v.account_id and c.id = v.id`,
 };
 
+const CLAIMS = selection({ accountId: textColumn('k.account_id'), callId: textColumn('k.claim_id') });
+
 /** Locked in the order in which they are claimed. Plan: stored_responses_by_claim. */
 const lockClaims: Statement = {
   name: 'settlement.lock-claims',
-  text: `select k.account_id, k.claim_id from stored_responses k
+  text: `select ${CLAIMS.list} from stored_responses k
 join unnest($1::text[], $2::text[]) as v (account_id, claim_id)
   on v.account_id = k.account_id and v.claim_id = k.claim_id
 order by k.account_id, k.key_id, k.idempotency_key
@@ -81,6 +99,18 @@ from unnest($1::text[], $2::text[], $3::timestamptz[]) as v (account_id, claim_i
 where k.account_id = v.account_id and k.claim_id = v.claim_id`,
 };
 
+const CHARGES = tableColumns({
+  accountId: textColumn('account_id'),
+  entryNo: bigintColumn('entry_no'),
+  chargeNano: bigintColumn('charge_nano'),
+  balanceAfterNano: bigintColumn('balance_after_nano'),
+  callId: textColumn('call_id'),
+  endedAtMs: instantColumn('created_at'),
+  dayNo: countColumn('day_no'),
+  dayBeganAtMs: instantColumn('day_began_at'),
+  countedKey: orNull(jsonColumn<CountedKeyCharge>('counted_key')),
+});
+
 const insertCharges = insertOfRows(
   'settlement.insert-charges',
   (condition) => `insert into ledger_entries (
@@ -88,12 +118,18 @@ const insertCharges = insertOfRows(
 )
 select account_id, entry_no, 'charge', -charge_nano, balance_after_nano, call_id, created_at, day_no, day_began_at,
   counted_key::jsonb
-from unnest(
-  $1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[], $7::bigint[], $8::timestamptz[],
-  $9::text[]
-) as e (account_id, entry_no, charge_nano, balance_after_nano, call_id, created_at, day_no, day_began_at, counted_key)
+from ${CHARGES.unnest} as e (${CHARGES.names.join(', ')})
 ${condition}`,
 );
+
+const CONTINUATION_KEYS = tableColumns({
+  accountId: textColumn('account_id'),
+  key: textColumn('key'),
+  model: textColumn('model'),
+  providerId: textColumn('provider'),
+  atMs: instantColumn('made_at'),
+  totalTokens: orNull(countColumn('total_tokens')),
+});
 
 /**
  * Stores the newest maker of a key. Rows go in by the order of their keys, so that two nodes that record the same ones
@@ -101,10 +137,9 @@ ${condition}`,
  */
 const recordContinuationKeys: Statement = {
   name: 'settlement.record-continuation-keys',
-  text: `insert into continuation_keys (account_id, key, model, provider, made_at, total_tokens)
-select distinct on (account_id, key) account_id, key, model, provider, made_at, total_tokens
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[])
-  as made (account_id, key, model, provider, made_at, total_tokens)
+  text: `insert into continuation_keys (${CONTINUATION_KEYS.list})
+select distinct on (account_id, key) ${CONTINUATION_KEYS.list}
+from ${CONTINUATION_KEYS.unnest} as made (${CONTINUATION_KEYS.list})
 order by account_id, key, made_at desc
 on conflict (account_id, key) do update
   set model = excluded.model, provider = excluded.provider, made_at = excluded.made_at,
@@ -115,25 +150,24 @@ on conflict (account_id, key) do update
 /** The result of an end: the money that remains, or that a repeat of the call runs elsewhere. */
 export type EndResult = EndedCall | 'claim_lost';
 
-export interface SettlementStore {
-  /**
-   * Releases the reservations of calls whose node is dead and records the calls as unresolved, with nothing charged; returns
-   * those that were recorded. All or nothing, and safe to repeat.
-   */
-  resolve(calls: readonly CallName[], time: BillingTime, locks?: LockMode): Promise<readonly OpenReservation[]>;
-}
+export type SettlementStore = ReturnType<typeof createSettlementStore>;
 
 /** `logger` hears of counts that had begun in the future. */
-export function createSettlementStore(
-  database: PartitionDatabase,
-  logger: Pick<Logger, 'warn'> | null = null,
-): SettlementStore {
+export function createSettlementStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   return {
-    resolve(calls, time, locks = 'all') {
+    /**
+     * Releases the reservations of calls whose node is dead and records the calls as unresolved, with nothing charged; returns
+     * those that were recorded. All or nothing, and safe to repeat.
+     */
+    resolve(
+      calls: readonly CallName[],
+      time: BillingTime,
+      locks: LockMode = 'all',
+    ): Promise<readonly OpenReservation[]> {
       const reads = new Reads();
       const readAccounts = addAccountsOfCalls(reads, calls, time, locks);
       const readOpen = addReservations(reads, calls);
-      const records = reads.add<RecordedRow>(readRecorded, columnsOf(calls, ...CALL_NAME));
+      const records = reads.add<StoredRow>(readRecorded, fieldsOf(calls, 'accountId', 'callId'));
       return database.readThenWrite({
         name: 'settlement.resolve',
         reads: reads.queries,
@@ -141,7 +175,8 @@ export function createSettlementStore(
           const { accounts, nowMs, periods } = readAccounts(rows);
           const reservations = readOpen(rows);
           const before = copyAccounts(accounts);
-          const unresolved = decideUnresolved({ accounts, reservations, recorded: toRecorded(records(rows)) }, periods);
+          const recordedBefore = new Map(RECORDED.all(records(rows)).map((call) => [callKey(call), call.status]));
+          const unresolved = decideUnresolved({ accounts, reservations, recorded: recordedBefore }, periods);
           warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
           const recorded = unresolved.filter(({ isRecorded }) => isRecorded).map(({ reservation }) => reservation);
           const writes = [
@@ -182,27 +217,22 @@ export function addEnds(
   const outcomes = records.map(({ outcome }) => outcome);
   const startedAtMs = outcomes.map((outcome) => outcome.startedAtMs);
   const found = reads.add<EndRow>(readCallsAtEnd, [
-    ...columnsOf(
-      outcomes,
-      (outcome) => outcome.accountId,
-      (outcome) => outcome.callId,
-      (outcome) => toTimestamp(outcome.startedAtMs),
-    ),
+    ...columnsOf(outcomes, ...CALL_NAME, (outcome) => toTimestamp(outcome.startedAtMs)),
     toTimestamp(Math.min(...startedAtMs)),
     toTimestamp(Math.max(...startedAtMs)),
   ]);
   const kept = records.map((record) => record.kept).filter((each) => each !== null);
-  const claimed = reads.addIf<ClaimRow>(kept.length > 0, lockClaims, columnsOf(kept, ...CALL_NAME));
+  const claimed = reads.addIf<StoredRow>(kept.length > 0, lockClaims, fieldsOf(kept, 'accountId', 'callId'));
   return (rows, locked, accounts, periods) => {
     const known = toCallsAtEnd(found(rows), outcomes);
-    const claims = new Set(claimed(rows).map((row) => callKey({ accountId: row.account_id, callId: row.claim_id })));
+    const claims = new Set(CLAIMS.all(claimed(rows)).map(callKey));
     const { verdicts, fresh, freed, charges } = decideEnds(locked, { accounts, ...known, claims }, periods);
     const prices = new Set(fresh.map(({ outcome }) => outcome.price.prices));
     const writes = [
       ...deleteWrites(freed),
       ...storedPriceLists.writes(prices),
       ...recordWrites(fresh, ({ outcome }) => known.recorded.has(callKey(outcome))),
-      ...chargeWrites(charges),
+      ...writeRows(insertCharges, charges, CHARGES.values),
       ...continuationWrites(fresh),
       ...validWrites(fresh, periods.nowMs),
     ];
@@ -237,50 +267,14 @@ function toCallsAtEnd(
   return { reservations, recorded, dropped };
 }
 
-interface RecordedRow {
-  account_id: string;
-  call_id: string;
-  status: CallStatus;
-}
-
-interface ClaimRow {
-  account_id: string;
-  claim_id: string;
-}
-
-function toRecorded(rows: readonly RecordedRow[]): Map<string, CallStatus> {
-  return new Map(rows.map((row) => [callKey({ accountId: row.account_id, callId: row.call_id }), row.status]));
-}
-
 function validWrites(fresh: readonly SettlementRecord[], nowMs: number): Query[] {
   const kept = fresh.map((record) => record.kept).filter((each) => each !== null);
   return writeRows(makeResponsesValid, kept, [...CALL_NAME, ({ keptForMs }) => toTimestamp(nowMs + keptForMs)]);
 }
 
-function chargeWrites(charges: readonly ChargeEntry[]): Query[] {
-  return writeRows(insertCharges, charges, [
-    (entry) => entry.accountId,
-    (entry) => entry.entryNo,
-    (entry) => entry.chargeNano,
-    (entry) => entry.balanceAfterNano,
-    (entry) => entry.callId,
-    (entry) => toTimestamp(entry.endedAtMs),
-    (entry) => entry.dayNo,
-    (entry) => toTimestamp(entry.dayBeganAtMs),
-    ({ countedKey }) => (countedKey === null ? null : keyChargeText(countedKey)),
-  ]);
-}
-
 function continuationWrites(fresh: readonly SettlementRecord[]): Query[] {
   const rows = fresh.flatMap(({ outcome, made }) =>
-    made === null ? [] : made.keys.map((key) => ({ ...made, key, accountId: outcome.accountId })),
+    made === null ? [] : made.keys.map((key) => ({ totalTokens: null, ...made, key, accountId: outcome.accountId })),
   );
-  return writeRows(recordContinuationKeys, rows, [
-    (row) => row.accountId,
-    (row) => row.key,
-    (row) => row.model,
-    (row) => row.providerId,
-    (row) => toTimestamp(row.atMs),
-    (row) => row.totalTokens ?? null,
-  ]);
+  return writeRows(recordContinuationKeys, rows, CONTINUATION_KEYS.values);
 }

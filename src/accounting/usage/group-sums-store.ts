@@ -173,39 +173,33 @@ function earnedRows(groupBy: readonly Dimension[], scope: ScopeKind, first: numb
       least(${EARNING_DAYS}, $6::date - p.first_day, $10::date - p.first_day) as behind_n
     from plan_periods p join subscriptions s on s.account_id = p.account_id and s.id = p.subscription_id
     where p.first_day < least($6::date, $10::date) and p.first_day + p.days > coalesce($5::date, '-infinity')
-      and ($4::text is null or $4 = 'coding') ${accountFilter(scope, first)}
+      and ($4::text is null or $4 = 'coding') ${accountFilter(scope, first, 'p.')}
   ) p
   ${isByDay ? 'cross join lateral generate_series(p.first_n, p.behind_n - 1) as day (n)' : ''}
   where p.first_n < p.behind_n`;
 }
 
-/** As `scopeFilter`, of periods, which have no key. */
-function accountFilter(scope: ScopeKind, first: number): string {
+/** SQL: the accounts of a scope, of rows that a statement calls so. */
+function accountFilter(scope: ScopeKind, first: number, table = ''): string {
+  const [accountId, from, to] = [`${table}account_id`, `$${first + 1}::text`, `$${first + 2}::text`];
   switch (scope) {
     case 'all':
       return '';
     case 'account':
-      return `and p.account_id = $${first + 1}::text`;
+      return `and ${accountId} = ${from}`;
     case 'open':
-      return `and p.account_id >= $${first + 1}::text`;
+      return `and ${accountId} >= ${from}`;
     case 'window':
-      return `and p.account_id >= $${first + 1}::text and p.account_id < $${first + 2}::text`;
+      return `and ${accountId} >= ${from} and ${accountId} < ${to}`;
   }
 }
 
+/** SQL: the accounts and keys of a scope. */
 function scopeFilter(scope: ScopeKind, first: number): string {
-  const key = `and ($${first}::text is null or key_id = $${first})`;
-  switch (scope) {
-    case 'all':
-      return '';
-    case 'account':
-      return `${key} and account_id = $${first + 1}::text
-      and ($${first + 2}::text[] is null or key_id = any ($${first + 2}::text[]))`;
-    case 'open':
-      return `${key} and account_id >= $${first + 1}::text`;
-    case 'window':
-      return `${key} and account_id >= $${first + 1}::text and account_id < $${first + 2}::text`;
-  }
+  if (scope === 'all') return '';
+  const ofKeys = `and ($${first + 2}::text[] is null or key_id = any ($${first + 2}::text[]))`;
+  return `and ($${first}::text is null or key_id = $${first}) ${accountFilter(scope, first)}
+      ${scope === 'account' ? ofKeys : ''}`;
 }
 
 const statements = new Map<string, Statement>();

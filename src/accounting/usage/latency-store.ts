@@ -4,7 +4,7 @@ import type { PartitionLane } from '../../db/home-lanes.ts';
 import { countColumn, jsonbColumn, type RowOf, selection } from '../../db/table.ts';
 import { ofEachPartition, type Routes } from '../partitions/routes.ts';
 import { LIMITS_MS } from './latency-buckets.ts';
-import { compareGroups } from './merged-groups.ts';
+import { mergeGroups } from './merged-groups.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /** The SQL that reads how fast routes respond, and forgets hours that are over their time. */
@@ -73,22 +73,20 @@ const deleteHours: Statement = {
 };
 const DELETED_MAX = 1_000;
 
-export interface LatencyStore {
-  /** At most `limit` groups, in their order. */
-  sum(query: LatencyQuery, limit: number): Promise<LatencySums[]>;
-  /** Ends after a batch once the signal has aborted. */
-  deleteBefore(instantMs: number, signal: AbortSignal): Promise<void>;
-}
+export type LatencyStore = ReturnType<typeof createLatencyStore>;
 
-export function createLatencyStore(partition: PartitionLane): LatencyStore {
+export function createLatencyStore(partition: PartitionLane) {
   return {
-    async sum({ groupBy, fromMs, toMs, model, provider, timezone }, limit) {
+    /** At most `limit` groups, in their order. */
+    async sum(query: LatencyQuery, limit: number): Promise<readonly LatencySums[]> {
+      const { groupBy, fromMs, toMs, model, provider, timezone } = query;
       const parameters = [toTimestamp(fromMs), toTimestamp(toMs), model, provider, sqlTimezone(timezone), limit];
       type Row = StoredRow & { readonly [key: `group_${number}`]: string };
       const rows = await partition.query<Row>(sumHours(groupBy), parameters);
       return rows.map((row) => ({ group: groupBy.map((_, i) => row[`group_${i}`]!), ...SUMS.read(row) }));
     },
-    async deleteBefore(instantMs, signal) {
+    /** Ends after a batch once the signal has aborted. */
+    async deleteBefore(instantMs: number, signal: AbortSignal): Promise<void> {
       let rows: unknown[];
       do rows = await partition.query(deleteHours, [toTimestamp(instantMs)]);
       while (rows.length === DELETED_MAX && !signal.aborted);
@@ -100,31 +98,10 @@ export function createLatencyStore(partition: PartitionLane): LatencyStore {
 export function joinedLatency(routes: Routes<LatencyStore>): LatencyStore {
   return {
     async sum(query, limit) {
-      const pages = await ofEachPartition(routes, (latency) => latency.sum(query, limit));
-      const merged = new Map<string, LatencySums>();
-      for (const row of pages.flat()) {
-        const name = JSON.stringify(row.group);
-        const before = merged.get(name);
-        merged.set(name, before === undefined ? row : added(before, row));
-      }
-      return [...merged.values()].sort((a, b) => compareGroups(a.group, b.group)).slice(0, limit);
+      return mergeGroups(await ofEachPartition(routes, (latency) => latency.sum(query, limit)), limit);
     },
     async deleteBefore(instantMs, signal) {
       await ofEachPartition(routes, (latency) => latency.deleteBefore(instantMs, signal));
     },
-  };
-}
-
-function added(left: LatencySums, right: LatencySums): LatencySums {
-  const both = (a: readonly number[], b: readonly number[]): number[] => a.map((count, i) => count + b[i]!);
-  return {
-    group: left.group,
-    attempts: left.attempts + right.attempts,
-    errors: left.errors + right.errors,
-    refused: left.refused + right.refused,
-    outputTokens: left.outputTokens + right.outputTokens,
-    generationMs: left.generationMs + right.generationMs,
-    durations: both(left.durations, right.durations),
-    firstBytes: both(left.firstBytes, right.firstBytes),
   };
 }

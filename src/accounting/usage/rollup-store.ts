@@ -120,15 +120,13 @@ returning is_done`,
 /** What a slice did: `more` where there may be more to do, `idle` if there is nothing, `elsewhere` if another node works. */
 type SliceResult = 'more' | 'idle' | 'elsewhere';
 
-export interface RollupStore {
-  /** Sums a part of what is queued, or of the records of an import. All or nothing. */
-  sumSlice(timezone: string): Promise<SliceResult>;
-}
+export type RollupStore = ReturnType<typeof createRollupStore>;
 
 /** @param partition its number. */
-export function createRollupStore(database: PartitionLane, partition = 0): RollupStore {
+export function createRollupStore(database: PartitionLane, partition = 0) {
   return {
-    sumSlice: (timezone) =>
+    /** Sums a part of what is queued, or of the records of an import. All or nothing. */
+    sumSlice: (timezone: string): Promise<SliceResult> =>
       database.transaction(async (transaction) => {
         const zone = sqlTimezone(timezone);
         const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock, [

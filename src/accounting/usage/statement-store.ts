@@ -1,17 +1,8 @@
 import type { Statement } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
-import {
-  bigintColumn,
-  type Column,
-  dateColumn,
-  intColumn,
-  orNull,
-  type RowOf,
-  selection,
-  textColumn,
-} from '../../db/table.ts';
-import type { LedgerKind } from '../ledger/ledger-store.ts';
-import { type Routes, routedByAccount } from '../partitions/routes.ts';
+import { bigintColumn, type Column, intColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { ENTRIES, type LedgerEntry, type LedgerKind } from '../ledger/ledger-store.ts';
+import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 
 /** The SQL of statements of account: what the ledger says of a time, by the instants of its entries. */
 
@@ -20,18 +11,6 @@ const sumColumn = (sql: string): Column<bigint> => ({
   ...bigintColumn(sql),
   read: (stored) => BigInt(stored as string),
 });
-
-/** An entry that is no charge. */
-const ENTRIES = selection({
-  entryNo: bigintColumn('entry_no'),
-  kind: textColumn<LedgerKind>('kind'),
-  amountNano: bigintColumn('amount_nano'),
-  callId: orNull(textColumn('call_id')),
-  memo: orNull(textColumn('memo')),
-  createdAt: dateColumn('created_at'),
-});
-
-export type StatementEntry = RowOf<typeof ENTRIES>;
 
 /** The entries of one kind: sums may be beyond what a balance may, so they are text. */
 const SUMS = selection({
@@ -66,7 +45,7 @@ export interface StatementStore {
     to: Date,
     lastEntryNo: bigint,
     limit: number,
-  ): Promise<StatementEntry[]>;
+  ): Promise<LedgerEntry[]>;
 }
 
 const selectAccount: Statement = {
@@ -117,4 +96,4 @@ export function createStatementStore(database: PartitionLane): StatementStore {
 
 /** Of all partitions. */
 export const routedStatements = (routes: Routes<StatementStore>): StatementStore =>
-  routedByAccount(routes, { sum: (accountId) => accountId, listBesideCharges: (accountId) => accountId });
+  routedByAccount(routes, { sum: itself, listBesideCharges: itself });

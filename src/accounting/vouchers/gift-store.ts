@@ -1,11 +1,11 @@
-import { columnsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { dateColumn, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
-import { askedByPartition, mergedMaps, type Routes, routedByAccount } from '../partitions/routes.ts';
+import { accountIdOf, mapByPartition, type Routes, routedByAccount } from '../partitions/routes.ts';
 import type { PlanSale } from '../plans/plan.ts';
 import { findKeyedSubscription, grantPeriod } from '../plans/subscriptions-store.ts';
 import type { StoredRedemption } from './redemption-store.ts';
@@ -82,11 +82,7 @@ export function createGiftStore(partition: PartitionLane): GiftStore {
     async findEnds(redemptions) {
       const ofPlans = redemptions.filter(({ subscriptionId }) => subscriptionId !== null);
       if (ofPlans.length === 0) return new Map();
-      const names = columnsOf(
-        ofPlans,
-        ({ accountId }) => accountId,
-        ({ subscriptionId }) => subscriptionId,
-      );
+      const names = fieldsOf(ofPlans, 'accountId', 'subscriptionId');
       return new Map(ENDS.all(await partition.query(selectEnds, names)).map(({ id, endsAt }) => [id, endsAt]));
     },
   };
@@ -94,11 +90,10 @@ export function createGiftStore(partition: PartitionLane): GiftStore {
 
 /** Of all partitions. */
 export function routedGifts(routes: Routes<GiftStore>): GiftStore {
-  const accountOf = ({ accountId }: { readonly accountId: string }): string => accountId;
   return {
-    ...routedByAccount<Pick<GiftStore, 'foresee' | 'give'>>(routes, { foresee: accountOf, give: accountOf }),
-    findEnds: async (redemptions) =>
-      mergedMaps(await askedByPartition(routes, redemptions, accountOf, (gifts, those) => gifts.findEnds(those))),
+    ...routedByAccount<Pick<GiftStore, 'foresee' | 'give'>>(routes, { foresee: accountIdOf, give: accountIdOf }),
+    findEnds: (redemptions) =>
+      mapByPartition(routes, redemptions, accountIdOf, (gifts, those) => gifts.findEnds(those)),
   };
 }
 

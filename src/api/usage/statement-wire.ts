@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { LedgerSums, StatementEntry } from '../../accounting/usage/statement-store.ts';
+import type { LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
+import type { LedgerSums } from '../../accounting/usage/statement-store.ts';
 import type { Completeness, UsageRow } from '../../accounting/usage/usage-store.ts';
 import { CsvAmount, csvLine } from '../../lib/csv.ts';
 import { formatYuan } from '../../lib/yuan.ts';
@@ -18,7 +19,7 @@ export interface AccountStatement {
   readonly isOver: boolean;
   readonly sums: LedgerSums;
   /** Entries that are no charges, oldest first. */
-  readonly entries: readonly StatementEntry[];
+  readonly entries: readonly LedgerEntry[];
   readonly areEntriesCut: boolean;
   readonly models: readonly UsageRow[];
   readonly completeness: Completeness;

@@ -1,9 +1,7 @@
 import { isAhead } from '../../counts/counted-since.ts';
-import type { PlanTerms } from '../../plans/plan.ts';
+import { FIVE_HOURS_MS, type PlanTerms } from '../../plans/plan.ts';
 import { activePlan, type Slot, type SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
-
-const FIVE_HOURS_MS = 5 * 3_600_000;
 
 /**
  * The five-hour window of a Coding Plan: exact, call by call, and as cheap for a limit of 100,000 as for one of 10. A

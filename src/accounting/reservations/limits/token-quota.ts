@@ -1,8 +1,7 @@
 import { beganAtMs, isCounted } from '../../counts/counted-since.ts';
+import { periodMsOf } from '../../plans/plan.ts';
 import { activePlan } from '../account-state.ts';
 import type { Limit } from './limit.ts';
-
-const DAY_MS = 24 * 3_600_000;
 
 /** The token quota of a Coding Plan: for a period of days from the beginning of the subscription, again and again. */
 export const tokenQuota: Limit = {
@@ -11,7 +10,7 @@ export const tokenQuota: Limit = {
     if (plan === null) return;
     const { subscription, terms } = plan;
     const { startsAtMs, periodBeganAtMs } = subscription;
-    const runningSinceMs = beganAtMs(startsAtMs, terms.periodDays * DAY_MS, context.nowMs);
+    const runningSinceMs = beganAtMs(startsAtMs, periodMsOf(terms), context.nowMs);
     if (isCounted(periodBeganAtMs, runningSinceMs, context.nowMs)) return;
     subscription.periodBeganAtMs = runningSinceMs;
     subscription.periodNo++;
@@ -22,7 +21,7 @@ export const tokenQuota: Limit = {
     const plan = call.isOnPlan ? activePlan(account, context) : null;
     if (plan === null || plan.subscription.periodTokens < plan.terms.quotaTokens) return null;
     const { startsAtMs, endsAtMs, periodBeganAtMs } = plan.subscription;
-    const lengthMs = plan.terms.periodDays * DAY_MS;
+    const lengthMs = periodMsOf(plan.terms);
     const periodEndsAtMs = beganAtMs(startsAtMs, lengthMs, Math.max(periodBeganAtMs, context.nowMs)) + lengthMs;
     return { kind: 'packageTokensExhausted', retryAt: Math.min(periodEndsAtMs, endsAtMs), isPaymentRequired: true };
   },

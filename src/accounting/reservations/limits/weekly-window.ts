@@ -1,9 +1,7 @@
 import { beganAtMs, isCounted } from '../../counts/counted-since.ts';
+import { WEEK_MS } from '../../plans/plan.ts';
 import { activePlan, type SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
-
-/** Instants are absolute, so daylight saving does not change a week. */
-const WEEK_MS = 7 * 24 * 3_600_000;
 
 /** The weekly window of a Coding Plan: seven days from the beginning of the subscription, again and again. */
 export const weeklyWindow: Limit = {
