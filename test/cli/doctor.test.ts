@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Finding } from '../../src/cli/doctor/doctor-finding.ts';
@@ -9,21 +8,17 @@ import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
 import { runCommand } from '../support/command.ts';
 import { createBareDatabase, createTestDatabase, placeEmbedded, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
+import { listenOnLoopback } from '../support/loopback.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
 const directory = temporaryDirectory();
 const dataDir = join(directory.path, 'data');
-const servers: Server[] = [];
-after(async () => {
-  for (const server of servers) server.close();
-  directory.remove();
-});
+after(() => directory.remove());
 
 async function listen(handler: RequestListener): Promise<number> {
-  const server = createServer(handler);
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
+  const { port, close } = await listenOnLoopback(createServer(handler));
+  after(close);
+  return port;
 }
 
 async function examine(environment: Record<string, string>, ...given: string[]) {
