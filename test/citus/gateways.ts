@@ -22,7 +22,7 @@ export interface Had {
   readonly callId: string;
 }
 
-export interface Gateways {
+export interface Gateways extends AsyncDisposable {
   readonly schemas: readonly string[];
   /** All calls that have ended so far. */
   readonly calls: readonly Had[];
@@ -34,7 +34,6 @@ export interface Gateways {
    * @throws if a delivered call was not charged once, another one was, or the audit finds something.
    */
   settle(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 const USAGE = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
@@ -156,7 +155,7 @@ export async function startGateways(
       const audit = await admin<{ isSound: boolean; invariants: unknown }>('/audit');
       assert.ok(audit.isSound, JSON.stringify(audit.invariants));
     },
-    async stop() {
+    async [Symbol.asyncDispose]() {
       isStopping = true;
       await Promise.allSettled(loops);
       await Promise.all(nodes.map((node) => node.stop()));

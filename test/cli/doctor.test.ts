@@ -125,19 +125,15 @@ describe('faregate doctor', () => {
   });
 
   it('looks at a server: its version, schema, durability and clock', async () => {
-    const stored = await createBareDatabase('postgresql');
-    try {
-      const found = await examine({ DATABASE_URL: stored.url, PORT: '0' });
-      assert.equal(found.code, 0);
-      assert.match(found.of('database')!.detail, /, PostgreSQL \d+(\.\d+)?, responds in [\d.]+ ms$/);
-      assert.match(found.of('schema')!.detail, /^(\d+) of \1 steps are not applied$/);
-      assert.equal(found.of('clock')!.state, 'ok');
-      // The tests' own server does not sync.
-      assert.equal(found.of('durability')!.state, 'warning');
-      assert.match(found.of('durability')!.detail, /fsync = off/);
-    } finally {
-      await stored.remove();
-    }
+    await using stored = await createBareDatabase('postgresql');
+    const found = await examine({ DATABASE_URL: stored.url, PORT: '0' });
+    assert.equal(found.code, 0);
+    assert.match(found.of('database')!.detail, /, PostgreSQL \d+(\.\d+)?, responds in [\d.]+ ms$/);
+    assert.match(found.of('schema')!.detail, /^(\d+) of \1 steps are not applied$/);
+    assert.equal(found.of('clock')!.state, 'ok');
+    // The tests' own server does not sync.
+    assert.equal(found.of('durability')!.state, 'warning');
+    assert.match(found.of('durability')!.detail, /fsync = off/);
   });
 
   it('says that a server cannot be reached, without the password of its address', async () => {
