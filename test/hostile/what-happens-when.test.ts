@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import {
@@ -35,7 +34,7 @@ import {
   modesOf,
   requestOf,
 } from '../support/families.ts';
-import { assertSpent, startGateway } from '../support/gateway.ts';
+import { assertSpent, clientLeaves, startGateway } from '../support/gateway.ts';
 import {
   type Behaviour,
   chunks,
@@ -280,7 +279,7 @@ for (const engine of wireEngines) {
         test(`${family.name}, whole`, async () => {
           const account = await scene.gateway.createAccount();
           const asked = Promise.withResolvers<void>();
-          const left = clientLeaves(scene);
+          const left = clientLeaves(scene.gateway);
           scene.hostile.behave = async (connection) => {
             await connection.request();
             asked.resolve();
@@ -698,13 +697,4 @@ describe("what happens when 10,000 bad bodies come: 400, 413 or 415 each, in the
 function assertWhole(response: RawClientResponse, body: string): void {
   assert.ok(response.isComplete);
   assert.deepEqual([response.status, response.text], [200, body]);
-}
-
-/** Resolves when the gateway has noticed that the client of the next request is gone. */
-function clientLeaves({ gateway }: HostileScene): Promise<void> {
-  return new Promise((resolve) => {
-    gateway.gateway.app.server.once('request', (_request: unknown, response: ServerResponse) => {
-      response.once('close', () => resolve());
-    });
-  });
 }

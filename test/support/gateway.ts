@@ -162,7 +162,7 @@ export function costNano({ input = 0, cached = 0, written = 0, written1h = 0, ou
 
 /** The observed usage in a call record, as the admin API shows it; what is not given is 0. */
 export function recordedUsage(counts: Partial<UnitCounts>): object {
-  return { source: 'observed', ...Object.fromEntries(shownUnits.map((unit) => [unit, 0])), ...counts };
+  return { source: 'observed', ...Object.fromEntries([...shownUnits, 'images'].map((unit) => [unit, 0])), ...counts };
 }
 
 export function testConfigText(providerUrl: string, options: TestGatewayOptions = {}): string {
@@ -365,15 +365,16 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   };
 }
 
-/** Sends a request with a JSON body, if any, and reads the whole response. */
+/** Sends a request with a JSON body, if any, and reads the whole response. With `agent: false` on a connection of its own. */
 export async function send(
   url: string,
   method: string,
   body: unknown,
   headers: Readonly<Record<string, string>>,
+  agent: Agent | false = connections,
 ): Promise<{ status: number; text: string }> {
   const contentType = body === undefined ? {} : { 'content-type': 'application/json' };
-  const outgoing = request(url, { method, agent: connections, headers: { ...contentType, ...headers } });
+  const outgoing = request(url, { method, agent, headers: { ...contentType, ...headers } });
   const response = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.on('response', resolve);
     outgoing.on('error', reject);
