@@ -25,6 +25,7 @@ import type { EndResult } from '../../src/accounting/settlement/store.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { balanceCall } from './account-in-memory.ts';
 import {
   createTestReservationStore,
   createTestSettlementStore,
@@ -97,21 +98,7 @@ export function requestOf(
   amountNano: bigint | null,
   parts: Partial<ReservationRequest> = {},
 ): ReservationRequest {
-  return {
-    accountId,
-    callId,
-    keyId: 'key_test',
-    model: 'test',
-    modelAliases: [],
-    isKeyLimited: false,
-    memberId: null,
-    isRateLimited: false,
-    tokens: 1,
-    amountNano,
-    plan: null,
-    facts: FACTS,
-    ...parts,
-  };
+  return balanceCall(callId, { accountId, amountNano, facts: FACTS, ...parts });
 }
 
 /** `admitted`, or the kind of the refusal. */
