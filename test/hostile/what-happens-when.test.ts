@@ -55,33 +55,18 @@ import {
   callOf,
   type HostileScene,
   INVALID,
+  jsonBytes,
   modelOf,
   providerPair,
   type RawClientResponse,
-  relayedStream,
+  SSE,
   setScene,
+  success,
+  successBody,
   tooLate,
 } from './scene.ts';
 
 /** "What happens when", row by row: what the client sees, what the account pays, what is reported to the route's breaker. */
-
-const SSE = ['content-type: text/event-stream', 'transfer-encoding: chunked'];
-
-/** The whole success of a family. */
-function success(family: Family, isStream: boolean): Buffer {
-  return isStream
-    ? responseBytes({ headers: SSE, body: chunks(family.stream(['Hello'])) })
-    : jsonBytes(200, JSON.stringify(family.whole()));
-}
-
-function successBody(family: Family, isStream: boolean): string {
-  return isStream ? relayedStream(family, ['Hello']) : JSON.stringify(family.whole());
-}
-
-function jsonBytes(status: number, body: string, ...headers: readonly string[]): Buffer {
-  const own = ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`];
-  return responseBytes({ status, headers: [...own, ...headers], body });
-}
 
 function eachCase(run: (family: Family, isStream: boolean, name: string) => void): void {
   for (const family of families)

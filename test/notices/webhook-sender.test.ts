@@ -100,16 +100,10 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
   }
 
   describe('goes to public addresses only', () => {
+    // What else is not public stands beside `isPublicAddress`.
     const refused: Record<string, readonly string[]> = {
       loopback: ['127.0.0.1'],
-      'loopback in IPv6': ['::1'],
-      'loopback as IPv4 in IPv6': ['::ffff:127.0.0.1'],
-      'a private network': ['10.1.2.3'],
       metadata: ['169.254.169.254'],
-      'a carrier’s network': ['100.64.0.1'],
-      'this network': ['0.0.0.0'],
-      'a unique local address': ['fd00:ec2::254'],
-      'a translated address': ['64:ff9b::7f00:1'],
       'a public address beside a private one': ['93.184.215.14', '127.0.0.1'],
     };
     for (const [what, addresses] of Object.entries(refused)) {
