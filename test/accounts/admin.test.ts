@@ -18,6 +18,7 @@ import {
 } from '../support/gateway.ts';
 import { chatUsage, json } from '../support/provider.ts';
 import { handlesOf } from '../support/spread-database.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 /** The admin API as an operator's script uses it. */
@@ -103,68 +104,33 @@ for (const engine of wireEngines) {
       }
     });
 
-    test('is closed to all but the operator, at every address', async () => {
+    // Every address refuses whoever it is not for in `test/people/walk.test.ts`.
+    test('is closed to all but the operator', async () => {
       const account = await g.createAccount();
-      const sound = (await g.admin('GET', '/audit')).body;
-      const addresses = [
-        ['POST', '/accounts'],
-        ['GET', '/accounts'],
-        ['GET', `/accounts/${account.id}`],
-        ['PATCH', `/accounts/${account.id}`],
-        ['POST', `/accounts/${account.id}/top-ups`],
-        ['POST', `/accounts/${account.id}/adjustments`],
-        ['GET', `/accounts/${account.id}/ledger`],
-        ['POST', `/accounts/${account.id}/keys`],
-        ['GET', `/accounts/${account.id}/keys`],
-        ['PATCH', `/keys/${account.keyId}`],
-        ['POST', '/keys/search'],
-        ['GET', '/plans'],
-        ['GET', `/accounts/${account.id}/plan`],
-        ['DELETE', `/keys/${account.keyId}`],
-        ['POST', `/accounts/${account.id}/subscriptions`],
-        ['GET', `/accounts/${account.id}/subscriptions`],
-        ['POST', '/subscriptions/sub_1/renewals'],
-        ['DELETE', '/subscriptions/sub_1'],
-        ['GET', '/calls'],
-        ['GET', '/calls/call_1'],
-        ['POST', '/calls/call_1/resolution'],
-        ['POST', '/calls/call_1/refunds'],
-        ['GET', '/audit'],
-      ] as const;
-      for (const [method, path] of addresses) {
-        for (const headers of [
-          {},
-          { authorization: '' },
-          { authorization: 'Bearer' },
-          { authorization: 'Bearer wrong' },
-          { authorization: `Bearer ${ADMIN_TOKEN}x` },
-          { authorization: `Bearer ${ADMIN_TOKEN.slice(0, -1)}` },
-          { authorization: `Basic ${ADMIN_TOKEN}` },
-          { authorization: ADMIN_TOKEN },
-          { authorization: `Bearer ${account.key}` },
-          { 'x-api-key': ADMIN_TOKEN },
-        ]) {
-          const response = await fetch(`${g.url}/admin/v1${path}`, {
-            method,
-            headers: { 'content-type': 'application/json', ...headers } as Record<string, string>,
-            ...(method === 'GET' || method === 'DELETE' ? {} : { body: '{"name":"x","amountYuan":"1","memo":"x"}' }),
-          });
-          const body = await response.json();
-          assertError({ status: response.status, body }, 401, 'invalid_api_key');
-          assert.equal(response.headers.get('x-error-code'), 'invalid_api_key');
-          assert.equal(response.headers.get('x-should-retry'), 'false');
-          assert.equal(response.headers.get('request-id'), response.headers.get('x-request-id'));
-        }
+      const before = (await g.admin('GET', '/accounts')).body;
+      for (const headers of [
+        {},
+        { authorization: '' },
+        { authorization: 'Bearer' },
+        { authorization: 'Bearer wrong' },
+        { authorization: `Bearer ${ADMIN_TOKEN}x` },
+        { authorization: `Bearer ${ADMIN_TOKEN.slice(0, -1)}` },
+        { authorization: `Basic ${ADMIN_TOKEN}` },
+        { authorization: ADMIN_TOKEN },
+        { authorization: `Bearer ${account.key}` },
+        { 'x-api-key': ADMIN_TOKEN },
+      ]) {
+        const response = await fetch(`${g.url}/admin/v1/accounts`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers } as Record<string, string>,
+          body: '{"name":"x"}',
+        });
+        assertError({ status: response.status, body: await response.json() }, 401, 'invalid_api_key');
+        assert.equal(response.headers.get('x-error-code'), 'invalid_api_key');
+        assert.equal(response.headers.get('x-should-retry'), 'false');
+        assert.equal(response.headers.get('request-id'), response.headers.get('x-request-id'));
       }
-      assert.deepEqual((await g.admin('GET', '/audit')).body, sound);
-      assert.deepEqual((await g.admin('GET', '/accounts')).body.data.length, 1);
-      assert.equal(await state(g.url, account.key), 200);
-    });
-
-    test('takes its token in any spelling of the scheme', async () => {
-      for (const authorization of [`bearer ${ADMIN_TOKEN}`, `BEARER  ${ADMIN_TOKEN}`]) {
-        assert.equal((await g.admin('GET', '/accounts', undefined, { authorization })).status, 200);
-      }
+      assert.deepEqual((await g.admin('GET', '/accounts')).body, before);
     });
 
     test('refuses what is not a JSON object of the fields it knows', async () => {
@@ -214,21 +180,17 @@ for (const engine of wireEngines) {
 
     test('refuses names and memos that contain what a terminal obeys, with the field', async () => {
       const account = await g.createAccount();
-      for (const bad of ['a\u0000b', 'a\u001b[2Jb', 'a\nb', 'a\tb', 'a\u007fb', 'a\u009bb', 'a\u2028b']) {
-        for (const [method, path, body, param] of [
-          ['POST', '/accounts', { name: bad }, 'name'],
-          ['POST', '/accounts', { name: 'x', email: `${bad}@example.com` }, 'email'],
-          ['PATCH', `/accounts/${account.id}`, { name: bad }, 'name'],
-          ['PATCH', `/accounts/${account.id}`, { email: `${bad}@example.com` }, 'email'],
-          ['POST', `/accounts/${account.id}/top-ups`, { amountYuan: '1', memo: bad }, 'memo'],
-          ['POST', `/accounts/${account.id}/adjustments`, { amountYuan: '1', memo: bad }, 'memo'],
-          ['POST', `/accounts/${account.id}/keys`, { name: bad }, 'name'],
-        ] as const) {
-          assertError(await g.admin(method, path, body), 400, 'invalid_request_error', param);
-        }
-      }
-      for (const mark of '\u061c\u200e\u200f\u202a\u202e\u2066\u2069') {
-        assertError(await g.admin('POST', '/accounts', { name: `a${mark}b` }), 400, 'invalid_request_error', 'name');
+      const bad = 'a\u001b[2Jb';
+      for (const [method, path, body, param] of [
+        ['POST', '/accounts', { name: bad }, 'name'],
+        ['POST', '/accounts', { name: 'x', email: `${bad}@example.com` }, 'email'],
+        ['PATCH', `/accounts/${account.id}`, { name: bad }, 'name'],
+        ['PATCH', `/accounts/${account.id}`, { email: `${bad}@example.com` }, 'email'],
+        ['POST', `/accounts/${account.id}/top-ups`, { amountYuan: '1', memo: bad }, 'memo'],
+        ['POST', `/accounts/${account.id}/adjustments`, { amountYuan: '1', memo: bad }, 'memo'],
+        ['POST', `/accounts/${account.id}/keys`, { name: bad }, 'name'],
+      ] as const) {
+        assertError(await g.admin(method, path, body), 400, 'invalid_request_error', param);
       }
       assert.equal((await g.admin('POST', '/accounts', { name: ' Zoë 王 😀\n' })).body.name, 'Zoë 王 😀');
       assert.equal((await g.admin('GET', `/accounts/${account.id}/ledger`)).body.data.length, 1);
@@ -520,7 +482,7 @@ for (const engine of wireEngines) {
       ]) {
         assert.ok(!JSON.stringify((await g.admin('GET', path)).body).includes(secret), path);
       }
-      const stored = await g.database.query({ name: 'test.stored-keys', text: 'select k::text from api_keys k' });
+      const stored = await sql(g.database, 'select k::text from api_keys k');
       assert.ok(!JSON.stringify(stored).includes(secret));
     });
 
@@ -713,27 +675,7 @@ for (const engine of wireEngines) {
 
     test('takes no amount that is not a decimal string in yuan within its limits', async () => {
       const account = await g.createAccount({ balanceYuan: '0' });
-      const bad = [
-        5,
-        null,
-        undefined,
-        '',
-        ' 1',
-        '1 ',
-        '1,5',
-        '1e3',
-        '+1',
-        '.5',
-        '5.',
-        '0x10',
-        '1.0000000001',
-        'NaN',
-        '¥5',
-        '100000000.000000001',
-        '99999999999999999999',
-        '١',
-      ];
-      for (const amount of bad) {
+      for (const amount of [5, null, undefined, '1e3', '1.0000000001', '100000000.000000001']) {
         assertError(await topUp(account.id, amount), 400, 'invalid_request_error', 'amountYuan');
         assertError(await adjust(account.id, amount), 400, 'invalid_request_error', 'amountYuan');
       }
@@ -855,16 +797,12 @@ for (const engine of wireEngines) {
       assert.equal((await readAll(g, `/accounts/${account.id}/ledger`, 10)).length, 2);
     });
 
-    test('takes any visible ASCII for an Idempotency-Key, and nothing else', async () => {
+    test('takes visible ASCII for an Idempotency-Key, and nothing else', async () => {
       const account = await g.createAccount({ balanceYuan: '0' });
-      for (const key of ['!', '~"{}\\', 'k'.repeat(255)]) {
-        assert.equal((await topUp(account.id, '1', {}, { 'idempotency-key': key })).status, 201);
-      }
-      for (const key of ['', 'a b', 'k'.repeat(256), 'caf\u00e9']) {
-        const response = await topUp(account.id, '1', {}, { 'idempotency-key': key });
-        assertError(response, 400, 'invalid_request_error', 'Idempotency-Key');
-      }
-      assert.equal((await g.admin('GET', `/accounts/${account.id}`)).body.balanceYuan, '3');
+      assert.equal((await topUp(account.id, '1', {}, { 'idempotency-key': '~"{}\\' })).status, 201);
+      const refused = await topUp(account.id, '1', {}, { 'idempotency-key': 'a b' });
+      assertError(refused, 400, 'invalid_request_error', 'Idempotency-Key');
+      assert.equal((await g.admin('GET', `/accounts/${account.id}`)).body.balanceYuan, '1');
     });
   });
 
@@ -1081,11 +1019,11 @@ describe('postgresql: a change on one node', { timeout: 60_000 }, () => {
   test('is noticed by one that was not notified, within a second of its clock', async () => {
     const account = await first.createAccount();
     assert.equal(await state(second.url, account.key), 200);
-    await first.database.query({
-      name: 'test.kill-listeners',
-      text: `select pg_terminate_backend(pid) from pg_stat_activity
+    await sql(
+      first.database,
+      `select pg_terminate_backend(pid) from pg_stat_activity
 where datname = current_database() and query ilike 'listen %'`,
-    });
+    );
     await first.admin('DELETE', `/keys/${account.keyId}`);
     clock.advance(1_001);
     await untilSecondResponses(account.key, 401);

@@ -19,6 +19,7 @@ import {
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { insertLimitedKey, removeLoose } from '../support/keys.ts';
+import { sql } from '../support/sql.ts';
 
 /** Keys that have ended are forgotten, unless a call names them. */
 
@@ -37,7 +38,6 @@ for (const engine of gatewayEngines) {
     let stored: TestDatabase;
     let database: Database;
     let node: TestNode;
-    let statements = 0;
 
     before(async () => {
       stored = await createTestDatabase(engine);
@@ -49,7 +49,7 @@ for (const engine of gatewayEngines) {
     after(() => stored?.remove());
 
     const rows = <Row>(text: string, parameters: readonly (string | number | Date)[] = []) =>
-      database.query<Row>({ name: `test.ended-${statements++}`, text }, parameters);
+      sql<Row>(database, text, parameters);
     const forget = (signal = NEVER) =>
       createEndedKeyStore(placedInOne(inOneDatabase(database))).forgetEndedBefore(NOW_MS - 7 * DAY_MS, signal);
     const insert = (name: string, count: number, endedBefore: string) =>
@@ -144,10 +144,7 @@ for (const engine of gatewayEngines) {
       const other = stored.openAnother();
       try {
         await other.transaction(async (transaction) => {
-          await transaction.query({
-            name: 'test.lock',
-            text: `select from api_keys where id = 'locked_000001' for update`,
-          });
+          await sql(transaction, `select from api_keys where id = 'locked_000001' for update`);
           const store = createEndedKeyStore(placedInOne(inOneDatabase(database.lane('housekeeping'))));
           assert.equal(await store.forgetEndedBefore(NOW_MS - 7 * DAY_MS, NEVER), false);
         });

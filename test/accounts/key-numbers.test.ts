@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { sql } from '../support/sql.ts';
 
 /** SQL: makes so many keys of an account at once, made and ended so long ago. */
 const INSERT_KEYS = `insert into api_keys (account_id, id, name, key_hash, prefix, created_at, revoked_at)
@@ -25,7 +26,7 @@ for (const engine of engines) {
 
     async function insert(name: string, count: number, madeAgo: string, endedAgo: string | null): Promise<void> {
       const parameters = [account.id, name, count, madeAgo, endedAgo];
-      await g.database.query({ name: `test.insert-keys-${name}`, text: INSERT_KEYS }, parameters);
+      await sql(g.database, INSERT_KEYS, parameters);
     }
     const make = () => g.admin('POST', `/accounts/${account.id}/keys`, { name: 'one more' });
 

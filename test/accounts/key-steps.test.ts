@@ -21,6 +21,7 @@ import { createTestDatabase, gatewayEngines, type TestDatabase } from '../suppor
 import { mortalHomes, ProcessEndedError } from '../support/home-lanes.ts';
 import { keysOn, removeLoose } from '../support/keys.ts';
 import { patientQuestions } from '../support/questions.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 /**
@@ -36,7 +37,6 @@ for (const engine of gatewayEngines) {
   describe(`steps of keys on ${engine}`, { timeout: 120_000 }, () => {
     let stored: TestDatabase;
     let database: Database;
-    let statements = 0;
     let accounts = 0;
 
     before(async () => {
@@ -48,7 +48,7 @@ for (const engine of gatewayEngines) {
     after(() => stored?.remove());
 
     const rows = <Row>(text: string, parameters: readonly (string | bigint)[] = []) =>
-      database.query<Row>({ name: `test.steps-${statements++}`, text }, parameters);
+      sql<Row>(database, text, parameters);
     const makeOn = (keys: Keys, accountId: string, given: Partial<typeof LIMITED> = LIMITED) =>
       keys.make({ accountId, name: 'steps', expiresAt: null, allowed: {}, userId: null, ...given });
     const replaceOn = (keys: Keys, { accountId, id }: ApiKey) =>
@@ -324,8 +324,7 @@ select $1, $1 || n, 'n', decode(md5($1 || n), 'hex'), 'p', '2026-01-01' from gen
           await wait();
           const lane = another.lane('housekeeping');
           await another.transaction(async (transaction) => {
-            const lock = { name: 'test.lock-account', text: 'select from balances where account_id = $1 for update' };
-            await transaction.query(lock, [ids[0]!]);
+            await sql(transaction, 'select from balances where account_id = $1 for update', [ids[0]!]);
             assert.equal(await removeLoose(inOneDatabase(database.lane('housekeeping'))), false);
           });
           const left = await Promise.all(ids.map(limitRows));

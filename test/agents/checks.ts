@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseYuan } from '../../src/lib/yuan.ts';
 import type { ReceivedRequest } from '../support/provider.ts';
 import type { AgentResult } from './agents.ts';
-import { type CallRecord, costNano, type Holder, MODEL, PLANS, PROVIDER_MODEL, toNano } from './gateway.ts';
+import { type CallRecord, costNano, type Holder, MODEL, PLANS, PROVIDER_MODEL } from './gateway.ts';
 import type { Model } from './model.ts';
 import type { Recorded } from './recorder.ts';
 import { FILE, GREETING } from './said.ts';
@@ -118,7 +119,7 @@ async function checkBooks(
     assert.equal(record.model, MODEL);
     const met = fault?.(call) ?? null;
     assert.equal(record.status, met === null ? 'succeeded' : met.kind === 'break' ? 'aborted' : 'failed');
-    const chargedNano = record.chargeYuan === null ? 0n : toNano(record.chargeYuan);
+    const chargedNano = record.chargeYuan === null ? 0n : parseYuan(record.chargeYuan)!;
     spentNano += chargedNano;
     if (met?.kind === 'refuse') {
       assert.equal(record.httpStatus, met.status);
@@ -131,7 +132,7 @@ async function checkBooks(
       assert.equal(chargedNano, context === 'balance' ? costNano(counted) : 0n, `the charge of call ${call}`);
     }
   }
-  assert.deepEqual(await holder.money(), { balanceNano: toNano(balanceYuan) - spentNano, heldNano: 0n });
+  assert.deepEqual(await holder.money(), { balanceNano: parseYuan(balanceYuan)! - spentNano, heldNano: 0n });
   if (plan !== undefined) {
     assert.equal(await holder.remainingCalls(), PLANS[plan].fiveHourCalls - placesTaken, 'the calls left in the plan');
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseYuan } from '../../src/lib/yuan.ts';
 import { adminClient } from '../support/admin-client.ts';
 import { start } from './child.ts';
 import { settingsFile } from './page.ts';
@@ -115,7 +116,7 @@ export async function startGateway(folder: string, providers: ProviderUrls): Pro
         },
         async money() {
           const account = await admin<{ balanceYuan: string; heldYuan: string }>('GET', `/accounts/${id}`);
-          return { balanceNano: toNano(account.balanceYuan), heldNano: toNano(account.heldYuan) };
+          return { balanceNano: parseYuan(account.balanceYuan)!, heldNano: parseYuan(account.heldYuan)! };
         },
         async remainingCalls() {
           const response = await fetch(`${url}/v1/coding/user/balance`, {
@@ -165,11 +166,4 @@ ${settingsFile('faregate.yaml')}plans:${plans.join('')}
 /** What tokens cost at the prices above. Reckoned here a second time: the gateway is not asked what is right. */
 export function costNano({ input, cached, output }: { input: number; cached: number; output: number }): bigint {
   return BigInt(input) * PRICES.input + BigInt(cached) * PRICES.cached + BigInt(output) * PRICES.output;
-}
-
-/** Nano-yuan of a decimal text in yuan. */
-export function toNano(yuan: string): bigint {
-  const [whole = '0', fraction = ''] = yuan.replace('-', '').split('.');
-  const nano = BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
-  return yuan.startsWith('-') ? -nano : nano;
 }

@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { listenOnLoopback } from '../support/loopback.ts';
 
 /** A request as an agent sent it, and what became of it. */
 export interface Recorded {
@@ -54,7 +55,7 @@ export async function startRecorder(target: string): Promise<Recorder> {
     return recorded;
   };
 
-  const server: Server = createServer((incoming, response) => pass(incoming, response, record(incoming)));
+  const server = createServer((incoming, response) => pass(incoming, response, record(incoming)));
 
   function pass(incoming: IncomingMessage, response: ServerResponse, recorded: Recorded): void {
     const chunks: Buffer[] = [];
@@ -128,16 +129,12 @@ export async function startRecorder(target: string): Promise<Recorder> {
     client.on('close', () => upstream.destroy());
   });
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const own = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${own.port}`,
     requests,
     responded: (status) => new Promise((resolve) => waiting.push({ status, resolve })),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: own.close,
   };
 }
 

@@ -16,6 +16,7 @@ import {
   termsOf,
   verdictOf,
 } from '../support/accounting-builders.ts';
+import { sql } from '../support/sql.ts';
 
 /** Calls of accounts of a partition, by the stores themselves: a batch has one call of each, and one batch comes after the other. */
 
@@ -23,10 +24,8 @@ const OPENED_NANO = 1_000_000_000_000n;
 const RESERVED_NANO = 1_000n;
 const CHARGE_NANO = 300n;
 
-const SUM_LEDGER = {
-  name: 'test.sum-ledger',
-  text: 'select count(*) as entries, sum(amount_nano)::text as sum from ledger_entries where account_id = $1',
-};
+const SUM_LEDGER =
+  'select count(*) as entries, sum(amount_nano)::text as sum from ledger_entries where account_id = $1';
 
 /** Creates an account in a partition, with money. */
 export async function createAccount(directory: Database, partition: Database, id: string): Promise<void> {
@@ -79,7 +78,7 @@ export function callsOf(partition: Database, accountIds: readonly string[]): Cal
         const balance = balances.get(accountId);
         assert.equal(balance?.balanceNano, OPENED_NANO - BigInt(ended) * CHARGE_NANO);
         assert.equal(balance?.reservedNano, 0n);
-        const [ledger] = await partition.query<{ entries: bigint; sum: string }>(SUM_LEDGER, [accountId]);
+        const [ledger] = await sql<{ entries: bigint; sum: string }>(partition, SUM_LEDGER, [accountId]);
         assert.deepEqual(ledger, { entries: BigInt(ended + 1), sum: String(balance?.balanceNano) });
       }
     },

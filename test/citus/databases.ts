@@ -8,7 +8,7 @@ export interface ClusterPorts {
   readonly workers: readonly number[];
 }
 
-export interface ClusterDatabase {
+export interface ClusterDatabase extends AsyncDisposable {
   readonly name: string;
   /** At the coordinator. */
   readonly url: string;
@@ -36,6 +36,9 @@ async function createOn(ports: readonly number[]): Promise<ClusterDatabase> {
     url: urlOf(ports[0]!, name),
     async remove() {
       for (const port of ports) await rowsOf(port, 'postgres', `drop database ${name} with (force)`);
+    },
+    [Symbol.asyncDispose](this: ClusterDatabase) {
+      return this.remove();
     },
   };
 }

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ADMIN_TOKEN, type Program, startProgram } from '../../bench/gateway-target.ts';
 import { REPOSITORY } from '../../bench/revisions.ts';
+import { listenOnLoopback } from '../support/loopback.ts';
 import { until } from '../support/until.ts';
 import { type ClusterDatabase, type ClusterPorts, rowsOf } from './databases.ts';
 
@@ -23,7 +22,7 @@ export interface Had {
   readonly callId: string;
 }
 
-export interface Gateways {
+export interface Gateways extends AsyncDisposable {
   readonly schemas: readonly string[];
   /** All calls that have ended so far. */
   readonly calls: readonly Had[];
@@ -35,7 +34,6 @@ export interface Gateways {
    * @throws if a delivered call was not charged once, another one was, or the audit finds something.
    */
   settle(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 const USAGE = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
@@ -54,11 +52,11 @@ export async function startGateways(
       const body = { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm', choices, usage: USAGE };
       response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
     });
-  }).listen(0, '127.0.0.1');
-  await once(provider, 'listening');
+  });
+  const { port, close } = await listenOnLoopback(provider);
   const order = (node: string) => ({
     checkout: REPOSITORY,
-    upstreamUrl: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
+    upstreamUrl: `http://127.0.0.1:${port}`,
     databaseUrl: url,
     partitions,
     directory: join(directory, node),
@@ -157,12 +155,11 @@ export async function startGateways(
       const audit = await admin<{ isSound: boolean; invariants: unknown }>('/audit');
       assert.ok(audit.isSound, JSON.stringify(audit.invariants));
     },
-    async stop() {
+    async [Symbol.asyncDispose]() {
       isStopping = true;
       await Promise.allSettled(loops);
       await Promise.all(nodes.map((node) => node.stop()));
-      provider.close();
-      provider.closeAllConnections();
+      await close();
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { runCli } from '../../src/cli/program.ts';
@@ -9,6 +8,7 @@ import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
 import { type CommandsDatabase, createCommandsDatabase, runCommand } from '../support/command.ts';
 import { placeEmbedded } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
+import { listenOnLoopback } from '../support/loopback.ts';
 import { type Finished, runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 import { until } from '../support/until.ts';
@@ -279,9 +279,9 @@ describe('the command line on a database that no gateway serves', () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end('{"data":[],"nextCursor":null}');
     });
-    await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
-    context.after(() => gateway.close());
-    const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+    const { port, close } = await listenOnLoopback(gateway);
+    context.after(close);
+    const url = `http://127.0.0.1:${port}`;
     placeEmbedded(dataDir);
     const starting = await acquireDataDir(dataDir);
     context.after(() => starting.release());
@@ -321,11 +321,9 @@ describe('the command line on a database that no gateway serves', () => {
   });
 
   it('serves nothing if the port is taken, and says so', async () => {
-    const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
-    const { port } = taken.address() as AddressInfo;
+    const { port, close } = await listenOnLoopback(createServer());
     const result = await cli('serve', '--config', ownConfig, '--port', String(port));
-    taken.close();
+    await close();
     assert.equal(result.code, 1);
     assert.ok(result.stderr.includes(`The address 127.0.0.1:${port} is in use.`), result.stderr);
   });
@@ -412,12 +410,12 @@ describe('a configuration of one’s own', () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end('{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}');
     });
-    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    const { port, close } = await listenOnLoopback(provider);
     provider.unref();
     const file = join(directory.path, 'served.yaml');
     const text = (model: string): string => `
 providers:
-  acme: { protocol: chat, baseUrl: "http://127.0.0.1:${(provider.address() as AddressInfo).port}/v1", apiKey: a-key }
+  acme: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", apiKey: a-key }
 models:
   ${model}: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: acme, model: m }] }
 `;
@@ -488,6 +486,6 @@ models:
     assert.equal(await call('fourth-model', { connection: 'close' }), 200);
     gateway.child.kill('SIGTERM');
     assert.equal((await gateway.finished).code, 0);
-    provider.close();
+    await close();
   });
 });

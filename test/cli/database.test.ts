@@ -10,6 +10,7 @@ import { createBareDatabase, createTestDatabase, gatewayEngines, type TestDataba
 import { createAccountIn } from '../support/in-steps.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
+import { sql } from '../support/sql.ts';
 
 /** Which database the command line works on, and that it makes and changes none on the way. */
 
@@ -57,13 +58,13 @@ async function cli({ url, dataDir }: Where, ...given: string[]): Promise<Result>
 
 /** Every table, index and sequence, and how many rows each table has. */
 async function contentOf(database: Database): Promise<string[]> {
-  const relations = await database.query<{ name: string; rows: string }>({
-    name: 'test.content',
-    text: `select relname as name, case when relkind = 'r' then
+  const relations = await sql<{ name: string; rows: string }>(
+    database,
+    `select relname as name, case when relkind = 'r' then
   (xpath('/row/n/text()', query_to_xml(format('select count(*) as n from %I', relname), false, true, '')))[1]::text
   else '-' end as rows
 from pg_class where relnamespace = 'public'::regnamespace order by relname`,
-  });
+  );
   return relations.map(({ name, rows }) => `${name} ${rows}`);
 }
 

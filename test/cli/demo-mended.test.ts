@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { runCommand, serveHere } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
+import { sql } from '../support/sql.ts';
 
 interface Printed {
   readonly key: string;
@@ -74,7 +75,7 @@ describe('a demo that is started again', () => {
   });
 
   it('prints no password if its user has set another one', async () => {
-    await stored.database.query({ name: 'test.other', text: `update users set password_hash = null` });
+    await sql(stored.database, `update users set password_hash = null`);
     assert.match((await start()).password, /^\(the one that you have set\)$/);
   });
 });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Finding } from '../../src/cli/doctor/doctor-finding.ts';
@@ -9,21 +8,17 @@ import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
 import { runCommand } from '../support/command.ts';
 import { createBareDatabase, createTestDatabase, placeEmbedded, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
+import { listenOnLoopback } from '../support/loopback.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
 const directory = temporaryDirectory();
 const dataDir = join(directory.path, 'data');
-const servers: Server[] = [];
-after(async () => {
-  for (const server of servers) server.close();
-  directory.remove();
-});
+after(() => directory.remove());
 
 async function listen(handler: RequestListener): Promise<number> {
-  const server = createServer(handler);
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
+  const { port, close } = await listenOnLoopback(createServer(handler));
+  after(close);
+  return port;
 }
 
 async function examine(environment: Record<string, string>, ...given: string[]) {
@@ -130,19 +125,15 @@ describe('faregate doctor', () => {
   });
 
   it('looks at a server: its version, schema, durability and clock', async () => {
-    const stored = await createBareDatabase('postgresql');
-    try {
-      const found = await examine({ DATABASE_URL: stored.url, PORT: '0' });
-      assert.equal(found.code, 0);
-      assert.match(found.of('database')!.detail, /, PostgreSQL \d+(\.\d+)?, responds in [\d.]+ ms$/);
-      assert.match(found.of('schema')!.detail, /^(\d+) of \1 steps are not applied$/);
-      assert.equal(found.of('clock')!.state, 'ok');
-      // The tests' own server does not sync.
-      assert.equal(found.of('durability')!.state, 'warning');
-      assert.match(found.of('durability')!.detail, /fsync = off/);
-    } finally {
-      await stored.remove();
-    }
+    await using stored = await createBareDatabase('postgresql');
+    const found = await examine({ DATABASE_URL: stored.url, PORT: '0' });
+    assert.equal(found.code, 0);
+    assert.match(found.of('database')!.detail, /, PostgreSQL \d+(\.\d+)?, responds in [\d.]+ ms$/);
+    assert.match(found.of('schema')!.detail, /^(\d+) of \1 steps are not applied$/);
+    assert.equal(found.of('clock')!.state, 'ok');
+    // The tests' own server does not sync.
+    assert.equal(found.of('durability')!.state, 'warning');
+    assert.match(found.of('durability')!.detail, /fsync = off/);
   });
 
   it('says that a server cannot be reached, without the password of its address', async () => {

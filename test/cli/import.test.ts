@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { runCommand } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type Finished, temporaryDirectory } from '../support/process.ts';
+import { sql } from '../support/sql.ts';
 
 /** Accounts from a CSV file. */
 
@@ -49,11 +50,11 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
   }
   const accounts = (search: string) => json('account', 'list', '--search', search);
   const counts = async () => {
-    const [row] = await stored.database.query<Record<string, bigint>>({
-      name: 'test.counts',
-      text: `select (select count(*) from accounts) as accounts, (select count(*) from api_keys) as keys,
+    const [row] = await sql<Record<string, bigint>>(
+      stored.database,
+      `select (select count(*) from accounts) as accounts, (select count(*) from api_keys) as keys,
         (select count(*) from ledger_entries) as entries, (select count(*) from subscriptions) as subscriptions`,
-    });
+    );
     return row!;
   };
 

@@ -199,19 +199,15 @@ describe('models import', () => {
   it('makes models whose calls are charged as the file says', async () => {
     const { stdout } = await models(EXCERPT, 'deepseek', '--only', 'deepseek-chat');
     const { price } = parse(stdout).models['deepseek-chat'];
-    const gateway = await startGateway({
+    await using gateway = await startGateway({
       models: `  deepseek-chat: { operations: [chat], price: ${JSON.stringify(price)}, routes: [{ provider: chatty, model: deepseek-chat }] }`,
     });
-    try {
-      const account = await gateway.createAccount();
-      const usage = { prompt_tokens: 1_000, completion_tokens: 100, prompt_tokens_details: { cached_tokens: 400 } };
-      gateway.provider.respond = chatResponse(usage);
-      const body = { model: 'deepseek-chat', messages: [{ role: 'user', content: 'Hello' }] };
-      assert.equal((await call(`${gateway.url}/v1/chat/completions`, account.key, body)).status, 200);
-      // 600 at $0.28, 400 at $0.028 and 100 at $0.42 a million, by 7.15.
-      await assertSpent(account, 1_201_200n + 80_080n + 300_300n);
-    } finally {
-      await gateway.stop();
-    }
+    const account = await gateway.createAccount();
+    const usage = { prompt_tokens: 1_000, completion_tokens: 100, prompt_tokens_details: { cached_tokens: 400 } };
+    gateway.provider.respond = chatResponse(usage);
+    const body = { model: 'deepseek-chat', messages: [{ role: 'user', content: 'Hello' }] };
+    assert.equal((await call(`${gateway.url}/v1/chat/completions`, account.key, body)).status, 200);
+    // 600 at $0.28, 400 at $0.028 and 100 at $0.42 a million, by 7.15.
+    await assertSpent(account, 1_201_200n + 80_080n + 300_300n);
   });
 });

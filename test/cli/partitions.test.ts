@@ -7,6 +7,7 @@ import { runCommand } from '../support/command.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { temporaryDirectory } from '../support/process.ts';
+import { sql } from '../support/sql.ts';
 
 /** What commands say of partitions and do with them: `test/db/partitions` has both engines, and `test/docs/operations` commands on embedded ones. */
 
@@ -24,132 +25,117 @@ describe('commands on a database of several partitions', { timeout: 120_000 }, (
   }
 
   it('complete one that was being made, and name one that is missing', async () => {
-    const stored = await createPartitioned('postgresql', 2);
-    try {
-      await beginPartition(stored.databases.directory, 2, 'faregate_02');
-      await stored.databases.partitions[1]!.script(
-        `drop table route_hours; delete from schema_migrations where version = ${readMigrations().at(-1)!.version}`,
-      );
-      await stored.databases.close();
-      const found = await schemaFinding(stored);
-      assert.deepEqual([found.state, found.detail], ['warning', 'not up to date: partition 1, 2']);
+    await using stored = await createPartitioned('postgresql', 2);
+    await beginPartition(stored.databases.directory, 2, 'faregate_02');
+    await stored.databases.partitions[1]!.script(
+      `drop table route_hours; delete from schema_migrations where version = ${readMigrations().at(-1)!.version}`,
+    );
+    await stored.databases.close();
+    const found = await schemaFinding(stored);
+    assert.deepEqual([found.state, found.detail], ['warning', 'not up to date: partition 1, 2']);
 
-      const early = await cli(stored, 'account', 'list');
-      assert.equal(early.code, 1);
-      assert.match(early.stderr, /Partition 1 of the database is of an earlier version, .* faregate db migrate/);
+    const early = await cli(stored, 'account', 'list');
+    assert.equal(early.code, 1);
+    assert.match(early.stderr, /Partition 1 of the database is of an earlier version, .* faregate db migrate/);
 
-      const lines = (await cli(stored, 'db', 'migrate')).stdout.trimEnd().split('\n');
-      const { version, name } = readMigrations().at(-1)!;
-      assert.equal(lines[0], `applied ${version} ${name} in partition 1`);
-      assert.deepEqual(
-        lines.slice(1),
-        readMigrations().map((step) => `applied ${step.version} ${step.name} in partition 2`),
-      );
-      assert.match((await cli(stored, 'db', 'migrate')).stdout, /up to date/);
-      assert.equal((await schemaFinding(stored)).state, 'ok');
+    const lines = (await cli(stored, 'db', 'migrate')).stdout.trimEnd().split('\n');
+    const { version, name } = readMigrations().at(-1)!;
+    assert.equal(lines[0], `applied ${version} ${name} in partition 1`);
+    assert.deepEqual(
+      lines.slice(1),
+      readMigrations().map((step) => `applied ${step.version} ${step.name} in partition 2`),
+    );
+    assert.match((await cli(stored, 'db', 'migrate')).stdout, /up to date/);
+    assert.equal((await schemaFinding(stored)).state, 'ok');
 
-      const databases = await stored.reopen();
-      await databases.directory.script('drop schema faregate_02 cascade');
-      await databases.close();
-      const missing = /Partition 2 \(schema faregate_02\) is missing/;
-      const { code, stderr } = await cli(stored, 'db', 'migrate');
-      assert.equal(code, 1);
-      assert.match(stderr, missing);
-      const refused = await schemaFinding(stored);
-      assert.equal(refused.state, 'failed');
-      assert.match(refused.detail, missing);
-    } finally {
-      await stored.remove();
-    }
+    const databases = await stored.reopen();
+    await databases.directory.script('drop schema faregate_02 cascade');
+    await databases.close();
+    const missing = /Partition 2 \(schema faregate_02\) is missing/;
+    const { code, stderr } = await cli(stored, 'db', 'migrate');
+    assert.equal(code, 1);
+    assert.match(stderr, missing);
+    const refused = await schemaFinding(stored);
+    assert.equal(refused.state, 'failed');
+    assert.match(refused.detail, missing);
   });
 
   it('reach the accounts of all of them, and make new ones where the fewest are', async () => {
-    const stored = await createPartitioned('postgresql', 3);
-    try {
-      await stored.databases.close();
-      const json = async (...given: string[]) => {
-        const { code, stdout, stderr } = await cli(stored, ...given, '--json');
-        assert.equal(code, 0, stderr);
-        return JSON.parse(stdout);
-      };
-      const ids: string[] = [];
-      for (const name of ['first', 'second', 'third', 'fourth']) ids.push((await json('account', 'create', name)).id);
-      for (const id of ids) await json('account', 'top-up', id, '12', '--memo', 'gift');
-      const listed = await json('account', 'list');
-      assert.deepEqual(
-        listed.map(({ id, balanceYuan }: { id: string; balanceYuan: string }) => [id, balanceYuan]),
-        ids.toReversed().map((id) => [id, '12']),
-      );
-      const { partitions, ...databases } = await stored.reopen();
-      const placed: string[][] = [];
-      for (const partition of partitions) {
-        const rows = await partition.query<{ account_id: string }>({
-          name: 'test.placed',
-          text: 'select account_id from balances order by account_id',
-        });
-        placed.push(rows.map((row) => row.account_id));
-      }
-      await databases.close();
-      assert.deepEqual(placed, [[ids[0], ids[3]], [ids[1]], [ids[2]]]);
-    } finally {
-      await stored.remove();
+    await using stored = await createPartitioned('postgresql', 3);
+    await stored.databases.close();
+    const json = async (...given: string[]) => {
+      const { code, stdout, stderr } = await cli(stored, ...given, '--json');
+      assert.equal(code, 0, stderr);
+      return JSON.parse(stdout);
+    };
+    const ids: string[] = [];
+    for (const name of ['first', 'second', 'third', 'fourth']) ids.push((await json('account', 'create', name)).id);
+    for (const id of ids) await json('account', 'top-up', id, '12', '--memo', 'gift');
+    const listed = await json('account', 'list');
+    assert.deepEqual(
+      listed.map(({ id, balanceYuan }: { id: string; balanceYuan: string }) => [id, balanceYuan]),
+      ids.toReversed().map((id) => [id, '12']),
+    );
+    const { partitions, ...databases } = await stored.reopen();
+    const placed: string[][] = [];
+    for (const partition of partitions) {
+      const rows = await sql<{ account_id: string }>(partition, 'select account_id from balances order by account_id');
+      placed.push(rows.map((row) => row.account_id));
     }
+    await databases.close();
+    assert.deepEqual(placed, [[ids[0], ids[3]], [ids[1]], [ids[2]]]);
   });
 
   it('list them, and add more', async () => {
-    const stored = await createPartitioned('postgresql', 2);
-    try {
-      const { version } = readMigrations().at(-1)!;
-      await stored.databases.directory.script(`insert into accounts (id, name, verified, status, created_at, updated_at, partition_no)
+    await using stored = await createPartitioned('postgresql', 2);
+    const { version } = readMigrations().at(-1)!;
+    await stored.databases.directory.script(`insert into accounts (id, name, verified, status, created_at, updated_at, partition_no)
 select 'acct_' || n, 'n', true, 'active', now(), now(), least(n, 1) from generate_series(0, 2) n`);
-      await stored.databases.close();
-      const listed = await cli(stored, 'db', 'partitions', '--json');
-      assert.equal(listed.code, 0, listed.stderr);
-      const found = JSON.parse(listed.stdout) as { sizeBytes: number }[];
-      assert.ok(found.every(({ sizeBytes }) => sizeBytes > 100_000));
-      const expected = { state: 'ready', takesAccounts: true, version, error: null };
-      assert.deepEqual(
-        found.map(({ sizeBytes: _sizeBytes, ...rest }) => rest),
-        [
-          { number: 0, schema: null, ...expected, accounts: 1 },
-          { number: 1, schema: 'faregate_01', ...expected, accounts: 2 },
-        ],
-      );
+    await stored.databases.close();
+    const listed = await cli(stored, 'db', 'partitions', '--json');
+    assert.equal(listed.code, 0, listed.stderr);
+    const found = JSON.parse(listed.stdout) as { sizeBytes: number }[];
+    assert.ok(found.every(({ sizeBytes }) => sizeBytes > 100_000));
+    const expected = { state: 'ready', takesAccounts: true, version, error: null };
+    assert.deepEqual(
+      found.map(({ sizeBytes: _sizeBytes, ...rest }) => rest),
+      [
+        { number: 0, schema: null, ...expected, accounts: 1 },
+        { number: 1, schema: 'faregate_01', ...expected, accounts: 2 },
+      ],
+    );
 
-      const added = await cli(stored, 'db', 'partitions', 'add', '--count', '2');
-      assert.equal(added.code, 0, added.stderr);
-      assert.match(added.stdout, /^added partition 2\nadded partition 3\nRestart gateways that run/);
-      const lines = (await cli(stored, 'db', 'partitions')).stdout.trimEnd().split('\n');
-      assert.equal(lines.length, 5);
-      assert.match(lines[0]!, /^PARTITION +SCHEMA +STATE +ACCOUNTS +VERSION +SIZE$/);
-      assert.match(lines[1]!, new RegExp(`^ +0 +that of the directory +ready +1 +${version} +\\d+\\.\\d MB$`));
-      assert.match(lines[4]!, new RegExp(`^ +3 +faregate_03 +ready +0 +${version} +\\d+\\.\\d MB$`));
-      for (const count of ['0', '100', 'x'])
-        assert.equal((await cli(stored, 'db', 'partitions', 'add', '--count', count)).code, 2);
+    const added = await cli(stored, 'db', 'partitions', 'add', '--count', '2');
+    assert.equal(added.code, 0, added.stderr);
+    assert.match(added.stdout, /^added partition 2\nadded partition 3\nRestart gateways that run/);
+    const lines = (await cli(stored, 'db', 'partitions')).stdout.trimEnd().split('\n');
+    assert.equal(lines.length, 5);
+    assert.match(lines[0]!, /^PARTITION +SCHEMA +STATE +ACCOUNTS +VERSION +SIZE$/);
+    assert.match(lines[1]!, new RegExp(`^ +0 +that of the directory +ready +1 +${version} +\\d+\\.\\d MB$`));
+    assert.match(lines[4]!, new RegExp(`^ +3 +faregate_03 +ready +0 +${version} +\\d+\\.\\d MB$`));
+    for (const count of ['0', '100', 'x'])
+      assert.equal((await cli(stored, 'db', 'partitions', 'add', '--count', count)).code, 2);
 
-      const { stdout } = await cli(stored, 'doctor', '--json');
-      const said = (JSON.parse(stdout) as Finding[]).filter(({ check }) => ['partitions', 'schema'].includes(check));
-      assert.deepEqual(
-        said.map(({ state, detail }) => [state, detail]),
-        [
-          ['ok', '4, each responds'],
-          ['ok', `all ${readMigrations().length} steps are applied, in each partition too`],
-        ],
-      );
+    const { stdout } = await cli(stored, 'doctor', '--json');
+    const said = (JSON.parse(stdout) as Finding[]).filter(({ check }) => ['partitions', 'schema'].includes(check));
+    assert.deepEqual(
+      said.map(({ state, detail }) => [state, detail]),
+      [
+        ['ok', '4, each responds'],
+        ['ok', `all ${readMigrations().length} steps are applied, in each partition too`],
+      ],
+    );
 
-      const databases = await stored.reopen();
-      await databases.directory.script('drop schema faregate_02 cascade');
-      await databases.close();
-      const failed = await cli(stored, 'db', 'partitions', '--json');
-      assert.equal(failed.code, 1);
-      const errors = (JSON.parse(failed.stdout) as { error: string | null }[]).map(({ error }) => error);
-      assert.deepEqual(
-        errors.map((error) => error === null),
-        [true, true, false, true],
-      );
-      assert.match((await cli(stored, 'db', 'partitions')).stdout, /faregate_02 +failed: .*schema_migrations/);
-    } finally {
-      await stored.remove();
-    }
+    const databases = await stored.reopen();
+    await databases.directory.script('drop schema faregate_02 cascade');
+    await databases.close();
+    const failed = await cli(stored, 'db', 'partitions', '--json');
+    assert.equal(failed.code, 1);
+    const errors = (JSON.parse(failed.stdout) as { error: string | null }[]).map(({ error }) => error);
+    assert.deepEqual(
+      errors.map((error) => error === null),
+      [true, true, false, true],
+    );
+    assert.match((await cli(stored, 'db', 'partitions')).stdout, /faregate_02 +failed: .*schema_migrations/);
   });
 });

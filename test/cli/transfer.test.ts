@@ -166,16 +166,11 @@ models:
   });
 
   it('refuse a database on which gateways run', async () => {
-    const target = await createTestDatabase('postgresql');
-    const g = await startGateway({ stored: target, database: target.openAnother() });
-    try {
-      const { code, stderr } = await runCommand(['db', 'import', file('plain.jsonl')], { DATABASE_URL: target.url });
-      assert.equal(code, 1);
-      assert.match(stderr, /^Gateways run on this database: node_\w+\. Stop them first/m);
-    } finally {
-      await g.stop();
-      await target.remove();
-    }
+    await using target = await createTestDatabase('postgresql');
+    await using _g = await startGateway({ stored: target, database: target.openAnother() });
+    const { code, stderr } = await runCommand(['db', 'import', file('plain.jsonl')], { DATABASE_URL: target.url });
+    assert.equal(code, 1);
+    assert.match(stderr, /^Gateways run on this database: node_\w+\. Stop them first/m);
   });
 
   it('refuse an embedded database that another process has open', async () => {
@@ -221,13 +216,9 @@ function resigned(text: string): string {
 
 describe('the address of exports', () => {
   it('is closed to whoever has the token of operators and has not signed in', async () => {
-    const g = await startGateway();
-    try {
-      const response = await fetch(`${g.url}/admin/v1/export`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
-      assert.equal(response.status, 403);
-      assert.match(await response.text(), /Only an operator who has signed in, or the command line/);
-    } finally {
-      await g.stop();
-    }
+    await using g = await startGateway();
+    const response = await fetch(`${g.url}/admin/v1/export`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+    assert.equal(response.status, 403);
+    assert.match(await response.text(), /Only an operator who has signed in, or the command line/);
   });
 });

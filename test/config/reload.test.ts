@@ -73,28 +73,24 @@ describe('a reload while calls are under way', () => {
 describe('a reload that moves the billing day', () => {
   it('gives nobody the day anew: what was spent on a later day counts until that day is over', async () => {
     const clock = createTestClock('2026-11-20T17:00:00Z');
-    const g = await startGateway({ clock });
-    try {
-      // The 21st in Shanghai.
-      const account = await g.createAccount({ dailySpendCapYuan: '0.0001' });
-      await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 1 });
-      const other = await g.admin('POST', `/accounts/${account.id}/keys`, {});
-      const ask = async (key: string) => {
-        const received = await call(`${g.url}/v1/chat/completions`, key, { model: 'test-chat', messages: [] });
-        return received.status === 200 ? 'served' : received.headers['x-error-code'];
-      };
-      assert.equal(await ask(account.key), 'served');
-      const { body: before } = await g.admin('GET', `/accounts/${account.id}`);
-      // The 20th in Los Angeles.
-      const text = testConfigText(g.provider.url).replace('Asia/Shanghai', 'America/Los_Angeles');
-      g.gateway.reload(parseConfig(text, 'test.yaml', {}));
-      assert.equal(await ask(other.body.key), 'balance_daily_limit_exceeded');
-      assert.equal(await ask(account.key), 'key_daily_calls_limit_exceeded');
-      assert.deepEqual((await g.admin('GET', `/accounts/${account.id}`)).body, before);
-      clock.set('2026-11-22T08:00:00Z');
-      assert.equal(await ask(account.key), 'served');
-    } finally {
-      await g.stop();
-    }
+    await using g = await startGateway({ clock });
+    // The 21st in Shanghai.
+    const account = await g.createAccount({ dailySpendCapYuan: '0.0001' });
+    await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 1 });
+    const other = await g.admin('POST', `/accounts/${account.id}/keys`, {});
+    const ask = async (key: string) => {
+      const received = await call(`${g.url}/v1/chat/completions`, key, { model: 'test-chat', messages: [] });
+      return received.status === 200 ? 'served' : received.headers['x-error-code'];
+    };
+    assert.equal(await ask(account.key), 'served');
+    const { body: before } = await g.admin('GET', `/accounts/${account.id}`);
+    // The 20th in Los Angeles.
+    const text = testConfigText(g.provider.url).replace('Asia/Shanghai', 'America/Los_Angeles');
+    g.gateway.reload(parseConfig(text, 'test.yaml', {}));
+    assert.equal(await ask(other.body.key), 'balance_daily_limit_exceeded');
+    assert.equal(await ask(account.key), 'key_daily_calls_limit_exceeded');
+    assert.deepEqual((await g.admin('GET', `/accounts/${account.id}`)).body, before);
+    clock.set('2026-11-22T08:00:00Z');
+    assert.equal(await ask(account.key), 'served');
   });
 });

@@ -19,6 +19,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
+import { sql } from '../support/sql.ts';
 
 /** The embedded database tears itself apart if two processes write it, so a directory has one owner. */
 
@@ -252,39 +253,34 @@ process.stdin.once('data', async () => {
 
 describe('embedded: a database directory', { timeout: 60_000 }, () => {
   test('is refused to a second process, in words', async () => {
-    const stored = await createTestDatabase('embedded');
-    try {
-      const child = startProcess(holdDirectory(stored.dataDir));
-      assert.match(
-        await lineFrom(child),
-        new RegExp(`^DataDirInUseError: The data directory ${stored.dataDir} is in use by process ${process.pid}`),
-      );
-      child.stdin!.end();
-      await endOf(child);
-      assert.deepEqual(await stored.database.query({ name: 'test.one', text: 'select 1 as one' }), [{ one: 1 }]);
-    } finally {
-      await stored.remove();
-    }
+    await using stored = await createTestDatabase('embedded');
+    const child = startProcess(holdDirectory(stored.dataDir));
+    assert.match(
+      await lineFrom(child),
+      new RegExp(`^DataDirInUseError: The data directory ${stored.dataDir} is in use by process ${process.pid}`),
+    );
+    child.stdin!.end();
+    await endOf(child);
+    assert.deepEqual(await sql(stored.database, 'select 1 as one'), [{ one: 1 }]);
   });
 
   test('is taken over from a process that was killed, with everything it had stored', {
     skip: inFullRunsOnly,
   }, async () => {
-    const stored = await createTestDatabase('embedded');
+    await using stored = await createTestDatabase('embedded');
     const { dataDir } = stored;
-    try {
-      const at = new Date('2026-11-20T00:00:00Z');
-      await createAccountIn(stored.database, {
-        id: 'acct_1',
-        name: 'first',
-        email: null,
-        verified: true,
-        dailyCapNano: null,
-        at,
-      });
-      await stored.database.close();
+    const at = new Date('2026-11-20T00:00:00Z');
+    await createAccountIn(stored.database, {
+      id: 'acct_1',
+      name: 'first',
+      email: null,
+      verified: true,
+      dailyCapNano: null,
+      at,
+    });
+    await stored.database.close();
 
-      const child = startProcess(`
+    const child = startProcess(`
 import { placedInOne } from ${source('accounting/partitions/placed-lanes.ts')};
 import { createInSteps } from ${source('app/in-steps.ts')};
 import { inOneDatabase } from ${source('db/home-lanes.ts')};
@@ -295,27 +291,24 @@ await createInSteps(placedInOne(inOneDatabase(database)), () => []).accountCreat
 });
 console.log('stored');
 for await (const _ of process.stdin);`);
-      assert.equal(await lineFrom(child), 'stored');
-      await assert.rejects(openEmbedded({ dataDir, patienceMs: 0 }), (error) => {
-        assert.ok(error instanceof DataDirInUseError);
-        assert.equal(error.owner?.pid, child.pid);
-        return true;
-      });
-      child.kill('SIGKILL');
-      await endOf(child);
+    assert.equal(await lineFrom(child), 'stored');
+    await assert.rejects(openEmbedded({ dataDir, patienceMs: 0 }), (error) => {
+      assert.ok(error instanceof DataDirInUseError);
+      assert.equal(error.owner?.pid, child.pid);
+      return true;
+    });
+    child.kill('SIGKILL');
+    await endOf(child);
 
-      const database = await openEmbedded({ dataDir });
-      try {
-        const { items: accounts } = await createAccountStore(database).listAccounts({}, null, 10);
-        assert.deepEqual(
-          accounts.map(({ name }) => name),
-          ['second', 'first'],
-        );
-      } finally {
-        await database.close();
-      }
+    const database = await openEmbedded({ dataDir });
+    try {
+      const { items: accounts } = await createAccountStore(database).listAccounts({}, null, 10);
+      assert.deepEqual(
+        accounts.map(({ name }) => name),
+        ['second', 'first'],
+      );
     } finally {
-      await stored.remove();
+      await database.close();
     }
   });
 

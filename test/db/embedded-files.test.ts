@@ -10,6 +10,7 @@ import { makeFastDirectory } from '../support/fast-directory.ts';
 import { PowerCutDisk } from '../support/power-cut-disk.ts';
 import { recordSyncs, withoutRecordedSyncs } from '../support/recorded-syncs.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
+import { sql } from '../support/sql.ts';
 
 const countRows = { name: 'test.count-kept', text: 'select count(*)::int as n from kept' };
 const insertRow = { name: 'test.insert-kept', text: 'insert into kept values (1)' };
@@ -52,10 +53,10 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
       }),
     });
     assert.equal(syncs.count - before, 2);
-    const settings = await database.query<{ name: string; setting: string }>({
-      name: 'test.sync-settings',
-      text: `select name, setting from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit') order by name`,
-    });
+    const settings = await sql<{ name: string; setting: string }>(
+      database,
+      `select name, setting from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit') order by name`,
+    );
     assert.deepEqual(
       settings.map(({ setting }) => setting),
       ['on', 'on', 'on'],
@@ -100,7 +101,7 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
     placeEmbedded(dataDir);
     writeFileSync(join(dataDir, 'db', 'postmaster.pid'), '');
     database = await openEmbedded({ dataDir });
-    assert.equal((await database.query({ name: 'test.one', text: 'select 1 as one' })).length, 1);
+    assert.equal((await sql(database, 'select 1 as one')).length, 1);
   });
 
   test('is on the disk as a whole before it gets its name, and its name before it is used', {

@@ -360,21 +360,17 @@ order by position`,
 
 describe('postgresql: a reader of whole tables', { timeout: 60_000 }, () => {
   test('does not keep a database from closing', async () => {
-    const stored = await createTestDatabase('postgresql');
-    try {
-      const node = stored.openAnother();
-      const begun = Promise.withResolvers<void>();
-      const reading = node.readTables(async (reader) => {
-        await reader.query({ name: 'test.one', text: 'select 1' });
-        begun.resolve();
-        await reader.query({ name: 'test.long', text: 'select pg_sleep(3600)' });
-      });
-      const cutOff = assert.rejects(reading);
-      await begun.promise;
-      await node.close();
-      await cutOff;
-    } finally {
-      await stored.remove();
-    }
+    await using stored = await createTestDatabase('postgresql');
+    const node = stored.openAnother();
+    const begun = Promise.withResolvers<void>();
+    const reading = node.readTables(async (reader) => {
+      await reader.query({ name: 'test.one', text: 'select 1' });
+      begun.resolve();
+      await reader.query({ name: 'test.long', text: 'select pg_sleep(3600)' });
+    });
+    const cutOff = assert.rejects(reading);
+    await begun.promise;
+    await node.close();
+    await cutOff;
   });
 });

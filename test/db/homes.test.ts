@@ -4,42 +4,34 @@ import { tablesIn } from '../../scripts/sql-tables.ts';
 import type { Database } from '../../src/db/database.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { sql } from '../support/sql.ts';
 
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(HOMES));
 
-const listTables = {
-  name: 'test.list-tables',
-  text: `select relname::text as name from pg_class
-where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm') and not relispartition`,
-};
+const listTables = `select relname::text as name from pg_class
+where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm') and not relispartition`;
 
-const listForeignKeys = {
-  name: 'test.list-foreign-keys',
-  text: `select k.conname::text as name, c.relname::text as table, o.relname::text as other
+const listForeignKeys = `select k.conname::text as name, c.relname::text as table, o.relname::text as other
 from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class o on o.oid = k.confrelid
-where k.contype = 'f' and k.connamespace = current_schema()::regnamespace`,
-};
+where k.contype = 'f' and k.connamespace = current_schema()::regnamespace`;
 
 /** With the tables whose triggers they are. */
-const listFunctions = {
-  name: 'test.list-functions',
-  text: `select p.proname::text as name, p.prosrc as body, coalesce((
+const listFunctions = `select p.proname::text as name, p.prosrc as body, coalesce((
   select json_agg(distinct c.relname) from pg_trigger t join pg_class c on c.oid = t.tgrelid
   where t.tgfoid = p.oid and not c.relispartition
 ), '[]') as tables
-from pg_proc p where p.pronamespace = current_schema()::regnamespace`,
-};
+from pg_proc p where p.pronamespace = current_schema()::regnamespace`;
 
 const homesOf = (tables: Iterable<string>): number => new Set([...tables].map((table) => HOMES[table as Table])).size;
 
 async function crossingKeys(database: Database): Promise<string[]> {
-  const keys = await database.query<{ name: string; table: string; other: string }>(listForeignKeys);
+  const keys = await sql<{ name: string; table: string; other: string }>(database, listForeignKeys);
   assert.ok(keys.length > 0);
   return keys.filter(({ table, other }) => homesOf([table, other]) > 1).map(({ name }) => name);
 }
 
 async function crossingFunctions(database: Database): Promise<string[]> {
-  const functions = await database.query<{ name: string; body: string; tables: string[] }>(listFunctions);
+  const functions = await sql<{ name: string; body: string; tables: string[] }>(database, listFunctions);
   assert.ok(functions.some(({ body }) => tablesIn(body, KNOWN).size > 0));
   return functions
     .filter(({ body, tables }) => homesOf([...tablesIn(body, KNOWN), ...tables]) > 1)
@@ -55,7 +47,7 @@ for (const engine of engines) {
     after(() => stored?.remove());
 
     it('are said of each table of the schema, and of no other', async () => {
-      const tables = await stored.database.query<{ name: string }>(listTables);
+      const tables = await sql<{ name: string }>(stored.database, listTables);
       assert.deepEqual(tables.map(({ name }) => name).sort(), [...KNOWN].sort());
     });
 

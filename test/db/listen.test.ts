@@ -7,6 +7,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 /**
@@ -16,15 +17,15 @@ import { until } from '../support/until.ts';
 
 const CHANNEL = 'test_channel';
 const RECONNECTED = '(reconnected)';
-const notify = { name: 'test.notify', text: 'select pg_notify($1, $2)' };
+const notify = 'select pg_notify($1, $2)';
 
 /** Ends every connection that listens, as an operator or a restart would; returns how many there were. */
 async function killListeners(database: Database): Promise<number> {
-  const rows = await database.query({
-    name: 'test.kill-listeners',
-    text: `select pg_terminate_backend(pid) from pg_stat_activity
+  const rows = await sql(
+    database,
+    `select pg_terminate_backend(pid) from pg_stat_activity
 where datname = current_database() and query ilike 'listen %'`,
-  });
+  );
   return rows.length;
 }
 
@@ -52,12 +53,10 @@ async function watch(database: Database) {
 async function heartbeatBack(database: Database, sentAtMs: number): Promise<void> {
   const seen = new Set<string>();
   await until(async () => {
-    const rows = await database.query<{ began: string }>(
-      {
-        name: 'test.heartbeats',
-        text: `select query_start::text as began from pg_stat_activity
+    const rows = await sql<{ began: string }>(
+      database,
+      `select query_start::text as began from pg_stat_activity
 where datname = current_database() and query like 'notify %' and query like '%' || $1`,
-      },
       [`'${sentAtMs}'`],
     );
     for (const { began } of rows) seen.add(began);
@@ -66,25 +65,21 @@ where datname = current_database() and query like 'notify %' and query like '%' 
 }
 
 async function withDatabase(work: (stored: TestDatabase) => Promise<void>): Promise<void> {
-  const stored = await createTestDatabase('postgresql');
-  try {
-    await work(stored);
-  } finally {
-    await stored.remove();
-  }
+  await using stored = await createTestDatabase('postgresql');
+  await work(stored);
 }
 
 describe('postgresql: the connection that listens', { timeout: 60_000 }, () => {
   test('comes back when the server has ended it, logs that, and receives what follows', () =>
     withDatabase(async ({ database }) => {
       const channel = await watch(database);
-      await database.query(notify, [CHANNEL, 'before']);
+      await sql(database, notify, [CHANNEL, 'before']);
       await channel.hears(['before']);
 
       assert.equal(await killListeners(database), 1);
       await channel.hears(['before', RECONNECTED]);
       assert.equal(channel.subscription.isConnected, true);
-      await database.query(notify, [CHANNEL, 'after']);
+      await sql(database, notify, [CHANNEL, 'after']);
       await channel.hears(['before', RECONNECTED, 'after']);
 
       assert.equal(await killListeners(database), 1);
@@ -103,14 +98,14 @@ describe('postgresql: the connection that listens', { timeout: 60_000 }, () => {
         proxy.cut();
         await proxy.refused();
         assert.equal(channel.subscription.isConnected, false);
-        await database.query(notify, [CHANNEL, 'missed']);
+        await sql(database, notify, [CHANNEL, 'missed']);
         await proxy.refused();
         assert.equal(channel.subscription.isConnected, false);
 
         proxy.allow();
         await channel.hears([RECONNECTED]);
         assert.equal(channel.subscription.isConnected, true);
-        await database.query(notify, [CHANNEL, 'heard']);
+        await sql(database, notify, [CHANNEL, 'heard']);
         await channel.hears([RECONNECTED, 'heard']);
         await channel.subscription.close();
       } finally {
@@ -162,7 +157,7 @@ describe('postgresql: the connection that listens', { timeout: 60_000 }, () => {
         }
         proxy.swallow();
         const cutAtMs = nowMs;
-        await database.query(notify, [CHANNEL, 'lost']);
+        await sql(database, notify, [CHANNEL, 'lost']);
         nowMs = cutAtMs + 4_000;
         assert.equal(channel.subscription.isConnected, false);
 
@@ -170,7 +165,7 @@ describe('postgresql: the connection that listens', { timeout: 60_000 }, () => {
         await channel.hears([RECONNECTED]);
         assert.equal(proxy.connections, 1);
         assert.equal(channel.subscription.isConnected, true);
-        await database.query(notify, [CHANNEL, 'heard']);
+        await sql(database, notify, [CHANNEL, 'heard']);
         await channel.hears([RECONNECTED, 'heard']);
         assert.deepEqual(
           logs.lines.map(({ level, message }) => [level, message]),

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { listenOnLoopback } from '../support/loopback.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
 
@@ -108,16 +109,12 @@ describe('postgresql: connections', { timeout: 60_000 }, () => {
       const server = connect(Number(port), hostname);
       client.on('data', (bytes) => isSilent || server.write(bytes)).on('error', () => undefined);
       server.on('data', (bytes) => client.write(bytes)).on('error', () => undefined);
-      context.after(() => {
-        client.destroy();
-        server.destroy();
-      });
+      context.after(() => server.destroy());
     });
-    status.listen(0, '127.0.0.1');
-    await once(status, 'listening');
-    context.after(() => status.close());
+    const near = await listenOnLoopback(status);
+    context.after(near.close);
     const url = new URL(stored.url);
-    url.host = `127.0.0.1:${(status.address() as AddressInfo).port}`;
+    url.host = `127.0.0.1:${near.port}`;
     const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', closing(url.href)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });

@@ -18,6 +18,7 @@ import {
 } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
+import { sql } from '../support/sql.ts';
 
 const versions = readMigrations().map(({ version }) => version);
 
@@ -170,10 +171,10 @@ for (const engine of engines) {
           await assert.rejects(migrate(database), refusal);
           await assert.rejects(startOn(database), refusal);
           assert.deepEqual(await catalogOf(database), before);
-          const rows = await database.query<{ version: number }>({
-            name: 'test.versions',
-            text: 'select version from schema_migrations order by version',
-          });
+          const rows = await sql<{ version: number }>(
+            database,
+            'select version from schema_migrations order by version',
+          );
           assert.deepEqual(rows, [{ version: 1 }, { version: 41 }]);
         }),
     );
@@ -200,10 +201,10 @@ for (const engine of engines) {
         for (const instant of ['2026-11-20T00:00:00Z', '2026-11-20T00:00:00Z', '2026-12-31T23:59:59Z']) {
           await calls.prepareMonths(new Date(instant));
         }
-        const partitions = await database.query<{ name: string }>({
-          name: 'test.partitions',
-          text: `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'calls'::regclass order by 1`,
-        });
+        const partitions = await sql<{ name: string }>(
+          database,
+          `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'calls'::regclass order by 1`,
+        );
         assert.deepEqual(
           partitions.map(({ name }) => name),
           ['calls_2026_11', 'calls_2026_12', 'calls_2027_01', 'calls_2027_02', 'calls_default'],
@@ -218,11 +219,11 @@ for (const engine of engines) {
         await calls.prepareMonths(new Date(past));
         for (const at of [past, now]) await database.script(insertCall(`call_${at}`, at));
         const madeOf = async (month: string): Promise<number> => {
-          const [made] = await database.query<{ filters: number }>({
-            name: `test.summarise-${month}`,
-            text: `select brin_summarize_range(inhrelid::regclass, 0) as filters from pg_inherits join pg_index on indexrelid = inhrelid
+          const [made] = await sql<{ filters: number }>(
+            database,
+            `select brin_summarize_range(inhrelid::regclass, 0) as filters from pg_inherits join pg_index on indexrelid = inhrelid
 where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${month}'::regclass`,
-          });
+          );
           return made!.filters;
         };
         assert.deepEqual([await madeOf('02'), await madeOf('03')], [1, 1]);
@@ -244,10 +245,10 @@ where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${mont
         const calls = createCallsStore(database);
         await calls.prepareMonths(new Date('2027-06-20T00:00:00Z'));
         assert.equal((await calls.find('call_1'))?.accountId, 'acct_1');
-        const partitions = await database.query<{ name: string }>({
-          name: 'test.partitions',
-          text: `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'calls'::regclass order by 1`,
-        });
+        const partitions = await sql<{ name: string }>(
+          database,
+          `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'calls'::regclass order by 1`,
+        );
         assert.ok(partitions.some(({ name }) => name === 'calls_2027_07'));
       }));
   });
@@ -319,7 +320,7 @@ describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
       try {
         let preparing: Promise<PromiseSettledResult<void>[]> | undefined;
         await database.transaction(async (transaction) => {
-          await transaction.query({ name: 'test.lock', text: 'lock table calls in share update exclusive mode' });
+          await sql(transaction, 'lock table calls in share update exclusive mode');
           preparing = Promise.allSettled(
             nodes.map((node) => createCallsStore(node).prepareMonths(new Date('2026-11-20'))),
           );

@@ -9,6 +9,7 @@ import { openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
 import { keysOn } from '../support/keys.ts';
+import { sql } from '../support/sql.ts';
 
 /** What foreign keys would say if a partition and the directory were one (docs/decisions/0060-homes-of-tables.md). */
 
@@ -24,8 +25,7 @@ for (const engine of engines) {
     after(() => stored?.remove());
 
     const countOf = async (table: string): Promise<number> => {
-      const counted = { name: `test.count-${table}`, text: `select count(*)::int as n from ${table}` };
-      return (await stored.database.query<{ n: number }>(counted))[0]!.n;
+      return (await sql<{ n: number }>(stored.database, `select count(*)::int as n from ${table}`))[0]!.n;
     };
 
     it('is a balance with each account, or neither', async () => {
@@ -36,11 +36,8 @@ for (const engine of engines) {
         [1, 0, 1],
       );
       assert.equal(await createAccountIn(stored.database, { ...account, openingNano: 7n }), 'acct_rich');
-      const read = {
-        name: 'test.balance',
-        text: `select balance_nano, daily_cap_nano from balances where account_id = 'acct_rich'`,
-      };
-      assert.deepEqual(await stored.database.query(read), [{ balance_nano: 7n, daily_cap_nano: 5n }]);
+      const read = `select balance_nano, daily_cap_nano from balances where account_id = 'acct_rich'`;
+      assert.deepEqual(await sql(stored.database, read), [{ balance_nano: 7n, daily_cap_nano: 5n }]);
     });
 
     it('are limits of keys that are there', async () => {

@@ -34,6 +34,7 @@ import {
   verdictOf,
 } from '../support/accounting-builders.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
+import { sql } from '../support/sql.ts';
 
 const HOUR_MS = 3_600_000;
 const OPENED_NANO = 1_000_000n;
@@ -44,16 +45,13 @@ const OF_PARTITION = Object.entries(HOMES).flatMap(([table, home]) => (home === 
 async function contentOf(database: Database): Promise<unknown[]> {
   const content: unknown[] = [];
   for (const table of OF_PARTITION) {
-    const rows = await database.query({
-      name: `test.content-${table}`,
-      text: `select to_jsonb(t)::text as row from ${table} t order by 1`,
-    });
+    const rows = await sql(database, `select to_jsonb(t)::text as row from ${table} t order by 1`);
     content.push([table, rows]);
   }
-  const tables = await database.query({
-    name: 'test.content-tables',
-    text: `select relname::text as name from pg_class where relnamespace = current_schema()::regnamespace order by 1`,
-  });
+  const tables = await sql(
+    database,
+    `select relname::text as name from pg_class where relnamespace = current_schema()::regnamespace order by 1`,
+  );
   return [...content, tables];
 }
 
@@ -88,7 +86,7 @@ export function describePartitionStores(where: string, create: () => Promise<Par
     const assertUntouched = async (): Promise<void> => assert.deepEqual(await contentOf(directory), untouched);
 
     it('have accounts that the directory knows', async () => {
-      const found = await directory.query({ name: 'test.accounts', text: 'select id from accounts order by id' });
+      const found = await sql(directory, 'select id from accounts order by id');
       assert.deepEqual(found, [{ id: 'acct_0' }, { id: 'acct_1' }, { id: 'acct_2' }]);
       assert.equal((await readBalance(partition, 'acct_1')).balanceNano, OPENED_NANO);
       await assertUntouched();
@@ -131,11 +129,8 @@ export function describePartitionStores(where: string, create: () => Promise<Par
         entries.map(({ amountNano }) => amountNano),
         [7n, OPENED_NANO],
       );
-      const changed = {
-        name: 'test.change-entry',
-        text: `update ledger_entries set amount_nano = 8 where memo is null`,
-      };
-      await assert.rejects(partition.query(changed), /never changed/);
+      const changed = 'update ledger_entries set amount_nano = 8 where memo is null';
+      await assert.rejects(sql(partition, changed), /never changed/);
       await assertUntouched();
     });
 

@@ -18,6 +18,7 @@ import { testConfigText } from '../support/gateway.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
+import { sql } from '../support/sql.ts';
 
 const TABLES = Object.keys(HOMES) as Table[];
 const OF_PARTITION = TABLES.filter((table) => HOMES[table] === 'partition');
@@ -37,22 +38,17 @@ async function schemaText(database: Database, schema: string): Promise<string[]>
   return (await catalogOf(database)).map((line) => line.replaceAll(`${schema}.`, '')).sort();
 }
 
-let statements = 0;
-async function rows<Row>(database: Queryable, text: string): Promise<Row[]> {
-  return database.query<Row>({ name: `test.partitions-${statements++}`, text });
-}
-
 async function rowsOfTables(database: Database): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {};
   for (const table of OF_PARTITION) {
-    const read = await rows<{ row: string }>(database, `select to_jsonb(t)::text as row from ${table} t`);
+    const read = await sql<{ row: string }>(database, `select to_jsonb(t)::text as row from ${table} t`);
     if (read.length > 0) found[table] = read.map(({ row }) => row).sort();
   }
   return found;
 }
 
 async function versionsOf(database: Queryable): Promise<number[]> {
-  const found = await rows<{ version: number }>(database, 'select version from schema_migrations order by version');
+  const found = await sql<{ version: number }>(database, 'select version from schema_migrations order by version');
   return found.map(({ version }) => version);
 }
 
@@ -83,12 +79,8 @@ async function withPartitions(
   partitions: number,
   work: (databases: Databases, stored: PartitionedDatabase) => Promise<void>,
 ): Promise<void> {
-  const stored = await createPartitioned(engine, partitions);
-  try {
-    await work(stored.databases, stored);
-  } finally {
-    await stored.remove();
-  }
+  await using stored = await createPartitioned(engine, partitions);
+  await work(stored.databases, stored);
 }
 
 describe('a step of the schema behind the first partitions', () => {
@@ -134,7 +126,7 @@ for (const engine of gatewayEngines) {
 
     it('prepares months of its own', async () => {
       const months = async (database: Database): Promise<string[]> => {
-        const found = await rows<{ name: string }>(
+        const found = await sql<{ name: string }>(
           database,
           `select relname::text as name from pg_class where relnamespace = current_schema()::regnamespace and relname ~ '^calls_2031_\\d\\d$'`,
         );
@@ -146,8 +138,8 @@ for (const engine of gatewayEngines) {
     });
 
     it('sees no table of the directory', async () => {
-      await assert.rejects(rows(partition, 'select id from accounts'), { code: '42P01' });
-      await assert.rejects(rows(partition, 'select id from new_accounts'), { code: '42P01' });
+      await assert.rejects(sql(partition, 'select id from accounts'), { code: '42P01' });
+      await assert.rejects(sql(partition, 'select id from new_accounts'), { code: '42P01' });
     });
 
     // The last one: it takes the directory away.
@@ -187,7 +179,7 @@ for (const engine of gatewayEngines) {
         ]);
         for (const each of databases.partitions) {
           assert.deepEqual(await versionsOf(each), [...before, NEXT]);
-          assert.deepEqual(await rows(each, 'select id from of_the_next'), []);
+          assert.deepEqual(await sql(each, 'select id from of_the_next'), []);
         }
       }));
 
@@ -201,9 +193,9 @@ for (const engine of gatewayEngines) {
           [0, 1],
         );
         const [directory, partition] = databases.partitions;
-        assert.deepEqual(await rows(directory!, 'select 1 from of_directory, of_both'), []);
-        assert.deepEqual(await rows(partition!, 'select 1 from of_both'), []);
-        await assert.rejects(rows(partition!, 'select 1 from of_directory'), { code: '42P01' });
+        assert.deepEqual(await sql(directory!, 'select 1 from of_directory, of_both'), []);
+        assert.deepEqual(await sql(partition!, 'select 1 from of_both'), []);
+        await assert.rejects(sql(partition!, 'select 1 from of_directory'), { code: '42P01' });
       }));
 
     it('are opened and served as many as there are, and closed together', () =>
@@ -213,7 +205,7 @@ for (const engine of gatewayEngines) {
         assert.equal(databases.partitions[0], databases.directory);
         const gateway = await startOn(databases);
         await gateway.close();
-        for (const each of databases.partitions) await assert.rejects(rows(each, 'select 1'));
+        for (const each of databases.partitions) await assert.rejects(sql(each, 'select 1'));
       }));
 
     it('are not served by what has opened others, or fewer', () =>
@@ -316,7 +308,7 @@ for (const engine of gatewayEngines) {
 
     it('are a hundred at most', () =>
       withPartitions(engine, 1, async (databases) => {
-        await rows(
+        await sql(
           databases.directory,
           `insert into partitions (number, schema, state) select n, 'faregate_' || lpad(n::text, 2, '0'), 'ready' from generate_series(1, 99) n`,
         );

@@ -70,34 +70,26 @@ describe('a data directory', { timeout: 300_000 }, () => {
   });
 
   it('is corrected if it was there before with other rights', async () => {
-    const stored = await createTestDatabase('embedded');
-    try {
-      const { dataDir } = stored;
-      await stored.database.close();
-      writeFileSync(join(dataDir, 'demo.json'), '{}');
-      for (const name of ['journal', 'spool']) {
-        mkdirSync(join(dataDir, name, 'deep'), { recursive: true });
-        writeFileSync(join(dataDir, name, 'deep', 'file'), '');
-      }
-      openUp(dataDir);
-      assert.ok(notPrivate(dataDir).length > 300);
-      const database = await openEmbedded({ dataDir, logger });
-      assert.deepEqual([notPrivate(dataDir), warnings], [[], []]);
-      await database.close();
-    } finally {
-      await stored.remove();
+    await using stored = await createTestDatabase('embedded');
+    const { dataDir } = stored;
+    await stored.database.close();
+    writeFileSync(join(dataDir, 'demo.json'), '{}');
+    for (const name of ['journal', 'spool']) {
+      mkdirSync(join(dataDir, name, 'deep'), { recursive: true });
+      writeFileSync(join(dataDir, name, 'deep', 'file'), '');
     }
+    openUp(dataDir);
+    assert.ok(notPrivate(dataDir).length > 300);
+    const database = await openEmbedded({ dataDir, logger });
+    assert.deepEqual([notPrivate(dataDir), warnings], [[], []]);
+    await database.close();
   });
 
   it('is its owner’s alone beside a PostgreSQL server too', async () => {
     openUp(dataDir);
-    const g = await startGateway({ engine: 'postgresql', dataDir });
-    try {
-      assert.ok(rightsIn(dataDir).length > 1);
-      assert.deepEqual(notPrivate(dataDir), []);
-    } finally {
-      await g.stop();
-    }
+    await using _g = await startGateway({ engine: 'postgresql', dataDir });
+    assert.ok(rightsIn(dataDir).length > 1);
+    assert.deepEqual(notPrivate(dataDir), []);
   });
 
   it('is corrected without following links, and without touching what is not the gateway’s', () => {

@@ -348,23 +348,18 @@ for (const release of RELEASES)
       });
 
       it('has exported what `faregate db import` reads, with sound books', async () => {
-        const target = await createTestDatabase(engine);
-        try {
-          const dataDir = target.dataDir || fixture.dataDir;
-          if (engine === 'embedded') await target.database.close();
-          const run = (...given: string[]) =>
-            runCommand([...given, '--data-dir', dataDir], { DATABASE_URL: target.url });
-          const imported = await run('db', 'import', exportOf(release), '--json');
-          assert.equal(imported.code, 0, imported.stderr);
-          assert.equal(JSON.parse(imported.stdout).rows.accounts, accountNames.length);
-          const audit = await run('audit', '--json');
-          assert.deepEqual([audit.code, JSON.parse(audit.stdout).isSound], [0, true], audit.stdout);
-          const shown = await run('account', 'show', accountOf('repeater').id, '--json');
-          const spentNano = chargesOf(callsOf('repeater').filter(({ state }) => state === 'settled'));
-          assert.equal(JSON.parse(shown.stdout).balanceYuan, formatYuan(OPENING_NANO - spentNano));
-        } finally {
-          await target.remove();
-        }
+        await using target = await createTestDatabase(engine);
+        const dataDir = target.dataDir || fixture.dataDir;
+        if (engine === 'embedded') await target.database.close();
+        const run = (...given: string[]) => runCommand([...given, '--data-dir', dataDir], { DATABASE_URL: target.url });
+        const imported = await run('db', 'import', exportOf(release), '--json');
+        assert.equal(imported.code, 0, imported.stderr);
+        assert.equal(JSON.parse(imported.stdout).rows.accounts, accountNames.length);
+        const audit = await run('audit', '--json');
+        assert.deepEqual([audit.code, JSON.parse(audit.stdout).isSound], [0, true], audit.stdout);
+        const shown = await run('account', 'show', accountOf('repeater').id, '--json');
+        const spentNano = chargesOf(callsOf('repeater').filter(({ state }) => state === 'settled'));
+        assert.equal(JSON.parse(shown.stdout).balanceYuan, formatYuan(OPENING_NANO - spentNano));
       });
     });
   }

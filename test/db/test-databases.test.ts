@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { type NewDatabase, readNewDatabase } from '../support/emptied-database.ts';
 import { startGateway } from '../support/gateway.ts';
+import { assertSound } from '../support/sound.ts';
 
 /** Databases that tests give back and get again: each has to be as a new one, or it would not show what a test says. */
 
@@ -25,12 +25,8 @@ async function borrow<Result>(
   engine: TestDatabase['database']['engine'],
   work: (stored: TestDatabase) => Promise<Result>,
 ): Promise<Result> {
-  const stored = await createTestDatabase(engine);
-  try {
-    return await work(stored);
-  } finally {
-    await stored.remove();
-  }
+  await using stored = await createTestDatabase(engine);
+  return await work(stored);
 }
 
 // A quick run uses those of the embedded engine in all of its tests, and would notice.
@@ -51,9 +47,7 @@ for (const engine of gatewayEngines) {
         assert.ok(stored.database.figures().every(({ begun }) => begun === 0));
         assert.equal(await identityOf(stored.database), served);
         assert.deepEqual(await contentOf(stored), asNew);
-        for (const { invariant, breaches } of await auditLedger(inOneDatabase(stored.database))) {
-          assert.deepEqual(breaches, [], invariant);
-        }
+        await assertSound(inOneDatabase(stored.database));
       });
     });
 

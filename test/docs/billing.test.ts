@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { LIST_PRICE_BASIS_POINTS, roundedAtFactor } from '../../src/accounting/pricing/price-factor.ts';
 import { parseConfig } from '../../src/config/load.ts';
+import { parseYuan } from '../../src/lib/yuan.ts';
 import { type OperationName, operationOf } from '../../src/protocols/operations/all.ts';
 import type { JsonOperation } from '../../src/protocols/operations/operation.ts';
 import { createCatalog } from '../../src/providers/catalog/catalog.ts';
@@ -11,7 +12,6 @@ import { Meter } from '../support/meter.ts';
 /** Every charge on `docs/billing.md` is what the gateway charges, and what its lines add up to. */
 const PAGE = readFileSync(new URL('../../docs/billing.md', import.meta.url), 'utf8');
 const PROVIDER = 'providers: { acme: { protocol: chat, baseUrl: https://acme.example/v1, apiKey: a-key } }\n';
-const NANO_PER_YUAN = 1_000_000_000n;
 
 interface Example {
   readonly title: string;
@@ -49,11 +49,6 @@ const examples = PAGE.split(/^## /m).flatMap((section): Example[] => {
 const configuration = blocksOf(PAGE).find(({ language }) => language === 'yaml')!.text;
 const catalog = createCatalog(parseConfig(PROVIDER + configuration, 'faregate.yaml', {}));
 
-function nanoOf(yuan: string): bigint {
-  const [whole, fraction = ''] = yuan.split('.') as [string, string?];
-  return BigInt(whole) * NANO_PER_YUAN + BigInt(fraction.padEnd(9, '0'));
-}
-
 /** The last line of a block, after each line before it was found to be right, and all together to make it. */
 function addedUp(text: string): { chargeNano: bigint; priceFactorBasisPoints: number } {
   let sum = 0n;
@@ -70,12 +65,12 @@ function addedUp(text: string): { chargeNano: bigint; priceFactorBasisPoints: nu
     const product = /^ *([\d,]+) x ¥([\d.]+) +(\/ 1,000,000 )?= ¥([\d.]+)$/.exec(line);
     assert.ok(product, line);
     const [, count, price, isPerMillion, amount] = product;
-    const nano = BigInt(count!.replaceAll(',', '')) * nanoOf(price!);
+    const nano = BigInt(count!.replaceAll(',', '')) * parseYuan(price!)!;
     const divisor = isPerMillion === undefined ? 1n : 1_000_000n;
-    assert.equal(nano, nanoOf(amount!) * divisor, line);
-    sum += nanoOf(amount!);
+    assert.equal(nano, parseYuan(amount!)! * divisor, line);
+    sum += parseYuan(amount!)!;
   }
-  const chargeNano = nanoOf(charge[1]!);
+  const chargeNano = parseYuan(charge[1]!)!;
   assert.equal(roundedAtFactor(sum, 1n, priceFactorBasisPoints), chargeNano);
   return { chargeNano, priceFactorBasisPoints };
 }

@@ -126,24 +126,19 @@ describe('docs/operations', { timeout: 600_000 }, () => {
 
   it('moves in from other gateways, whose keys call', async () => {
     makeSqliteBooks('one-api-0.6.10', inDirectory('one-api.db'));
-    const litellm = await createBareDatabase('postgresql');
-    try {
-      await fillPostgresBooks('litellm-1.108.7', litellm.url);
-      const scripts = scriptsOf('moving-in').map((script) =>
-        script.replaceAll('postgres://litellm@db.example/litellm', litellm.url),
-      );
-      const [planned, done] = scripts as [string, string];
-      const accountsOf = async (): Promise<number> =>
-        JSON.parse(await shell('npx faregate account list --json')).length;
-      const before = await accountsOf();
-      assert.equal((await shell(planned)).match(/Nothing was: add --apply/g)!.length, 2);
-      assert.equal(await accountsOf(), before);
-      assert.doesNotMatch(await shell(done), /BROKEN/);
-      assert.equal(await accountsOf(), before + 15);
-      assert.equal((await ask('sk-lin-laptop-1c2d3e4f')).status, 200);
-    } finally {
-      await litellm.remove();
-    }
+    await using litellm = await createBareDatabase('postgresql');
+    await fillPostgresBooks('litellm-1.108.7', litellm.url);
+    const scripts = scriptsOf('moving-in').map((script) =>
+      script.replaceAll('postgres://litellm@db.example/litellm', litellm.url),
+    );
+    const [planned, done] = scripts as [string, string];
+    const accountsOf = async (): Promise<number> => JSON.parse(await shell('npx faregate account list --json')).length;
+    const before = await accountsOf();
+    assert.equal((await shell(planned)).match(/Nothing was: add --apply/g)!.length, 2);
+    assert.equal(await accountsOf(), before);
+    assert.doesNotMatch(await shell(done), /BROKEN/);
+    assert.equal(await accountsOf(), before + 15);
+    assert.equal((await ask('sk-lin-laptop-1c2d3e4f')).status, 200);
   });
 
   it('finds the account that spent most, and limits its key', async () => {

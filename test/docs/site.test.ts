@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
@@ -12,6 +11,7 @@ import { linkOf } from '../../tools/site/.vitepress/places.ts';
 import { openBrowser } from '../support/browser.ts';
 import { withoutBrowser } from '../support/chromium.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { listenOnLoopback } from '../support/loopback.ts';
 
 /** The site of the documents, built and opened. */
 
@@ -52,8 +52,7 @@ describe('the site', { skip: withoutBrowser }, () => {
       env: { ...process.env, DATABASE_URL: stored.url },
     });
     await stored.remove();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    url = `http://127.0.0.1:${(await listenOnLoopback(server)).port}`;
     const context = await (await openBrowser()).newContext({ reducedMotion: 'reduce' });
     page = await context.newPage();
     page.on('pageerror', (error) => problems.push(String(error)));

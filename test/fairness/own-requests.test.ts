@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 /** As on a PostgreSQL: so many requests of an account at a time, and so many that wait. */
@@ -32,7 +33,7 @@ describe('requests of account holders', { timeout: 120_000 }, () => {
   it('beyond those that may wait are 429, those of others are served, and none of what waits is lost', async () => {
     let responded: Response[] = [];
     const asked = await g.database.transaction(async (transaction) => {
-      await transaction.query({ name: 'test.lock-calls', text: 'lock table calls in access exclusive mode' });
+      await sql(transaction, 'lock table calls in access exclusive mode');
       const all = Array.from({ length: AT_ONCE + WAITING + TOO_MANY }, async () => {
         const response = await get('/calls', key);
         responded.push(response);

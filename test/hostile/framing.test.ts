@@ -24,7 +24,10 @@ import {
   modelOf,
   providerPair,
   relayedStream,
+  SSE,
   setScene,
+  success,
+  successBody,
   tooLate,
 } from './scene.ts';
 
@@ -202,13 +205,8 @@ describe('framing', () => {
 
     for (const { kind, isStream } of modes) {
       describe(`${family.name}, ${kind}`, () => {
-        const success = isStream
-          ? responseBytes({
-              headers: ['content-type: text/event-stream', CHUNKED],
-              body: chunks(family.stream(['Hello'])),
-            })
-          : response({ headers: [length(Buffer.byteLength(whole))] });
-        const relayed = isStream ? relayedStream(family, ['Hello']) : whole;
+        const bytes = success(family, isStream);
+        const relayed = successBody(family, isStream);
         const costNano = family.cost;
 
         for (const status of [201, 202, 203, 204, 205, 206, 226, 300, 301, 302, 303, 304, 307, 308, 399]) {
@@ -235,7 +233,7 @@ describe('framing', () => {
         }
 
         test('a connection that the provider closes right after its response serves no other call', async () => {
-          const behaviour = responsesAndCloses(success);
+          const behaviour = responsesAndCloses(bytes);
           for (let i = 0; i < 2; i++) {
             await assertServed(await scene.send(callOf(family, isStream, behaviour)), { body: relayed, costNano });
           }
@@ -244,7 +242,7 @@ describe('framing', () => {
         test('a connection that the provider resets right after its response serves no other call', async () => {
           const behaviour: Behaviour = async (connection) => {
             await connection.request();
-            await connection.send(success);
+            await connection.send(bytes);
             connection.reset();
           };
           for (let i = 0; i < 2; i++) {
@@ -253,9 +251,9 @@ describe('framing', () => {
         });
 
         test('a connection that the provider keeps open is used again', async () => {
-          await scene.send(callOf(family, isStream, responses(success)));
+          await scene.send(callOf(family, isStream, responses(bytes)));
           const { connections } = scene.hostile;
-          const ended = await scene.send(callOf(family, isStream, responses(success)));
+          const ended = await scene.send(callOf(family, isStream, responses(bytes)));
           assert.equal(scene.hostile.connections, connections);
           await assertServed(ended, { body: relayed, costNano });
         });
@@ -281,7 +279,7 @@ describe('a response with another one behind it', () => {
         const bytesOf = (word: string): Buffer =>
           isStream
             ? responseBytes({
-                headers: ['content-type: text/event-stream', CHUNKED],
+                headers: SSE,
                 body: chunks(family.stream([word])),
               })
             : responseBytes({

@@ -10,6 +10,7 @@ import {
 } from '../support/gateway.ts';
 import {
   type Behaviour,
+  chunks,
   type HostileProvider,
   responseBytes,
   responses,
@@ -311,4 +312,24 @@ export function relayedStream(family: Family, words: readonly string[]): string 
     .stream(words)
     .filter((event) => family.name === 'messages' || !/"usage":\{/.test(event))
     .join('');
+}
+
+/** The headers of a stream. */
+export const SSE = ['content-type: text/event-stream', 'transfer-encoding: chunked'];
+
+/** The whole success of a family. */
+export function success(family: Family, isStream: boolean): Buffer {
+  return isStream
+    ? responseBytes({ headers: SSE, body: chunks(family.stream(['Hello'])) })
+    : jsonBytes(200, JSON.stringify(family.whole()));
+}
+
+/** What a client gets of it. */
+export function successBody(family: Family, isStream: boolean): string {
+  return isStream ? relayedStream(family, ['Hello']) : JSON.stringify(family.whole());
+}
+
+export function jsonBytes(status: number, body: string, ...headers: readonly string[]): Buffer {
+  const own = ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`];
+  return responseBytes({ status, headers: [...own, ...headers], body });
 }

@@ -5,11 +5,18 @@ import { assertEstimated, assertFree, type Family, families, requestOf } from '.
 import { assertSpent, costNano } from '../support/gateway.ts';
 import { type Behaviour, chunks, responseBytes, responses } from '../support/hostile-provider.ts';
 import { event } from '../support/provider.ts';
-import { assertFailed, assertServed, callOf, type HostileScene, INVALID, relayedStream, setScene } from './scene.ts';
+import {
+  assertFailed,
+  assertServed,
+  callOf,
+  type HostileScene,
+  INVALID,
+  relayedStream,
+  SSE,
+  setScene,
+} from './scene.ts';
 
 /** Streams that are not what they should be. */
-
-const SSE = ['content-type: text/event-stream', 'transfer-encoding: chunked'];
 
 describe('streams', () => {
   let scene: HostileScene;

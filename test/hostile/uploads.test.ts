@@ -10,8 +10,10 @@ import {
   BROKEN,
   type HostileCall,
   type HostileScene,
-  relayedStream,
+  jsonBytes,
   setScene,
+  success,
+  successBody,
   tooLate,
 } from './scene.ts';
 
@@ -67,18 +69,11 @@ describe('large requests', () => {
         body: large(provider),
         provider,
       });
-      const body = isStream ? family.stream(['Hello']).join('') : JSON.stringify(family.whole());
-      const success = responseBytes({
-        headers: [
-          `content-type: ${isStream ? 'text/event-stream' : 'application/json'}`,
-          `content-length: ${Buffer.byteLength(body)}`,
-        ],
-        body,
-      });
-
       test('a response before the request has been read is a response, and its connection serves no other call', async () => {
-        const behaviour = afterHead((connection) => connection.send(success).then(() => connection.closed));
-        const served = { body: isStream ? relayedStream(family, ['Hello']) : body, costNano: family.cost };
+        const behaviour = afterHead((connection) =>
+          connection.send(success(family, isStream)).then(() => connection.closed),
+        );
+        const served = { body: successBody(family, isStream), costNano: family.cost };
         await assertServed(await scene.send(call(behaviour)), served);
         const { connections } = scene.hostile;
         await assertServed(await scene.send(call(behaviour)), served);
@@ -133,10 +128,7 @@ describe('large requests', () => {
 
     test('a response before the upload has been read is a response', async () => {
       const body = JSON.stringify(imagesBody());
-      const bytes = responseBytes({
-        headers: ['content-type: application/json', `content-length: ${body.length}`],
-        body,
-      });
+      const bytes = jsonBytes(200, body);
       const behaviour = afterHead((connection) => connection.send(bytes).then(() => connection.closed));
       await assertServed(await scene.send(call(behaviour)), { body, costNano: USAGE_NANO });
     });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import {
@@ -35,7 +34,7 @@ import {
   modesOf,
   requestOf,
 } from '../support/families.ts';
-import { assertSpent, startGateway } from '../support/gateway.ts';
+import { assertSpent, clientLeaves, startGateway } from '../support/gateway.ts';
 import {
   type Behaviour,
   chunks,
@@ -56,33 +55,18 @@ import {
   callOf,
   type HostileScene,
   INVALID,
+  jsonBytes,
   modelOf,
   providerPair,
   type RawClientResponse,
-  relayedStream,
+  SSE,
   setScene,
+  success,
+  successBody,
   tooLate,
 } from './scene.ts';
 
 /** "What happens when", row by row: what the client sees, what the account pays, what is reported to the route's breaker. */
-
-const SSE = ['content-type: text/event-stream', 'transfer-encoding: chunked'];
-
-/** The whole success of a family. */
-function success(family: Family, isStream: boolean): Buffer {
-  return isStream
-    ? responseBytes({ headers: SSE, body: chunks(family.stream(['Hello'])) })
-    : jsonBytes(200, JSON.stringify(family.whole()));
-}
-
-function successBody(family: Family, isStream: boolean): string {
-  return isStream ? relayedStream(family, ['Hello']) : JSON.stringify(family.whole());
-}
-
-function jsonBytes(status: number, body: string, ...headers: readonly string[]): Buffer {
-  const own = ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`];
-  return responseBytes({ status, headers: [...own, ...headers], body });
-}
 
 function eachCase(run: (family: Family, isStream: boolean, name: string) => void): void {
   for (const family of families)
@@ -280,7 +264,7 @@ for (const engine of wireEngines) {
         test(`${family.name}, whole`, async () => {
           const account = await scene.gateway.createAccount();
           const asked = Promise.withResolvers<void>();
-          const left = clientLeaves(scene);
+          const left = clientLeaves(scene.gateway);
           scene.hostile.behave = async (connection) => {
             await connection.request();
             asked.resolve();
@@ -698,13 +682,4 @@ describe("what happens when 10,000 bad bodies come: 400, 413 or 415 each, in the
 function assertWhole(response: RawClientResponse, body: string): void {
   assert.ok(response.isComplete);
   assert.deepEqual([response.status, response.text], [200, body]);
-}
-
-/** Resolves when the gateway has noticed that the client of the next request is gone. */
-function clientLeaves({ gateway }: HostileScene): Promise<void> {
-  return new Promise((resolve) => {
-    gateway.gateway.app.server.once('request', (_request: unknown, response: ServerResponse) => {
-      response.once('close', () => resolve());
-    });
-  });
 }

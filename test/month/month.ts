@@ -8,6 +8,7 @@ import type { Engine } from '../support/database.ts';
 import { clientLeaves, startGateway, type TestGateway } from '../support/gateway.ts';
 import { event, json, liveResponse, type ReceivedRequest, sse } from '../support/provider.ts';
 import { recomputedCharge } from '../support/recomputed-charge.ts';
+import { sql } from '../support/sql.ts';
 import { bill } from './biller.ts';
 import { corpusCalls, corpusModels, markedModels } from './corpus.ts';
 import { type BillLine, type DrawnCall, drawCall, type Operation } from './vendor.ts';
@@ -72,18 +73,14 @@ export interface Month {
 
 /** Sends the traffic of a month through a gateway, and has it billed by the vendor's account of it. */
 export async function runMonth(options: MonthOptions): Promise<Month> {
-  const g = await startGateway({
+  await using g = await startGateway({
     engine: options.engine,
     models: MODELS + corpusModels(),
     providerFields: 'sharedState: pass',
   });
-  try {
-    const dice = new Dice(options.seed);
-    const month = await runCalls(g, dice, options);
-    return { ...month, aborted: await runAborts(g, dice, options.aborts) };
-  } finally {
-    await g.stop();
-  }
+  const dice = new Dice(options.seed);
+  const month = await runCalls(g, dice, options);
+  return { ...month, aborted: await runAborts(g, dice, options.aborts) };
 }
 
 async function runCalls(g: TestGateway, dice: Dice, options: MonthOptions): Promise<Omit<Month, 'aborted'>> {
@@ -112,13 +109,13 @@ async function runCalls(g: TestGateway, dice: Dice, options: MonthOptions): Prom
   };
   await Promise.all(Array.from({ length: options.callsAtOnce }, send));
 
-  const rows = await g.database.query<{ model: string; nano: bigint; unpriced: bigint; excess: bigint }>({
-    name: 'test.month',
-    text: `select model, sum(coalesce(charge_nano, 0))::bigint as nano,
+  const rows = await sql<{ model: string; nano: bigint; unpriced: bigint; excess: bigint }>(
+    g.database,
+    `select model, sum(coalesce(charge_nano, 0))::bigint as nano,
       count(*) filter (where notes -> 'unpriced' is not null) as unpriced,
       count(*) filter (where notes -> 'excess' is not null) as excess
       from calls group by model order by model`,
-  });
+  );
   await assertRecomputable(g);
   const charged = new Map(rows.map(({ model, nano }) => [model, nano]));
   for (const { model, unpriced, excess } of rows) {

@@ -5,6 +5,7 @@ import { call } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, json } from '../support/provider.ts';
+import { sql } from '../support/sql.ts';
 
 /** Nodes of one database whose clocks differ: the database's clock decides, whichever node asks. */
 
@@ -106,11 +107,9 @@ describe('postgresql: nodes whose clocks differ', { timeout: 120_000 }, () => {
     for (const node of [right, slow, fast]) {
       assert.equal(await chat(node, account), 'key_daily_calls_limit_exceeded');
     }
-    const [row] = await stored.database.query<{ days: number }>(
-      {
-        name: 'test.key-day',
-        text: 'select day_began_at::date - current_date as days from key_limits where key_id = $1',
-      },
+    const [row] = await sql<{ days: number }>(
+      stored.database,
+      'select day_began_at::date - current_date as days from key_limits where key_id = $1',
       [account.keyId],
     );
     assert.ok(Math.abs(row!.days) <= 1, `${row!.days} days ahead`);
@@ -159,7 +158,7 @@ values ('${account.id}', 'k', 'test-chat', 'chatty', now())`);
     const options = { stored, database: stored.openAnother(), clock: off(400 * DAY_MS), isDatabaseClockReal: true };
     await (await startGateway(options)).stop();
     const text = 'select key from continuation_keys where account_id = $1';
-    const left = await stored.database.query({ name: 'test.continuation-keys', text }, [account.id]);
+    const left = await sql(stored.database, text, [account.id]);
     assert.deepEqual(left, [{ key: 'k' }]);
   });
 

@@ -39,6 +39,8 @@ import { createTestDatabase, gatewayEngines, type TestDatabase } from '../suppor
 import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { propertyRuns } from '../support/scope.ts';
+import { assertSound } from '../support/sound.ts';
+import { sql } from '../support/sql.ts';
 
 /** What dead nodes left: which calls these are, what becomes of them, and what where they end after all. */
 
@@ -108,14 +110,6 @@ async function subscribe(database: Database, accountId: string): Promise<void> {
   });
 }
 
-async function assertSound(database: Database): Promise<void> {
-  const results = await auditLedger(inOneDatabase(database));
-  assert.deepEqual(
-    results.filter(({ breaches }) => breaches.length > 0),
-    [],
-  );
-}
-
 /** What distinguishes the ends of a call. */
 function endOf(record: CallRecord | null) {
   if (record === null) return null;
@@ -136,7 +130,7 @@ for (const engine of gatewayEngines) {
     });
     after(async () => {
       try {
-        await assertSound(database);
+        await assertSound(inOneDatabase(database));
       } finally {
         await stored.remove();
       }
@@ -228,11 +222,9 @@ for (const engine of gatewayEngines) {
       await createRateLimitStore(database).change({ accountId: id, keyId: 'key_dead' }, { tokensMax: 1_000 });
       const tokensUsed = async (): Promise<unknown> =>
         (
-          await database.query<{ n: number }>(
-            {
-              name: 'test.tokens-used',
-              text: 'select (tokens_used / 60000)::int as n from rate_limits where account_id = $1',
-            },
+          await sql<{ n: number }>(
+            database,
+            'select (tokens_used / 60000)::int as n from rate_limits where account_id = $1',
             [id],
           )
         )[0]!.n;
@@ -273,11 +265,9 @@ for (const engine of gatewayEngines) {
       assert.equal(await tokensUsed(), 0);
       const state = await createSubscriptionStore(database).findState(id, NOW);
       assert.deepEqual([state!.inFlight, state!.fiveHourCalls], [0, 0]);
-      const [key] = await database.query<object>(
-        {
-          name: 'test.use-of-key',
-          text: 'select calls, in_flight, reserved_nano from key_limits where account_id = $1',
-        },
+      const [key] = await sql<object>(
+        database,
+        'select calls, in_flight, reserved_nano from key_limits where account_id = $1',
         [id],
       );
       assert.deepEqual(key, { calls: 0n, in_flight: 0n, reserved_nano: 0n });
@@ -397,7 +387,7 @@ for (const engine of gatewayEngines) {
         { subscriptionId: `sub_${id}`, weekNo: 1, periodNo: 1, tokens: 7, amountNano: null, hasSlot: true, facts },
       );
       assert.deepEqual(await node.resolve(open), []);
-      await assertSound(database);
+      await assertSound(inOneDatabase(database));
       const state = await createSubscriptionStore(database).findState(id, NOW);
       assert.deepEqual([state!.inFlight, state!.fiveHourCalls, state!.weekCalls], [0, 0, 0]);
       const record = await node.calls.find('call_coding');
@@ -414,10 +404,7 @@ for (const engine of gatewayEngines) {
       await subscribe(database, id);
       for (const [n, facts] of ['[]', 'no JSON', '{}', 'null', '[null,7,{},[],"yes",true]'].entries()) {
         await node.admit(id, `call_bare_${n}`, 1n);
-        await database.query({ name: 'test.bare', text: 'update reservations set facts = $1 where call_id = $2' }, [
-          facts,
-          `call_bare_${n}`,
-        ]);
+        await sql(database, 'update reservations set facts = $1 where call_id = $2', [facts, `call_bare_${n}`]);
       }
       await node.admitCoding(id, 'call_bare_coding', '[]');
       assert.equal((await node.resolveAll()).length, 6);
@@ -444,9 +431,9 @@ for (const engine of gatewayEngines) {
     it('pass the audit in every state in between', async () => {
       const id = await account(100n);
       await node.admit(id, 'call_between', 30n);
-      await assertSound(database);
+      await assertSound(inOneDatabase(database));
       await node.resolveAll();
-      await assertSound(database);
+      await assertSound(inOneDatabase(database));
       await database.script(`update calls set charge_nano = 7 where id = 'call_between'`);
       const results = await auditLedger(inOneDatabase(database));
       const broken = results.filter(({ breaches }) => breaches.length > 0).map(({ invariant }) => invariant);
@@ -559,7 +546,7 @@ async function live({ database, nodes, calls, rounds: all }: Scene): Promise<voi
     if (nodes.length === 1) for (const work of works) await work(node);
     else await Promise.all(works.map((work, i) => work(nodes[i % nodes.length]!)));
 
-    await assertSound(database);
+    await assertSound(inOneDatabase(database));
     for (const each of named) {
       const record = endOf(await node.calls.find(each.callId));
       const chargeNano = each.isCoding ? null : each.chargeNano;
@@ -596,7 +583,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
   });
   after(async () => {
     try {
-      await assertSound(stored.database);
+      await assertSound(inOneDatabase(stored.database));
     } finally {
       await second.close();
       await stored.remove();
@@ -607,9 +594,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
   async function meetAt(accountId: string, works: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
     const results: Promise<unknown>[] = [];
     await stored.database.transaction(async (transaction) => {
-      await transaction.query({ name: 'test.lock', text: 'select from balances where account_id = $1 for update' }, [
-        accountId,
-      ]);
+      await sql(transaction, 'select from balances where account_id = $1 for update', [accountId]);
       for (const work of works) {
         results.push(work());
         await locksAwaited(stored.database, results.length);
@@ -717,10 +702,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
       let work: Promise<unknown> | undefined;
       await stored.database.transaction(async (transaction) => {
         const lock = (accountId: string) =>
-          transaction.query(
-            { name: 'test.lock-now', text: 'select from balances where account_id = $1 for update nowait' },
-            [accountId],
-          );
+          sql(transaction, 'select from balances where account_id = $1 for update nowait', [accountId]);
         await lock(calls[0]!.accountId);
         work = works[kind]();
         await locksAwaited(stored.database, 1);

@@ -8,6 +8,7 @@ import { requestOf } from '../support/families.ts';
 import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 /** Somebody has a transaction open in psql, and leaves it so. */
@@ -25,7 +26,7 @@ describe('postgresql: locks that somebody holds for long', { timeout: 60_000 }, 
     await stored.remove();
   });
 
-  const lock = (transaction: Queryable, text: string) => transaction.query({ name: `test.${text}`, text });
+  const lock = (transaction: Queryable, text: string) => sql(transaction, text);
   const callAt = ({ url }: TestGateway) => call(`${url}/v1/chat/completions`, account.key, requestOf(false));
   const get = (path: string, token: string) =>
     fetch(`${node.url}${path}`, { headers: { authorization: `Bearer ${token}` } });
@@ -53,7 +54,7 @@ describe('postgresql: locks that somebody holds for long', { timeout: 60_000 }, 
       assert.equal((await callAt(starting)).status, 200);
       await starting.gateway.housekeeping.round();
       // What is not locked is done.
-      assert.deepEqual(await stored.database.query({ name: 'test.keys', text: 'select from continuation_keys' }), []);
+      assert.deepEqual(await sql(stored.database, 'select from continuation_keys'), []);
     });
     await starting!.gateway.close();
     await starting!.provider.close();
@@ -64,13 +65,13 @@ describe('postgresql: locks that somebody holds for long', { timeout: 60_000 }, 
     );
     // The next start finds the locks free.
     const next = await startGateway({ stored, database: stored.openAnother() });
-    const [left] = await stored.database.query<{ parts: bigint }>({
-      name: 'test.parts',
-      text: `select count(*) as parts from pg_inherits where inhparent = 'calls'::regclass and inhrelid <> 'calls_default'::regclass`,
-    });
+    const [left] = await sql<{ parts: bigint }>(
+      stored.database,
+      `select count(*) as parts from pg_inherits where inhparent = 'calls'::regclass and inhrelid <> 'calls_default'::regclass`,
+    );
     assert.notEqual(left!.parts, 0n);
     await next.gateway.housekeeping.round();
-    assert.deepEqual(await stored.database.query({ name: 'test.slots', text: 'select from plan_slots' }), []);
+    assert.deepEqual(await sql(stored.database, 'select from plan_slots'), []);
     await next.gateway.close();
     await next.provider.close();
   });

@@ -10,7 +10,7 @@ for (const engine of wireEngines) {
   describe(`a shutdown on ${engine}`, () => {
     for (const isStream of [true, false]) {
       it(`cuts off ${isStream ? 'a stream' : 'a response'} that is awaited for a client that has left, and keeps no reservation of it`, async () => {
-        const stored = await createTestDatabase(engine);
+        await using stored = await createTestDatabase(engine);
         const gateway = await startGateway({ engine, stored, server: 'shutdownTimeout: 50ms' });
         const account = await gateway.createAccount();
         const asked = gateway.provider.requests.length;
@@ -24,15 +24,10 @@ for (const engine of wireEngines) {
         await gateway.gateway.close();
         await gateway.provider.close();
 
-        const next = await startGateway({ engine, stored, database: await stored.reopen() });
-        try {
-          const { body } = await next.admin('GET', `/accounts/${account.id}`);
-          assert.equal(body.balanceYuan, '100');
-          assert.equal(body.heldYuan, '0');
-        } finally {
-          await next.stop();
-          await stored.remove();
-        }
+        await using next = await startGateway({ engine, stored, database: await stored.reopen() });
+        const { body } = await next.admin('GET', `/accounts/${account.id}`);
+        assert.equal(body.balanceYuan, '100');
+        assert.equal(body.heldYuan, '0');
       });
     }
   });

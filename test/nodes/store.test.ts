@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createNodeStore, type NodeStore } from '../../src/db/nodes/nodes-store.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { sql } from '../support/sql.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -20,8 +21,7 @@ for (const engine of engines) {
       stored.database.script(`update nodes set seen_at = seen_at - interval '${interval}' where id = '${nodeId}'`);
 
     async function known(): Promise<string[]> {
-      const statement = { name: 'test.nodes', text: 'select id from nodes order by id' };
-      return (await stored.database.query<{ id: string }>(statement)).map(({ id }) => id);
+      return (await sql<{ id: string }>(stored.database, 'select id from nodes order by id')).map(({ id }) => id);
     }
 
     it('say how long ago the last one was, by the clock of the database', async () => {
@@ -59,8 +59,8 @@ for (const engine of engines) {
       await store.beat('node_d');
       await stored.database.script(`update nodes set started_at = '2026-01-01' where id = 'node_d'`);
       await store.beat('node_d');
-      const statement = { name: 'test.started', text: `select started_at from nodes where id = 'node_d'` };
-      const [row] = await stored.database.query<{ started_at: Date }>(statement);
+      const started = `select started_at from nodes where id = 'node_d'`;
+      const [row] = await sql<{ started_at: Date }>(stored.database, started);
       assert.equal(row!.started_at.getUTCMonth(), 0);
     });
   });

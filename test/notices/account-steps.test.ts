@@ -13,6 +13,7 @@ import { createThresholdStore } from '../../src/notices/threshold-store.ts';
 import { NOW_MS } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { mortalHomes, ProcessEndedError } from '../support/home-lanes.ts';
+import { sql } from '../support/sql.ts';
 
 /**
  * Balances are in a partition, thresholds and notices in the directory. Whatever ends between two steps, each notice is stored once, with its
@@ -28,7 +29,6 @@ for (const engine of gatewayEngines) {
   describe(`steps of notices on ${engine}`, { timeout: 120_000 }, () => {
     let stored: TestDatabase;
     let database: Database;
-    let statements = 0;
     let made = 0;
 
     before(async () => {
@@ -37,8 +37,7 @@ for (const engine of gatewayEngines) {
     });
     after(() => stored?.remove());
 
-    const rows = <Row>(text: string, parameters: readonly string[] = []) =>
-      database.query<Row>({ name: `test.notice-steps-${statements++}`, text }, parameters);
+    const rows = <Row>(text: string, parameters: readonly string[] = []) => sql<Row>(database, text, parameters);
     const thresholds = () => createThresholdStore(database);
 
     /** With a balance of 10, and an address that gets mail. */

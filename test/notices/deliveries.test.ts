@@ -20,6 +20,7 @@ import { createTestDatabase, gatewayEngines, type TestDatabase } from '../suppor
 import { locksAwaited } from '../support/locks.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { type Receiver, startReceiver, status, verify } from '../support/receiver.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 /** Deliveries of notices: none is lost, none is sent twice to a receiver that took it, and no receiver delays another one. */
@@ -315,7 +316,7 @@ for (const engine of gatewayEngines) {
     });
 
     it('are found of a thousand accounts at a time, whatever the rows are in which they changed', async () => {
-      const queue = (text: string) => stored.database.query({ name: `test.queue-${++count}`, text });
+      const queue = (text: string) => sql(stored.database, text);
       await queue(`insert into account_changes select array['acct_' || n] from generate_series(1, 600) n`);
       await queue(`insert into account_changes
 select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) from generate_series(1, 3) row`);

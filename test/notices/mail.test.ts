@@ -7,8 +7,8 @@ import { createTestClock } from '../support/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { ask, createPerson } from '../support/people.ts';
-import { startRawReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
+import { startRawServer } from '../support/upstream.ts';
 
 /** Notices and links by mail: to whom, what, and what becomes of a mail that is not taken. */
 
@@ -94,19 +94,16 @@ describe('a mail', { timeout: 60_000 }, () => {
     });
   }
 
-  it('ends in time at a server that says nothing, and if the node stops', async () => {
-    const silent = await startRawReceiver(() => undefined);
-    try {
-      const mail = { to: 'lin@people.example', subject: 's', text: 't', id: null };
-      const late = await sendOneMail(terms({ port: silent.port }), mail, going(), 100);
-      assert.match(late.outcome === 'failed' ? late.error : '', /ETIMEDOUT/);
-      const stopping = new AbortController();
-      const sending = sendOneMail(terms({ port: silent.port }), mail, stopping.signal);
-      stopping.abort(new Error('the node stops'));
-      await assert.rejects(sending, /the node stops/);
-    } finally {
-      await silent.close();
-    }
+  it('ends in time at a server that says nothing, and if the node stops', async (context) => {
+    const silent = await startRawServer(() => undefined);
+    context.after(silent.close);
+    const mail = { to: 'lin@people.example', subject: 's', text: 't', id: null };
+    const late = await sendOneMail(terms({ port: silent.port }), mail, going(), 100);
+    assert.match(late.outcome === 'failed' ? late.error : '', /ETIMEDOUT/);
+    const stopping = new AbortController();
+    const sending = sendOneMail(terms({ port: silent.port }), mail, stopping.signal);
+    stopping.abort(new Error('the node stops'));
+    await assert.rejects(sending, /the node stops/);
   });
 });
 

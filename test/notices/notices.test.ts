@@ -7,6 +7,7 @@ import { costNano, startGateway, type TestAccount, type TestGateway } from '../s
 import { coderAnd } from '../support/limited-calls.ts';
 import { chatResponse, chatUsage, json } from '../support/provider.ts';
 import { type ReceivedNotice, type Receiver, startReceiver, status } from '../support/receiver.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 /** What a gateway tells of: from calls, top-ups, keys and providers to signed requests at receivers. */
@@ -62,10 +63,10 @@ for (const engine of gatewayEngines) {
     /** Lets the node look at everything that has happened so far. */
     async function looked(): Promise<void> {
       await until(async () => {
-        const [row] = await g.database.query<{ n: number }>({
-          name: 'test.count-changes',
-          text: 'select ((select count(*) from usage_queue) + (select count(*) from account_changes))::int as n',
-        });
+        const [row] = await sql<{ n: number }>(
+          g.database,
+          'select ((select count(*) from usage_queue) + (select count(*) from account_changes))::int as n',
+        );
         await g.gateway.notices.settle();
         return row!.n === 0;
       });
@@ -350,10 +351,10 @@ for (const engine of gatewayEngines) {
     it('are deleted with their deliveries when they are old', async () => {
       clock.advance(40 * DAY_MS);
       await g.gateway.notices.settle();
-      const [row] = await g.database.query<{ n: number }>({
-        name: 'test.count-notices',
-        text: `select (select count(*) from notice_deliveries)::int as n from (select count(*) from notices) counted`,
-      });
+      const [row] = await sql<{ n: number }>(
+        g.database,
+        `select (select count(*) from notice_deliveries)::int as n from (select count(*) from notices) counted`,
+      );
       assert.equal(row!.n, 0);
     });
   });

@@ -4,13 +4,15 @@ import { AddressRanges, parseAddressRange } from '../../src/lib/ip-address.ts';
 import type { Resolve } from '../../src/notices/target.ts';
 import { createWebhookSender, type SendResult } from '../../src/notices/webhook-sender.ts';
 import { CERTIFICATE } from '../support/certificate.ts';
-import { type Receiver, startRawReceiver, startReceiver, status, verify } from '../support/receiver.ts';
+import { type Receiver, startReceiver, status, verify } from '../support/receiver.ts';
+import { startRawServer } from '../support/upstream.ts';
 
 /** One attempt at a receiver, whatever it is like: it ends in time, and reaches nothing inside. */
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const LOOPBACK = ['127.0.0.0/8'];
 const nowhere: Resolve = async () => [];
+const ignore = (): void => undefined;
 
 interface Given {
   readonly allow?: readonly string[];
@@ -98,16 +100,10 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
   }
 
   describe('goes to public addresses only', () => {
+    // What else is not public stands beside `isPublicAddress`.
     const refused: Record<string, readonly string[]> = {
       loopback: ['127.0.0.1'],
-      'loopback in IPv6': ['::1'],
-      'loopback as IPv4 in IPv6': ['::ffff:127.0.0.1'],
-      'a private network': ['10.1.2.3'],
       metadata: ['169.254.169.254'],
-      'a carrier’s network': ['100.64.0.1'],
-      'this network': ['0.0.0.0'],
-      'a unique local address': ['fd00:ec2::254'],
-      'a translated address': ['64:ff9b::7f00:1'],
       'a public address beside a private one': ['93.184.215.14', '127.0.0.1'],
     };
     for (const [what, addresses] of Object.entries(refused)) {
@@ -184,28 +180,22 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
       ],
     };
     for (const [what, [text, expected]] of Object.entries(hostile)) {
-      it(what, async () => {
-        const raw = await startRawReceiver((socket) => void socket.write(text));
-        try {
-          assert.match(errorOf(await send(raw.url, { deadlineMs: 300 })), expected);
-        } finally {
-          await raw.close();
-        }
+      it(what, async (context) => {
+        const raw = await startRawServer(ignore, (socket) => void socket.write(text));
+        context.after(raw.close);
+        assert.match(errorOf(await send(raw.url, { deadlineMs: 300 })), expected);
       });
     }
 
-    it('a connection that is reset', async () => {
-      const raw = await startRawReceiver((socket) => socket.once('data', () => socket.resetAndDestroy()));
-      try {
-        assert.match(errorOf(await send(raw.url)), /not reached, or sent no usable response/);
-      } finally {
-        await raw.close();
-      }
+    it('a connection that is reset', async (context) => {
+      const raw = await startRawServer(ignore, (socket) => socket.once('data', () => socket.resetAndDestroy()));
+      context.after(raw.close);
+      assert.match(errorOf(await send(raw.url)), /not reached, or sent no usable response/);
     });
 
-    it('a success whose body never ends counts, and little of the body is read', async () => {
+    it('a success whose body never ends counts, and little of the body is read', async (context) => {
       let sentBytes = 0;
-      const raw = await startRawReceiver((socket) => {
+      const raw = await startRawServer(ignore, (socket) => {
         const chunk = Buffer.alloc(64 * 1024, 'x');
         const more = (): void => {
           while (!socket.destroyed && socket.write(chunk)) sentBytes += chunk.length;
@@ -216,37 +206,28 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
           more();
         });
       });
-      try {
-        assert.deepEqual(await send(raw.url), { outcome: 'delivered', status: 200 });
-        // What fits into the buffers of sockets.
-        assert.ok(sentBytes < 32 * 2 ** 20, `${sentBytes} bytes were taken`);
-      } finally {
-        await raw.close();
-      }
+      context.after(raw.close);
+      assert.deepEqual(await send(raw.url), { outcome: 'delivered', status: 200 });
+      // What fits into the buffers of sockets.
+      assert.ok(sentBytes < 32 * 2 ** 20, `${sentBytes} bytes were taken`);
     });
 
-    it('a success whose body trickles counts, and is not waited for', { timeout: 20_000 }, async () => {
-      const raw = await startRawReceiver((socket) => {
+    it('a success whose body trickles counts, and is not waited for', { timeout: 20_000 }, async (context) => {
+      const raw = await startRawServer(ignore, (socket) => {
         socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nx'));
       });
-      try {
-        // The attempt could take much longer than this test.
-        assert.deepEqual(await send(raw.url, { deadlineMs: 600_000 }), { outcome: 'delivered', status: 200 });
-      } finally {
-        await raw.close();
-      }
+      context.after(raw.close);
+      // The attempt could take much longer than this test.
+      assert.deepEqual(await send(raw.url, { deadlineMs: 600_000 }), { outcome: 'delivered', status: 200 });
     });
 
-    it('if the node stops, and then it does not count', async () => {
-      const raw = await startRawReceiver(() => undefined);
+    it('if the node stops, and then it does not count', async (context) => {
+      const raw = await startRawServer(ignore);
       const stopping = new AbortController();
-      try {
-        const sending = send(raw.url, { signal: stopping.signal });
-        stopping.abort(new Error('the node stops'));
-        await assert.rejects(sending, /the node stops/);
-      } finally {
-        await raw.close();
-      }
+      context.after(raw.close);
+      const sending = send(raw.url, { signal: stopping.signal });
+      stopping.abort(new Error('the node stops'));
+      await assert.rejects(sending, /the node stops/);
     });
   });
 });

@@ -9,6 +9,7 @@ import { gatewayEngines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
+import { sql } from '../support/sql.ts';
 
 /** Partitions that are added while gateways run that have opened the others. */
 
@@ -16,34 +17,30 @@ const CHAT = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }
 
 describe('a partition that is added', { timeout: 120_000 }, () => {
   it('takes no account while a node runs that has begun before', async () => {
-    const stored = await createPartitioned('postgresql', 2);
-    try {
-      const { databases } = stored;
-      const { directory } = databases;
-      const nodes = createNodeStore(directory);
-      await nodes.beat('node_before');
-      assert.equal(await addPartition(databases), 2);
-      await nodes.beat('node_behind');
-      const store = createAccountPartitionStore(directory);
-      assert.deepEqual(await store.listTaking(), [0, 1]);
-      let nowMs = 0;
-      const place = createPlacement(3, store, { nowMs: () => nowMs });
-      assert.deepEqual([await place(), await place(), await place()], [0, 1, 0]);
-      await nodes.beat('node_before');
-      assert.deepEqual(await store.listTaking(), [0, 1]);
-      await nodes.leave('node_before');
-      assert.deepEqual(await store.listTaking(), [0, 1, 2]);
-      nowMs += 3_600_000;
-      assert.deepEqual([await place(), await place(), await place()], [0, 1, 2]);
-      // One that is silent for so long has ended.
-      await nodes.beat('node_before');
-      await directory.script(`update nodes set started_at = now() - interval '1 hour' where id = 'node_before'`);
-      assert.deepEqual(await store.listTaking(), [0]);
-      await directory.script(`update nodes set seen_at = now() - interval '16 seconds' where id = 'node_before'`);
-      assert.deepEqual(await store.listTaking(), [0, 1, 2]);
-    } finally {
-      await stored.remove();
-    }
+    await using stored = await createPartitioned('postgresql', 2);
+    const { databases } = stored;
+    const { directory } = databases;
+    const nodes = createNodeStore(directory);
+    await nodes.beat('node_before');
+    assert.equal(await addPartition(databases), 2);
+    await nodes.beat('node_behind');
+    const store = createAccountPartitionStore(directory);
+    assert.deepEqual(await store.listTaking(), [0, 1]);
+    let nowMs = 0;
+    const place = createPlacement(3, store, { nowMs: () => nowMs });
+    assert.deepEqual([await place(), await place(), await place()], [0, 1, 0]);
+    await nodes.beat('node_before');
+    assert.deepEqual(await store.listTaking(), [0, 1]);
+    await nodes.leave('node_before');
+    assert.deepEqual(await store.listTaking(), [0, 1, 2]);
+    nowMs += 3_600_000;
+    assert.deepEqual([await place(), await place(), await place()], [0, 1, 2]);
+    // One that is silent for so long has ended.
+    await nodes.beat('node_before');
+    await directory.script(`update nodes set started_at = now() - interval '1 hour' where id = 'node_before'`);
+    assert.deepEqual(await store.listTaking(), [0]);
+    await directory.script(`update nodes set seen_at = now() - interval '16 seconds' where id = 'node_before'`);
+    assert.deepEqual(await store.listTaking(), [0, 1, 2]);
   });
 });
 
@@ -52,53 +49,46 @@ for (const engine of gatewayEngines) {
     describe(`a gateway of ${partitions} partitions on ${engine}`, { timeout: 120_000 }, () => {
       it('serves no account of one that was added, says so once, and what is to be done', async () => {
         const logs = recordLogs();
-        const g = await startGateway({ engine, partitions, logger: logs.logger });
-        try {
-          const [moved, own] = [await g.createAccount(), await g.createAccount()];
-          await g.database.script(
-            `insert into partitions (number, schema, state) values (${partitions}, 'faregate_09', 'ready')`,
-          );
-          // As if another gateway had made it, while this one was not heard.
-          await g.database.script(`update accounts set partition_no = ${partitions} where id = '${moved.id}'`);
-          const { key } = (await g.admin('POST', `/accounts/${own.id}/keys`, { name: 'new' })).body;
-          for (const [path, type] of [
-            ['/v1/chat/completions', undefined],
-            ['/v1/messages', 'error'],
-          ] as const) {
-            const refused = await call(g.url + path, moved.key, { ...CHAT, max_tokens: 5 });
-            assert.equal(refused.status, 503, refused.text);
-            assert.equal(refused.headers['x-should-retry'], 'true');
-            const body = JSON.parse(refused.text);
-            assert.equal(body.type, type);
-            assert.match(body.error.message, /^This node has to be restarted before it serves this account\./);
-          }
-          assert.equal((await call(`${g.url}/v1/chat/completions`, key, CHAT)).status, 200);
-          await g.gateway.finishing.round();
-          const ready = await fetch(`${g.url}/readyz`);
-          assert.equal(ready.status, 200);
-          assert.deepEqual(((await ready.json()) as { detail: string[] }).detail, [
-            `This node has to be restarted: it has opened ${partitions} of ${partitions + 1} partitions.`,
-          ]);
-          const said = logs.lines.filter(({ message }) => message.startsWith('partitions were added'));
-          assert.deepEqual(
-            said.map(({ details }) => details),
-            [{ opened: partitions, partitions: partitions + 1 }],
-          );
-          // What another gateway is making is left to it: its balance would be in another partition here.
-          await g.database.script(`insert into new_accounts (id, name, verified, opening_nano, created_at, under_way_since, partition_no)
+        await using g = await startGateway({ engine, partitions, logger: logs.logger });
+        const [moved, own] = [await g.createAccount(), await g.createAccount()];
+        await g.database.script(
+          `insert into partitions (number, schema, state) values (${partitions}, 'faregate_09', 'ready')`,
+        );
+        // As if another gateway had made it, while this one was not heard.
+        await g.database.script(`update accounts set partition_no = ${partitions} where id = '${moved.id}'`);
+        const { key } = (await g.admin('POST', `/accounts/${own.id}/keys`, { name: 'new' })).body;
+        for (const [path, type] of [
+          ['/v1/chat/completions', undefined],
+          ['/v1/messages', 'error'],
+        ] as const) {
+          const refused = await call(g.url + path, moved.key, { ...CHAT, max_tokens: 5 });
+          assert.equal(refused.status, 503, refused.text);
+          assert.equal(refused.headers['x-should-retry'], 'true');
+          const body = JSON.parse(refused.text);
+          assert.equal(body.type, type);
+          assert.match(body.error.message, /^This node has to be restarted before it serves this account\./);
+        }
+        assert.equal((await call(`${g.url}/v1/chat/completions`, key, CHAT)).status, 200);
+        await g.gateway.finishing.round();
+        const ready = await fetch(`${g.url}/readyz`);
+        assert.equal(ready.status, 200);
+        assert.deepEqual(((await ready.json()) as { detail: string[] }).detail, [
+          `This node has to be restarted: it has opened ${partitions} of ${partitions + 1} partitions.`,
+        ]);
+        const said = logs.lines.filter(({ message }) => message.startsWith('partitions were added'));
+        assert.deepEqual(
+          said.map(({ details }) => details),
+          [{ opened: partitions, partitions: partitions + 1 }],
+        );
+        // What another gateway is making is left to it: its balance would be in another partition here.
+        await g.database.script(`insert into new_accounts (id, name, verified, opening_nano, created_at, under_way_since, partition_no)
 values ('acct_elsewhere', 'n', true, 7, now(), now() - interval '1 minute', ${partitions})`);
-          await assert.rejects(g.gateway.finishing.round(), /has to be restarted/);
-          const made = await g.observed.database.query({
-            name: 'test.elsewhere',
-            text: `select from balances where account_id like 'acct_elsewhere'`,
-          });
-          assert.deepEqual(made, []);
-          await g.database.script(`delete from new_accounts;
+        await assert.rejects(g.gateway.finishing.round(), /has to be restarted/);
+        const made = await sql(g.observed.database, `select from balances where account_id like 'acct_elsewhere'`);
+        assert.deepEqual(made, []);
+        await g.database.script(`delete from new_accounts;
 update accounts set partition_no = 0 where id = '${moved.id}';
 delete from partitions where number = ${partitions}`);
-        } finally {
-          await g.stop();
-        }
       });
     });
   }

@@ -7,6 +7,7 @@ import { call, startCall } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatResponse, liveResponse } from '../support/provider.ts';
+import { sql } from '../support/sql.ts';
 
 /** What operators and account holders see and do where accounts are spread over partitions: the same as where they are in one. */
 
@@ -95,10 +96,7 @@ for (const engine of wireEngines) {
 
     it('has the money of each account in its partition alone, and changes it there, once for each key', async () => {
       for (const [number, { database }] of g.partitions.entries()) {
-        const rows = await database.query<{ account_id: string }>({
-          name: 'test.balances',
-          text: 'select account_id from balances',
-        });
+        const rows = await sql<{ account_id: string }>(database, 'select account_id from balances');
         const expected = accounts.filter((_, n) => n % PARTITIONS === number).map(({ id }) => id);
         assert.deepEqual(rows.map((row) => row.account_id).sort(), expected.toSorted());
       }

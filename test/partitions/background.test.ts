@@ -7,6 +7,7 @@ import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '.
 import { readMetrics } from '../support/openmetrics.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { type RecordedLogger, recordLogs } from '../support/recorded-logger.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 /** What a gateway does in the background of four partitions, of which one fails, or says nothing: the others have their turn. */
@@ -33,7 +34,6 @@ for (const engine of wireEngines) {
     let receiver: Receiver;
     /** One of each partition, by its number. */
     let accounts: TestAccount[];
-    let statements = 0;
 
     before(async () => {
       logs = recordLogs();
@@ -63,9 +63,9 @@ for (const engine of wireEngines) {
     });
 
     const inPartition = <Row>(number: number, text: string, parameters: readonly (string | number)[] = []) =>
-      g.partitions[number]!.database.query<Row>({ name: `test.background-${statements++}`, text }, parameters);
+      sql<Row>(g.partitions[number]!.database, text, parameters);
     const inDirectory = <Row>(text: string, parameters: readonly (string | number)[] = []) =>
-      g.database.query<Row>({ name: `test.background-${statements++}`, text }, parameters);
+      sql<Row>(g.database, text, parameters);
 
     async function callsSummed(number: number): Promise<number> {
       const [row] = await inPartition<{ n: number }>(

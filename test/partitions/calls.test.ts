@@ -6,6 +6,7 @@ import { call } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { makeFastDirectory } from '../support/fast-directory.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { sql } from '../support/sql.ts';
 
 /** Calls of accounts that are spread over partitions. */
 
@@ -39,11 +40,9 @@ for (const engine of gatewayEngines) {
     };
 
     async function chargesIn(partition: number, { id }: TestAccount): Promise<number> {
-      const [row] = await server.partitions[partition]!.database.query<{ n: bigint }>(
-        {
-          name: 'test.count-charges',
-          text: `select count(*) as n from ledger_entries where account_id = $1 and kind = 'charge'`,
-        },
+      const [row] = await sql<{ n: bigint }>(
+        server.partitions[partition]!.database,
+        `select count(*) as n from ledger_entries where account_id = $1 and kind = 'charge'`,
         [id],
       );
       return Number(row!.n);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { type AdminParts, adminTable } from '../../src/api/registers/admin.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import {
   createAdminToken,
@@ -145,23 +144,13 @@ for (const engine of wireEngines) {
       assert.equal((await g.admin('POST', '/tokens', { name: 'short' })).status, 409);
     });
 
-    it('let an auditor read, metrics too, and change nothing by any address', async () => {
+    // Every address is asked by an auditor in `walk.test.ts`.
+    it('let an auditor read, metrics too, and change nothing', async () => {
       const { token } = await create('grafana', { role: 'auditor' });
       assert.equal((await fetch(`${g.url}/metrics`, { headers: withToken(token) })).status, 200);
       assert.equal((await fetch(`${g.url}/metrics`, { headers: withToken(`${token}x`) })).status, 401);
-      const before = await contents(g);
-      const changing = adminTable({} as AdminParts).filter(({ needs }) => needs !== 'read');
-      assert.ok(changing.length > 12);
-      for (const { method, path, bodySchema } of changing) {
-        const { status, body } = await g.admin(
-          method,
-          path.replace(':id', 'acct_none'),
-          bodySchema === null ? undefined : {},
-          withToken(token),
-        );
-        assert.deepEqual([status, body.error.code], [403, 'permission_denied'], `${method} ${path}`);
-      }
-      assert.deepEqual(await contents(g), before);
+      const { status, body } = await g.admin('POST', '/accounts', { name: 'x' }, withToken(token));
+      assert.deepEqual([status, body.error.code], [403, 'permission_denied']);
     });
 
     it('let an operator do what the token of the environment may, under its own name', async () => {
@@ -194,21 +183,4 @@ for (const engine of wireEngines) {
       await until(async () => (await lastUse()) === again);
     });
   });
-}
-
-/** All rows of all tables, but for those of the processes and what they have used. */
-async function contents({ database }: TestGateway): Promise<object> {
-  const tables = await database.query<{ name: string }>({
-    name: 'test.tables',
-    text: `select relname as name from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
-and not relispartition and relname not in ('nodes', 'admin_tokens') order by relname`,
-  });
-  const rows: Record<string, unknown> = {};
-  for (const { name } of tables) {
-    rows[name] = await database.query({
-      name: `test.${name}`,
-      text: `select to_jsonb(t)::text as row from ${name} t order by 1`,
-    });
-  }
-  return rows;
 }

@@ -10,6 +10,7 @@ import { call } from '../support/client.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson, signIn, type TestPerson, tokenOf } from '../support/people.ts';
 import { chatResponse } from '../support/provider.ts';
+import { sql } from '../support/sql.ts';
 import { assertReviewed, assertReviewedAll, type Bilingual, TOLD_ELSEWHERE } from './reviewed-sentences.ts';
 
 /** That each change of both APIs leaves a row that says what was changed, what it was before and what it is now. */
@@ -355,7 +356,7 @@ describe('the row of a change', () => {
         const lin = await person();
         const text = `insert into user_identities (id, user_id, issuer, subject, created_at)
 values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
-        await g.database.query({ name: 'test.insert-identity', text }, [lin.id]);
+        await sql(g.database, text, [lin.id]);
         return { response: await own('DELETE', '/identities/idn_test', undefined, lin), id: 'idn_test' };
       },
     },

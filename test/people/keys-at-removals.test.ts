@@ -10,12 +10,13 @@ import { createTestDatabase, engines, type TestDatabase } from '../support/datab
 import { mortalHomes } from '../support/home-lanes.ts';
 import { keysOn } from '../support/keys.ts';
 import { locksAwaited } from '../support/locks.ts';
+import { sql } from '../support/sql.ts';
 
 /** A key that a member makes at the moment of their removal is there before it, and part of it, or is not made. */
 
 const clock = { nowMs: () => NOW_MS };
 const at = new Date(NOW_MS);
-const LOCK = { name: 'test.lock-account-row', text: 'select from accounts where id = $1 for no key update' };
+const LOCK = 'select from accounts where id = $1 for no key update';
 
 interface Team {
   readonly accountId: string;
@@ -41,15 +42,12 @@ for (const engine of engines) {
       const n = ++teams;
       const [accountId, adaId, linId] = [`acct_${n}`, `usr_ada_${n}`, `usr_lin_${n}`];
       await openAccount(database, accountId, 1_000n);
-      const insertUser = {
-        name: 'test.insert-user',
-        text: `insert into users (id, name, sign_in_name, status, created_at) values ($1, $2, $1, 'active', now())`,
-      };
+      const insertUser = `insert into users (id, name, sign_in_name, status, created_at) values ($1, $2, $1, 'active', now())`;
       for (const [userId, name, role] of [
         [adaId, 'Ada', 'owner'],
         [linId, 'Lin', 'member'],
       ] as const) {
-        await database.query(insertUser, [userId, name]);
+        await sql(database, insertUser, [userId, name]);
         assert.equal(await members.add({ userId, accountId, role, at }), null);
       }
       return { accountId, adaId, linId };
@@ -78,7 +76,7 @@ for (const engine of engines) {
       if (engine === 'embedded') return Promise.allSettled([first(), second()]);
       return database
         .transaction(async (transaction) => {
-          await transaction.query(LOCK, [accountId]);
+          await sql(transaction, LOCK, [accountId]);
           const begun = first();
           await locksAwaited(database, 1);
           const both = [begun, second()] as const;

@@ -6,6 +6,7 @@ import { createMembershipStore } from '../../src/people/membership-store.ts';
 import { createUserStore } from '../../src/people/user-store.ts';
 import { openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { sql } from '../support/sql.ts';
 
 /** People who have left all their accounts are forgotten, unless somebody needs them. */
 
@@ -18,7 +19,6 @@ for (const engine of engines) {
   describe(`people who have left on ${engine}`, () => {
     let stored: TestDatabase;
     let database: Database;
-    let statements = 0;
 
     before(async () => {
       stored = await createTestDatabase(engine);
@@ -28,7 +28,7 @@ for (const engine of engines) {
     });
     after(() => stored?.remove());
 
-    const rows = <Row>(text: string) => database.query<Row>({ name: `test.left-${statements++}`, text });
+    const rows = <Row>(text: string) => sql<Row>(database, text);
     const forget = () => createLeftUserStore(database).forgetLeftBefore(NOW_MS - 30 * DAY_MS, NOW_MS, NEVER);
     const members = () => createMembershipStore(database);
 
@@ -103,10 +103,12 @@ select 'usr_' || n, 'n', 'n' || n, 'active', now(), '${past}', case when n <= 25
     itOnServers('are found along an index, and their keys by another', async () => {
       // As other tests have left it, an index may be fuller than its table, and another one look cheaper.
       await database.script('reindex table api_keys');
-      const plan = await database.query<{ 'QUERY PLAN': string }>(
-        { name: 'test.left-plan', text: `explain (costs off) ${forgetPage.text}` },
-        [LONG_AGO, new Date(0), '', LONG_AGO],
-      );
+      const plan = await sql<{ 'QUERY PLAN': string }>(database, `explain (costs off) ${forgetPage.text}`, [
+        LONG_AGO,
+        new Date(0),
+        '',
+        LONG_AGO,
+      ]);
       const lines = plan.map((row) => row['QUERY PLAN'].trim());
       for (const [scan, condition] of [
         ['users_by_leaving', 'Index Cond: ((left_at <'],

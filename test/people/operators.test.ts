@@ -5,6 +5,7 @@ import { call, startCall } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatStream, chatUsage, liveResponse } from '../support/provider.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 /** What operators look for and switch: suspended accounts, keys that somebody pasted. */
@@ -128,11 +129,11 @@ for (const engine of wireEngines) {
     });
 
     it('look a beginning up in an index', async () => {
-      const plan = await g.database.query<{ 'QUERY PLAN': string }>({
-        name: 'test.plan-of-prefix',
-        text: `explain select id from api_keys k
+      const plan = await sql<{ 'QUERY PLAN': string }>(
+        g.database,
+        `explain select id from api_keys k
 where k.prefix collate "C" >= 'sk-fg-Ab' and k.prefix collate "C" < 'sk-fg-Ab' || U&'\\+10FFFF'`,
-      });
+      );
       assert.match(plan.map((row) => row['QUERY PLAN']).join('\n'), /api_keys_by_prefix/);
     });
 

@@ -101,15 +101,9 @@ for (const engine of gatewayEngines) {
       assert.equal((await ask(g, 'GET', '/session', undefined, person.headers)).status, 200);
     });
 
-    it('are the credential of the admin API and of the account API, and less than a token', async () => {
-      const account = await g.createAccount();
+    it('are less than a token', async () => {
       const operator = await createPerson(g, { operatorRole: 'operator' });
-      const member = await createPerson(g, { memberships: [{ accountId: account.id, role: 'member' }] });
-      assert.equal((await ask(g, 'GET', '/admin/v1/accounts', undefined, operator.headers)).status, 200);
-      assert.equal((await ask(g, 'GET', '/account', undefined, operator.headers)).status, 403);
-      assert.equal((await ask(g, 'GET', '/admin/v1/accounts', undefined, member.headers)).status, 403);
-      const own = await ask(g, 'GET', '/account', undefined, member.headers);
-      assert.equal(own.body.id, account.id);
+      const member = await createPerson(g);
       const wrongToken = { ...operator.headers, authorization: 'Bearer wrong' };
       assert.equal((await ask(g, 'GET', '/admin/v1/accounts', undefined, wrongToken)).status, 401);
       const both = { ...member.headers, ...OPERATOR };
@@ -121,15 +115,8 @@ for (const engine of gatewayEngines) {
       const { cookie } = operator.headers;
       const create = (headers: Record<string, string>) =>
         ask(g, 'POST', '/admin/v1/accounts', { name: 'made' }, { cookie, ...headers });
-      for (const headers of [
-        { 'sec-fetch-site': 'cross-site' },
-        { 'sec-fetch-site': 'same-site' },
-        { origin: 'https://evil.example' },
-        { origin: 'null' },
-      ]) {
-        assert.equal((await create(headers)).status, 403, JSON.stringify(headers));
-      }
-      assert.equal((await create({ 'sec-fetch-site': 'same-origin' })).status, 201);
+      assert.equal((await create({ 'sec-fetch-site': 'cross-site' })).status, 403);
+      assert.equal((await create({ origin: 'https://evil.example' })).status, 403);
       assert.equal((await create({ origin: g.url })).status, 201);
       assert.equal((await create({})).status, 201);
       // A token is sent by no browser on its own.
@@ -246,67 +233,64 @@ for (const engine of gatewayEngines) {
     it('are refused at once on every node, whatever ends them', async (test) => {
       if (engine === 'embedded') return test.skip('one process has the embedded database');
       const database = g.stored.openAnother();
-      const node = await startGateway({ stored: g.stored, database, clock, server: 'trustedProxies: [127.0.0.1],' });
-      try {
-        const account = await g.createAccount();
-        const memberships = [{ accountId: account.id, role: 'owner' } as const];
-        const there = async (path: string, headers: Record<string, string>) =>
-          (await ask(node, 'GET', path, undefined, headers)).status;
-        const created = { operatorRole: 'operator', memberships } as const;
-        const [signedOut, suspended, removed] = [
-          await createPerson(g, created),
-          await createPerson(g, created),
-          await createPerson(g, created),
-        ];
-        for (const { headers } of [signedOut, suspended, removed]) {
-          assert.deepEqual([await there('/account', headers), await there('/admin/v1/users', headers)], [200, 200]);
-        }
-        await ask(g, 'DELETE', '/session', undefined, signedOut.headers);
-        assert.equal(await there('/account', signedOut.headers), 401);
-        await g.admin('PATCH', `/users/${suspended.id}`, { status: 'suspended' });
-        assert.equal(await there('/account', suspended.headers), 401);
-        await g.admin('DELETE', `/accounts/${account.id}/members?userId=${removed.id}`);
-        assert.equal(await there('/account', removed.headers), 403);
-        await g.admin('PATCH', `/users/${removed.id}`, { operatorRole: null });
-        assert.equal(await there('/admin/v1/users', removed.headers), 403);
-        // A trusted proxy says whether people come by https.
-        const password = { user: removed.email, password: removed.password };
-        const proxied = await ask(node, 'POST', '/sessions', password, { 'x-forwarded-proto': 'https' });
-        assert.match(proxied.headers.get('set-cookie')!, /^__Host-.*; Secure$/);
-        const untrusted = await ask(g, 'POST', '/sessions', password, { 'x-forwarded-proto': 'https' });
-        assert.match(untrusted.headers.get('set-cookie')!, /^faregate_session=.*SameSite=Lax$/);
-      } finally {
-        await node.stop();
+      await using node = await startGateway({
+        stored: g.stored,
+        database,
+        clock,
+        server: 'trustedProxies: [127.0.0.1],',
+      });
+      const account = await g.createAccount();
+      const memberships = [{ accountId: account.id, role: 'owner' } as const];
+      const there = async (path: string, headers: Record<string, string>) =>
+        (await ask(node, 'GET', path, undefined, headers)).status;
+      const created = { operatorRole: 'operator', memberships } as const;
+      const [signedOut, suspended, removed] = [
+        await createPerson(g, created),
+        await createPerson(g, created),
+        await createPerson(g, created),
+      ];
+      for (const { headers } of [signedOut, suspended, removed]) {
+        assert.deepEqual([await there('/account', headers), await there('/admin/v1/users', headers)], [200, 200]);
       }
+      await ask(g, 'DELETE', '/session', undefined, signedOut.headers);
+      assert.equal(await there('/account', signedOut.headers), 401);
+      await g.admin('PATCH', `/users/${suspended.id}`, { status: 'suspended' });
+      assert.equal(await there('/account', suspended.headers), 401);
+      await g.admin('DELETE', `/accounts/${account.id}/members?userId=${removed.id}`);
+      assert.equal(await there('/account', removed.headers), 403);
+      await g.admin('PATCH', `/users/${removed.id}`, { operatorRole: null });
+      assert.equal(await there('/admin/v1/users', removed.headers), 403);
+      // A trusted proxy says whether people come by https.
+      const password = { user: removed.email, password: removed.password };
+      const proxied = await ask(node, 'POST', '/sessions', password, { 'x-forwarded-proto': 'https' });
+      assert.match(proxied.headers.get('set-cookie')!, /^__Host-.*; Secure$/);
+      const untrusted = await ask(g, 'POST', '/sessions', password, { 'x-forwarded-proto': 'https' });
+      assert.match(untrusted.headers.get('set-cookie')!, /^faregate_session=.*SameSite=Lax$/);
     });
 
     it('have a name that is bound to the host if people come by https', async (test) => {
       if (engine === 'embedded') return test.skip('one process has the embedded database');
       const database = g.stored.openAnother();
-      const secure = await startGateway({
+      await using secure = await startGateway({
         stored: g.stored,
         database,
         clock,
         server: 'publicUrl: https://gateway.example,',
       });
-      try {
-        const person = await createPerson(g);
-        const response = await ask(secure, 'POST', '/sessions', { user: person.email, password: person.password });
-        assert.match(
-          response.headers.get('set-cookie')!,
-          /^__Host-faregate_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
-        );
-        const { cookie } = sessionOf(response);
-        assert.equal((await ask(secure, 'GET', '/session', undefined, { cookie })).status, 200);
-        // A neighbouring host can set the plain name only.
-        const plain = cookie.replace('__Host-', '');
-        assert.equal((await ask(secure, 'GET', '/session', undefined, { cookie: plain })).status, 401);
-        const made = await secure.admin('POST', '/users', { name: 'Linked', email: 'linked@people.example' });
-        assert.match(made.body.link, /^https:\/\/gateway\.example\/console#\/welcome\?token=[\w-]{43}$/);
-        assert.equal(made.body.linkHint, null);
-      } finally {
-        await secure.stop();
-      }
+      const person = await createPerson(g);
+      const response = await ask(secure, 'POST', '/sessions', { user: person.email, password: person.password });
+      assert.match(
+        response.headers.get('set-cookie')!,
+        /^__Host-faregate_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+      );
+      const { cookie } = sessionOf(response);
+      assert.equal((await ask(secure, 'GET', '/session', undefined, { cookie })).status, 200);
+      // A neighbouring host can set the plain name only.
+      const plain = cookie.replace('__Host-', '');
+      assert.equal((await ask(secure, 'GET', '/session', undefined, { cookie: plain })).status, 401);
+      const made = await secure.admin('POST', '/users', { name: 'Linked', email: 'linked@people.example' });
+      assert.match(made.body.link, /^https:\/\/gateway\.example\/console#\/welcome\?token=[\w-]{43}$/);
+      assert.equal(made.body.linkHint, null);
     });
   });
 }

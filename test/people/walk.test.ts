@@ -5,6 +5,7 @@ import { type AdminParts, adminTable } from '../../src/api/registers/admin.ts';
 import { type PeopleParts, peopleTable } from '../../src/api/registers/people.ts';
 import { wireEngines } from '../support/database.ts';
 import { send, startGateway, type TestGateway } from '../support/gateway.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 import { type ExpectedAccess, ROLES, type RoleName, refusalOf, SIGNED_IN } from './roles.ts';
 import { peopleOfWalk, type Scene } from './scene.ts';
@@ -73,11 +74,6 @@ for (const engine of wireEngines) {
       else assert.ok([200, 400, 404, 409, 422].includes(status), `${what}: ${status}`);
     }
 
-    const removeExports = {
-      name: 'test.remove-exports',
-      text: `delete from changes where action = 'export.read' returning id`,
-    };
-
     for (const [role, { admin }] of roles) {
       it(`the admin API as ${role}`, async () => {
         for (const { method, path, needs, bodySchema } of adminRows) {
@@ -90,7 +86,7 @@ for (const engine of wireEngines) {
           check(status, refusalOf(admin, needs), `${method} ${path}`);
         }
         // Whoever may have a backup leaves a row that says so, and nothing else.
-        const taken = await g.database.query(removeExports);
+        const taken = await sql(g.database, `delete from changes where action = 'export.read' returning id`);
         assert.equal(taken.length, refusalOf(admin, 'operator_person') === null ? 1 : 0);
         assert.deepEqual(await contents(g), stored);
       });
@@ -195,16 +191,16 @@ const ENDS_SESSIONS: ReadonlySet<string> = new Set(['DELETE /session', 'DELETE /
 
 /** Everything that the walk could change. */
 async function contents(g: TestGateway): Promise<unknown> {
-  const tables = await g.database.query<{ name: string }>({
-    name: 'test.tables',
-    text: `select c.relname as name from pg_class c where c.relkind in ('r', 'p') and not c.relispartition
+  const tables = await sql<{ name: string }>(
+    g.database,
+    `select c.relname as name from pg_class c where c.relkind in ('r', 'p') and not c.relispartition
 and c.relnamespace = current_schema()::regnamespace order by c.relname`,
-  });
+  );
   const row = "to_jsonb(t) - array['last_used_at', 'last_seen_at', 'last_sign_in_at']";
   const texts = tables
     .filter(({ name }) => !ALIVE.has(name))
     .map(({ name }) => `select '${name}' as name, jsonb_agg(${row} order by (${row})::text) as rows from ${name} t`);
-  return g.database.query({ name: 'test.contents', text: `${texts.join(' union all ')} order by name` });
+  return sql(g.database, `${texts.join(' union all ')} order by name`);
 }
 
 /** Written beside requests. */

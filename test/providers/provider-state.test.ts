@@ -263,15 +263,11 @@ for (const engine of wireEngines) {
 }
 
 test('an operator with one holder lets requests refer to whatever the provider keeps', async () => {
-  const gateway = await startGateway({ providerFields: 'sharedState: pass' });
-  try {
-    const account = await gateway.createAccount();
-    gateway.provider.respond = json(200, responseObject());
-    for (const [what, body] of [...references, ...never]) {
-      const response = await call(`${gateway.url}/v1/responses`, account.key, body);
-      assert.equal(response.status, 200, `${what}: ${response.text}`);
-    }
-  } finally {
-    await gateway.stop();
+  await using gateway = await startGateway({ providerFields: 'sharedState: pass' });
+  const account = await gateway.createAccount();
+  gateway.provider.respond = json(200, responseObject());
+  for (const [what, body] of [...references, ...never]) {
+    const response = await call(`${gateway.url}/v1/responses`, account.key, body);
+    assert.equal(response.status, 200, `${what}: ${response.text}`);
   }
 });

@@ -27,15 +27,8 @@ describe('refusals of a provider', () => {
 
         test('a refusal keeps its status, and costs nothing', async () => {
           for (const [status, code, chatType, messagesType] of [
-            [400, 'invalid_request_error', 'invalid_request_error', 'invalid_request_error'],
-            [403, 'permission_denied', 'permission_error', 'permission_error'],
             [404, 'model_not_found', 'invalid_request_error', 'not_found_error'],
-            [409, 'conflict_error', 'conflict_error', 'conflict_error'],
             [413, 'request_too_large', 'invalid_request_error', 'request_too_large'],
-            [422, 'unprocessable_entity', 'invalid_request_error', 'invalid_request_error'],
-            [429, 'upstream_error', 'rate_limit_error', 'rate_limit_error'],
-            [500, 'upstream_error', 'api_error', 'api_error'],
-            [503, 'upstream_error', 'api_error', 'api_error'],
             [529, 'upstream_error', 'api_error', 'overloaded_error'],
           ] as const) {
             const response = await send(json(status, { error: { message: `No ${status}.` } }));
@@ -61,6 +54,7 @@ describe('refusals of a provider', () => {
           const kept = {
             'retry-after': '7',
             'retry-after-ms': '7000',
+            'x-should-retry': 'false',
             'x-ratelimit-limit-requests': '60',
             'x-ratelimit-remaining-tokens': '0',
             'x-ratelimit-reset-tokens': '6m0s',
@@ -82,37 +76,14 @@ describe('refusals of a provider', () => {
           assert.equal(requestId, 'req_theirs');
         });
 
-        for (const [given, status, advice] of [
-          ['nothing', 500, undefined],
-          ['nothing', 502, 'false'],
-          ['nothing', 504, 'false'],
-          ['true', 502, 'true'],
-          ['false', 429, 'false'],
-          ['true', 400, 'true'],
-        ] as const) {
-          test(`a refusal with ${status} whose provider says ${given} of retrying has ${advice ?? 'no'} advice`, async () => {
-            const headers: Record<string, string> = given === 'nothing' ? {} : { 'x-should-retry': given };
-            const response = await send(json(status, { error: { message: 'No.' } }, headers));
-            assert.equal(response.status, status);
-            assert.equal(response.headers['x-should-retry'], advice);
-          });
-        }
-
-        for (const [what, body, words] of [
-          ['a flat object', { message: 'Flat words.', code: 'flat_code' }, 'Flat words.'],
-          ['an error that is a text', { error: 'Only a text.' }, 'Only a text.'],
-          ['an error without words', { error: {} }, 'The provider responded with status 418.'],
-          ['HTML', '<html><title>nginx</title></html>', 'The provider responded with status 418.'],
-          ['nothing', '', 'The provider responded with status 418.'],
-          ['an array', [1, 2], 'The provider responded with status 418.'],
-          ['more than is read', { error: { message: 'x'.repeat(70_000) } }, 'The provider responded with status 418.'],
-        ] as const) {
-          test(`a refusal whose body is ${what} is passed on in our envelope`, async () => {
-            const response = await send(json(418, body));
-            const code = what === 'a flat object' ? 'flat_code' : 'upstream_error';
-            assertError(response, family, { status: 418, code, type: 'invalid_request_error', message: words });
-          });
-        }
+        test('a refusal whose body has another shape is passed on in our envelope', async () => {
+          const flat = await send(json(418, { message: 'Flat words.', code: 'flat_code' }));
+          const type = 'invalid_request_error';
+          assertError(flat, family, { status: 418, code: 'flat_code', type, message: 'Flat words.' });
+          const html = await send(json(418, '<html><title>nginx</title></html>'));
+          const message = 'The provider responded with status 418.';
+          assertError(html, family, { status: 418, code: 'upstream_error', type, message });
+        });
 
         test('a refusal whose body breaks off keeps its status', async () => {
           const response = await send((_request, response) => {

@@ -26,6 +26,7 @@ import {
   usualEngine,
 } from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
+import { sql } from '../support/sql.ts';
 import { exported, imported, startExport } from '../transfer/books.ts';
 import {
   createReusedDatabase,
@@ -37,7 +38,6 @@ import {
   NOW_MS,
   prepareMonths,
   type ReusedDatabase,
-  rows,
   SLICE_ROWS,
   sumUsage,
   usage,
@@ -146,11 +146,9 @@ for (const engine of gatewayEngines) {
       ];
       for (let n = 1; n < 200; n++) instants.push((n * 7_919_017_117) % Date.UTC(2060, 0, 1));
       const ids = instants.map((atMs) => createIds({ nowMs: () => atMs }).next('call'));
-      const found = await database.query<{ month: string }>(
-        {
-          name: 'test.months-of-calls',
-          text: 'select month_of_call(id)::text as month from unnest($1::text[]) with ordinality as v (id, no) order by no',
-        },
+      const found = await sql<{ month: string }>(
+        database,
+        'select month_of_call(id)::text as month from unnest($1::text[]) with ordinality as v (id, no) order by no',
         [`{${ids.join(',')}}`],
       );
       assert.deepEqual(
@@ -164,15 +162,15 @@ for (const engine of gatewayEngines) {
       await sumUsage(database);
       const [before, entries] = [
         await usage(database),
-        await rows(database, 'select * from ledger_entries order by 1, 2'),
+        await sql(database, 'select * from ledger_entries order by 1, 2'),
       ];
       const dropping = droppingOf(database);
       await dropping.run();
       assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
       assert.deepEqual(await kept(database), ONE_LEFT);
       assert.deepEqual(await usage(database), before);
-      assert.deepEqual(await rows(database, 'select * from ledger_entries order by 1, 2'), entries);
-      const indexes = await rows(
+      assert.deepEqual(await sql(database, 'select * from ledger_entries order by 1, 2'), entries);
+      const indexes = await sql(
         database,
         `select from pg_class where relname like 'calls_2026_0_\\_%' and relname < 'calls_2026_03'`,
       );
@@ -306,7 +304,7 @@ for (const engine of gatewayEngines) {
       locks.recover();
       await dropping.run();
       assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
-      const [written] = await rows<{ calls: bigint }>(
+      const [written] = await sql<{ calls: bigint }>(
         database,
         `select sum(calls)::bigint as calls from dropped_calls where dropped_in = '2026-01-01'`,
       );
@@ -321,7 +319,7 @@ for (const engine of gatewayEngines) {
       await droppingOf(database).run();
       for (const late of [unresolved, endOf('2026-01', 5), endOf('2026-01', 3)]) await node.end(late);
       assert.deepEqual((await kept(database)).calls, ONE_LEFT.calls);
-      const [queue] = await rows<{ n: bigint }>(database, 'select count(*) as n from usage_queue');
+      const [queue] = await sql<{ n: bigint }>(database, 'select count(*) as n from usage_queue');
       assert.equal(queue!.n, 0n);
       await assertSound(database);
     });
@@ -598,7 +596,7 @@ describe('months of call records on a shared database', { timeout: 300_000 }, ()
     others.push(other);
     const dropping = droppingOf(stored.database);
     await other.transaction(async (transaction) => {
-      await transaction.query({ name: 'test.lock-calls', text: 'lock table calls in access share mode' });
+      await sql(transaction, 'lock table calls in access share mode');
       await dropping.run();
       assert.deepEqual(dropping.said().slice(0, 2), [
         '2026-01 waits: others have locked the records',
@@ -621,7 +619,7 @@ describe('months of call records on a shared database', { timeout: 300_000 }, ()
     const dropping = droppingOf(observed.database);
     const run = dropping.run();
     await drop.completed(1);
-    await rows(
+    await sql(
       stored.database,
       `select pg_terminate_backend(pid) from pg_locks
 where relation = 'calls'::regclass and mode = 'AccessExclusiveLock' and granted and database = (select oid from pg_database where datname = current_database())`,

@@ -4,13 +4,14 @@ import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createDropping } from '../../src/accounting/retention/dropping.ts';
 import { createRetentionStore } from '../../src/accounting/retention/retention-store.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
-import type { Database, Queryable } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/database.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import { outcomeOf } from '../support/accounting-builders.ts';
 import { createTestDatabase, type Engine } from '../support/database.ts';
 import { emptyDatabase, readNewDatabase } from '../support/emptied-database.ts';
 import { type RecordedLogger, recordLogs } from '../support/recorded-logger.ts';
+import { sql } from '../support/sql.ts';
 
 /** What the tests of retention share: calls of some months, and what drops these. */
 
@@ -20,12 +21,6 @@ export const DAY_MS = 86_400_000;
 export const MONTHS = ['2026-01', '2026-02', '2026-03'] as const;
 export const NOW_MS = Date.parse('2026-04-02T00:00:00Z');
 export const KEPT_MS = 30 * DAY_MS;
-
-let statements = 0;
-
-export async function rows<Row>(database: Queryable, text: string): Promise<Row[]> {
-  return database.query<Row>({ name: `test.retention-${statements++}`, text });
-}
 
 export async function prepareMonths(database: Database): Promise<void> {
   const calls = createCallsStore(database);
@@ -82,7 +77,7 @@ export async function createReusedDatabase(engine: Engine): Promise<ReusedDataba
 
 /** All of them, those of months too. */
 async function tablesOf(database: Database): Promise<string[]> {
-  const tables = await rows<{ name: string }>(
+  const tables = await sql<{ name: string }>(
     database,
     `select relname::text as name from pg_class
 where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1`,
@@ -131,12 +126,12 @@ function inShort(details: Readonly<Record<string, unknown>>, message: string): s
 
 /** Tables of records, and how many records there are by month. */
 export async function kept(database: Database): Promise<{ tables: string[]; calls: Record<string, number> }> {
-  const tables = await rows<{ name: string }>(
+  const tables = await sql<{ name: string }>(
     database,
     `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
 where i.inhparent = 'calls'::regclass and (c.relname < 'calls_2026_04' or c.relname = 'calls_default') order by 1`,
   );
-  const calls = await rows<{ month: string; n: number }>(
+  const calls = await sql<{ month: string; n: number }>(
     database,
     `select to_char(started_at at time zone 'UTC', 'YYYY-MM') as month, count(*)::int as n from calls group by 1 order by 1`,
   );
@@ -145,7 +140,7 @@ where i.inhparent = 'calls'::regclass and (c.relname < 'calls_2026_04' or c.reln
 
 /** What every day of usage has, and what it has over all accounts. */
 export const usage = (database: Database): Promise<unknown[]> =>
-  rows(
+  sql(
     database,
     `select account_id, day::text as day, key_id, model, status, calls, charge_nano, refund_nano, cost_nano, input_tokens
 from usage_rollups where calls <> 0 or refund_nano <> 0

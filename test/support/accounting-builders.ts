@@ -25,6 +25,7 @@ import type { EndResult } from '../../src/accounting/settlement/store.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { balanceCall } from './account-in-memory.ts';
 import {
   createTestReservationStore,
   createTestSettlementStore,
@@ -32,6 +33,7 @@ import {
   type TestSettlementStore,
 } from './call-stores.ts';
 import { patientQuestions } from './questions.ts';
+import { sql } from './sql.ts';
 
 /** Builders for tests that talk to the database of accounts and calls directly. */
 
@@ -96,21 +98,7 @@ export function requestOf(
   amountNano: bigint | null,
   parts: Partial<ReservationRequest> = {},
 ): ReservationRequest {
-  return {
-    accountId,
-    callId,
-    keyId: 'key_test',
-    model: 'test',
-    modelAliases: [],
-    isKeyLimited: false,
-    memberId: null,
-    isRateLimited: false,
-    tokens: 1,
-    amountNano,
-    plan: null,
-    facts: FACTS,
-    ...parts,
-  };
+  return balanceCall(callId, { accountId, amountNano, facts: FACTS, ...parts });
 }
 
 /** `admitted`, or the kind of the refusal. */
@@ -245,29 +233,23 @@ export async function openAccount(
   balanceNano: bigint,
   dailyCapNano: bigint | null = null,
 ): Promise<void> {
-  await database.query(
-    {
-      name: 'test.insert-account',
-      text: `insert into accounts (id, name, verified, status, created_at, updated_at)
+  await sql(
+    database,
+    `insert into accounts (id, name, verified, status, created_at, updated_at)
         values ($1::text, 'test', true, 'active', now(), now())`,
-    },
     [id],
   );
-  await database.query(
-    {
-      name: 'test.insert-balance',
-      text: `insert into balances (account_id, balance_nano, daily_cap_nano, last_entry_no)
+  await sql(
+    database,
+    `insert into balances (account_id, balance_nano, daily_cap_nano, last_entry_no)
         values ($1::text, $2::bigint, $3::bigint, case when $2::bigint = 0 then 0 else 1 end)`,
-    },
     [id, balanceNano, dailyCapNano],
   );
   if (balanceNano === 0n) return;
-  await database.query(
-    {
-      name: 'test.insert-top-up',
-      text: `insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
+  await sql(
+    database,
+    `insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
         values ($1::text, 1, 'top_up', $2::bigint, $2::bigint, now())`,
-    },
     [id, balanceNano],
   );
 }
@@ -279,11 +261,9 @@ export interface BalanceRow {
 }
 
 export async function readBalance(database: Queryable, id: string): Promise<BalanceRow> {
-  const [row] = await database.query<{ balance_nano: bigint; reserved_nano: bigint; spent_nano: bigint }>(
-    {
-      name: 'test.read-balance',
-      text: 'select balance_nano, reserved_nano, spent_nano from balances where account_id = $1::text',
-    },
+  const [row] = await sql<{ balance_nano: bigint; reserved_nano: bigint; spent_nano: bigint }>(
+    database,
+    'select balance_nano, reserved_nano, spent_nano from balances where account_id = $1::text',
     [id],
   );
   return { balanceNano: row!.balance_nano, reservedNano: row!.reserved_nano, spentNano: row!.spent_nano };

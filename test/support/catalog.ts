@@ -1,4 +1,5 @@
 import type { Queryable } from '../../src/db/database.ts';
+import { sql } from './sql.ts';
 
 /** The partitions of months, which a gateway makes when it starts. */
 const OF_A_MONTH = `relname ~ '^calls_\\d{4}_\\d{2}'`;
@@ -50,6 +51,6 @@ from pg_description join relations r on r.oid = objoid
 order by 1`;
 
 export async function catalogOf(database: Queryable): Promise<string[]> {
-  const rows = await database.query<{ line: string }>({ name: 'test.catalog', text: SELECT_CATALOG });
+  const rows = await sql<{ line: string }>(database, SELECT_CATALOG);
   return rows.map(({ line }) => line);
 }

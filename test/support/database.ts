@@ -41,7 +41,8 @@ export const wireEngines: readonly Engine[] = process.env.FAREGATE_TEST_WIRE ===
 /** Of tests that name no engine. */
 export const usualEngine: Engine = 'postgresql';
 
-export interface TestDatabase {
+/** A block that has it with `await using` removes it at its end. */
+export interface TestDatabase extends AsyncDisposable {
   readonly database: Database;
   /** Where it is: an address on PostgreSQL, a directory on the embedded engine; the other one is empty. */
   readonly url: string;
@@ -115,6 +116,9 @@ export function storedIn(dataDir: string, database: Database, afterwards?: () =>
       await database.close().catch(() => undefined);
       afterwards?.();
     },
+    [Symbol.asyncDispose]() {
+      return this.remove();
+    },
   };
 }
 
@@ -164,6 +168,9 @@ function storedAt(
     async remove() {
       await database.close().catch(() => undefined);
       await removeDatabase();
+    },
+    [Symbol.asyncDispose]() {
+      return this.remove();
     },
   };
 }

@@ -1,27 +1,7 @@
 import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
-import {
-  EXIT,
-  FAIL,
-  FILE_SYNCS,
-  MARK,
-  MARK_AT_OPENING,
-  NOTHING_ELSE,
-  ORDER,
-  PLACES,
-  THROW,
-  WAIT,
-  WAITS,
-} from './watched-files.ts';
-
-const ORDERS = {
-  'nothing else': NOTHING_ELSE,
-  fail: FAIL,
-  wait: WAIT,
-  'end the thread': EXIT,
-  'throw what nobody catches': THROW,
-};
+import { FILE_SYNCS, MARK, MARK_AT_OPENING, ORDER, ORDERS, PLACES, WAITS } from './watched-files.ts';
 
 /** The syncs of an embedded database, in its thread (`watched-files.ts`), which a test counts and lets fail. */
 export class EngineSyncs {

@@ -1,12 +1,9 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
+import { listenOnLoopback } from './loopback.ts';
 
 /** A port of loopback on which nobody listened a moment ago. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
+  const { port, close } = await listenOnLoopback(createServer());
+  await close();
   return port;
 }

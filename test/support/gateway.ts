@@ -16,6 +16,7 @@ import type { Disk } from '../../src/journal/disk.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
+import { shownUnits, type UnitCounts } from '../../src/protocols/metering/usage-units.ts';
 import type { RandomSource } from '../../src/providers/routing/choose.ts';
 import type { RequestObserver } from '../../src/requests/request-report.ts';
 import { CANARIES, searchLogs } from './canaries.ts';
@@ -28,13 +29,14 @@ import { type ScriptedProvider, startProvider } from './provider.ts';
 import { partitionsOfFile } from './scope.ts';
 import { foundInChanges, secretsIn } from './shown-secrets.ts';
 import { handlesOf, spreadDatabase } from './spread-database.ts';
+import { sql } from './sql.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token';
 /** The token of the command line on the machine of a test gateway. */
 export const LOCAL_TOKEN = 'test-local-token-1';
 
-/** A real gateway on loopback, with a scripted provider behind it. */
-export interface TestGateway {
+/** A real gateway on loopback, with a scripted provider behind it. A block that has it with `await using` stops it at its end. */
+export interface TestGateway extends AsyncDisposable {
   readonly url: string;
   readonly provider: ScriptedProvider;
   readonly database: Database;
@@ -156,6 +158,11 @@ export interface PaidTokens {
 /** What tokens cost at the prices above, in nano-yuan. Reckoned here a second time, so that tests do not ask the gateway. */
 export function costNano({ input = 0, cached = 0, written = 0, written1h = 0, output = 0 }: PaidTokens): bigint {
   return BigInt(3000 * input + 700 * cached + 5000 * written + 11_000 * written1h + 13_000 * output);
+}
+
+/** The observed usage in a call record, as the admin API shows it; what is not given is 0. */
+export function recordedUsage(counts: Partial<UnitCounts>): object {
+  return { source: 'observed', ...Object.fromEntries([...shownUnits, 'images'].map((unit) => [unit, 0])), ...counts };
 }
 
 export function testConfigText(providerUrl: string, options: TestGatewayOptions = {}): string {
@@ -342,10 +349,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
         const { body } = await admin('GET', '/audit');
         assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
         for (const each of handles.partitions) {
-          const [left] = await each.query<{ n: bigint }>({
-            name: 'test.count-reservations',
-            text: 'select count(*) as n from reservations',
-          });
+          const [left] = await sql<{ n: bigint }>(each, 'select count(*) as n from reservations');
           assert.equal(left?.n, 0n, 'reservations were left behind');
         }
         assert.deepEqual(await foundInChanges(database, shownSecrets), [], 'the change log has secrets');
@@ -355,18 +359,22 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       logs.assertNoneFound();
       assert.deepEqual(strangers, [], 'statements were run in the wrong home');
     },
+    [Symbol.asyncDispose](this: TestGateway) {
+      return this.stop();
+    },
   };
 }
 
-/** Sends a request with a JSON body, if any, and reads the whole response. */
+/** Sends a request with a JSON body, if any, and reads the whole response. With `agent: false` on a connection of its own. */
 export async function send(
   url: string,
   method: string,
   body: unknown,
   headers: Readonly<Record<string, string>>,
+  agent: Agent | false = connections,
 ): Promise<{ status: number; text: string }> {
   const contentType = body === undefined ? {} : { 'content-type': 'application/json' };
-  const outgoing = request(url, { method, agent: connections, headers: { ...contentType, ...headers } });
+  const outgoing = request(url, { method, agent, headers: { ...contentType, ...headers } });
   const response = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.on('response', resolve);
     outgoing.on('error', reject);

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from './loopback.ts';
 
 /**
  * A provider made of bytes: what it reads, what it sends and how it ends a connection is up to a test, HTTP or not. For
@@ -42,17 +42,13 @@ export interface HostileConnection {
 }
 
 export async function startHostileProvider(): Promise<HostileProvider> {
-  const sockets = new Set<Socket>();
   const requests: HostileRequest[] = [];
   let connections = 0;
-  const server: Server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
     connections++;
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
     void serve(new Connection(socket, requests));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, close } = await listenOnLoopback(server);
 
   async function serve(connection: Connection): Promise<void> {
     try {
@@ -66,17 +62,13 @@ export async function startHostileProvider(): Promise<HostileProvider> {
   }
 
   const provider: HostileProvider = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     behave: () => undefined,
     get connections() {
       return connections;
     },
     requests,
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
   return provider;
 }

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { listenOnLoopback } from './loopback.ts';
 
 /** A proxy that opens tunnels, or does what a test has it do instead. */
 export interface HttpProxy {
@@ -17,12 +17,6 @@ export interface HttpProxy {
 }
 
 export async function startHttpProxy(): Promise<HttpProxy> {
-  const sockets = new Set<Duplex>();
-  const keep = (socket: Duplex): void => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    socket.on('close', () => sockets.delete(socket));
-  };
   const note = (request: IncomingMessage): void => {
     self.asked.push(`${request.method} ${request.url}`);
     self.authorizations.push(request.headers['proxy-authorization']);
@@ -31,7 +25,7 @@ export async function startHttpProxy(): Promise<HttpProxy> {
     note(request);
     response.writeHead(405).end();
   });
-  server.on('connection', (socket: Socket) => keep(socket));
+  server.on('connection', (socket) => socket.on('error', () => undefined));
   server.on('connect', (request, client, head) => {
     note(request);
     if (self.response !== null) {
@@ -40,7 +34,6 @@ export async function startHttpProxy(): Promise<HttpProxy> {
     }
     const { hostname, port } = new URL(`http://${request.url}`);
     const target = connect(Number(port), hostname);
-    keep(target);
     target.on('connect', () => {
       client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       target.write(head);
@@ -50,19 +43,13 @@ export async function startHttpProxy(): Promise<HttpProxy> {
     target.on('close', () => client.destroy());
     client.on('close', () => target.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, close } = await listenOnLoopback(server);
   const self: HttpProxy = {
-    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    host: `127.0.0.1:${port}`,
     asked: [],
     authorizations: [],
     response: null,
-    async close() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      server.closeAllConnections();
-      await once(server, 'close').catch(() => undefined);
-    },
+    close,
   };
   return self;
 }

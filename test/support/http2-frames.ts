@@ -1,7 +1,7 @@
-import { once } from 'node:events';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
+import { listenOnLoopback } from './loopback.ts';
 
 /** HTTP/2 as frames on a connection (RFC 9113), for what no server library would send. */
 
@@ -43,12 +43,10 @@ export interface FrameServer {
 }
 
 export async function startFrameServer(): Promise<FrameServer> {
-  const sockets = new Set<Socket>();
   let requests = 0;
   const server = createServer({ key: CERTIFICATE_KEY, cert: CERTIFICATE, ALPNProtocols: ['h2'] });
   server.on('tlsClientError', () => undefined);
   server.on('secureConnection', (socket: TLSSocket) => {
-    sockets.add(socket);
     socket.on('error', () => undefined);
     const connection = frameConnection(socket);
     socket.write(frame(SETTINGS, 0, 0));
@@ -73,20 +71,15 @@ export async function startFrameServer(): Promise<FrameServer> {
       }
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, close } = await listenOnLoopback(server);
   const self: FrameServer = {
-    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `https://127.0.0.1:${port}`,
     fields: `http2: true, ca: ${JSON.stringify(CERTIFICATE)},`,
     get requests() {
       return requests;
     },
     serve: response,
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
   return self;
 }

@@ -149,5 +149,8 @@ function lendKept(one: Kept, ofKind: Kept[]): TestDatabase {
       if (isKept) ofKind.push(one);
       else await made.remove();
     },
+    [Symbol.asyncDispose]() {
+      return this.remove();
+    },
   };
 }

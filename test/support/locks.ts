@@ -1,15 +1,13 @@
 import type { Database, Queryable } from '../../src/db/database.ts';
 import { behind } from './spread-database.ts';
+import { sql } from './sql.ts';
 import { until } from './until.ts';
 
 /** Resolves when that many statements in this database, or more, wait for a lock. */
 export async function locksAwaited(database: Queryable, count: number): Promise<void> {
-  const statement = {
-    name: 'test.locks-awaited',
-    text: `select from pg_stat_activity
-where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
-  };
-  await until(async () => (await database.query(statement)).length >= count);
+  const waiting = `select from pg_stat_activity
+where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`;
+  await until(async () => (await sql(database, waiting)).length >= count);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 
@@ -37,14 +38,12 @@ export async function startMailServer({ user = 'gateway', password = 'mail-passw
       else done(Object.assign(new Error('refused'), { responseCode: code }));
     },
     onData(stream, session, done) {
-      const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('end', () => {
+      void textOf(stream).then((text) => {
         const { mailFrom, rcptTo } = session.envelope;
         received.push({
           from: mailFrom === false ? '' : mailFrom.address,
           to: rcptTo.map(({ address }) => address),
-          text: Buffer.concat(chunks).toString(),
+          text,
           isSecure: session.secure,
           user: session.user ?? null,
         });

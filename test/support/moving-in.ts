@@ -4,6 +4,7 @@ import { runCommand } from './command.ts';
 import { ADMIN_TOKEN, type TestGateway } from './gateway.ts';
 import { CHAT } from './limited-calls.ts';
 import type { Finished } from './process.ts';
+import { sql } from './sql.ts';
 
 /** What tests of `faregate import` do with one program's database and one gateway. */
 export interface MovingIn {
@@ -29,11 +30,11 @@ export function movingIn(program: string, source: string, gateway: TestGateway):
       return stdout;
     },
     async counts() {
-      const [row] = await gateway.database.query<Record<string, bigint>>({
-        name: 'test.counts',
-        text: `select (select count(*) from accounts) as accounts, (select count(*) from api_keys) as keys,
+      const [row] = await sql<Record<string, bigint>>(
+        gateway.database,
+        `select (select count(*) from accounts) as accounts, (select count(*) from api_keys) as keys,
         (select count(*) from ledger_entries) as entries, (select count(*) from changes) as changes`,
-      });
+      );
       return row!;
     },
     async responseTo(key, model) {

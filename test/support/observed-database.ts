@@ -84,7 +84,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
         run(asked.name, () => reader.query(asked, parameters)),
     });
     return {
-      engine: real.engine,
+      ...real,
       ...observe(real),
       lane: (name) => observe(real.lane(name)),
       async readThenWrite(transaction, signal) {
@@ -106,11 +106,6 @@ export function observeDatabase(real: Database): ObservedDatabase {
           read: (queries) => run(queries.at(-1)!.statement.name, () => reader.read(queries)),
         };
       },
-      longTransaction: (work) => real.longTransaction(work),
-      script: (sql) => real.script(sql),
-      subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
-      figures: () => real.figures(),
-      close: () => real.close(),
     };
   };
   return {

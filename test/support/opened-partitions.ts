@@ -4,7 +4,7 @@ import { addPartition, migrateAll } from '../../src/db/partitions.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 
 /** A migrated database of several partitions, with everything that is in one. */
-export interface PartitionedDatabase {
+export interface PartitionedDatabase extends AsyncDisposable {
   readonly databases: Databases;
   readonly location: DatabaseLocation;
   /** Closes and opens it, as the next start of a gateway does. */
@@ -35,6 +35,9 @@ export async function openPartitioned(
     async remove() {
       await databases.close();
       await remove();
+    },
+    [Symbol.asyncDispose](this: PartitionedDatabase) {
+      return this.remove();
     },
   };
 }

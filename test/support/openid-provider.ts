@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Events, type MutableToken, OAuth2Issuer, OAuth2Service } from 'oauth2-mock-server';
+import { listenOnLoopback } from './loopback.ts';
 
 /** What an ID token says of somebody. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -33,18 +33,15 @@ export async function startOpenIdProvider(): Promise<OpenIdProvider> {
     requests.set(path, (requests.get(path) ?? 0) + 1);
     (mischief.get(path) ?? service.requestHandler)(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  issuer.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port, close } = await listenOnLoopback(server);
+  issuer.url = `http://127.0.0.1:${port}`;
   const provider: OpenIdProvider = {
     issuer: issuer.url,
     claims: {},
     mischief,
     signsWrong: false,
     requests,
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    stop: close,
   };
   service.on(Events.BeforeTokenSigning, ({ payload }: MutableToken) => Object.assign(payload, provider.claims));
   service.on(Events.BeforeResponse, (response: { body: Record<string, unknown> }) => {

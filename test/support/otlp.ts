@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { listenOnLoopback } from './loopback.ts';
 
 /** A span as it arrived, its attributes as a plain object. */
 export interface ReceivedSpan {
@@ -32,9 +33,7 @@ export interface OtlpReceiver {
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const bodies: Buffer[] = [];
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = Buffer.concat(chunks);
+    const body = await buffer(request);
     bodies.push(Buffer.from(JSON.stringify(request.headers)), body);
     receiver.requests.push({ path: request.url ?? '', headers: request.headers });
     if (receiver.status === 200) take(JSON.parse(body.toString()));
@@ -67,19 +66,15 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     }
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port, close } = await listenOnLoopback(server);
   const receiver: OtlpReceiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     spans: [],
     requests: [],
     resource: {},
     status: 200,
     bytes: () => Buffer.concat(bodies),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
   return receiver;
 }

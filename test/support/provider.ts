@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { listenOnLoopback } from './loopback.ts';
 
 /** A request as it reached the provider, byte for byte. */
 export interface ReceivedRequest {
@@ -26,7 +26,7 @@ export interface ScriptedProvider {
 export async function startProvider(): Promise<ScriptedProvider> {
   const requests: ReceivedRequest[] = [];
   let waiting: { count: number; resolve: () => void }[] = [];
-  const server: Server = createServer((incoming, response) => {
+  const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
@@ -45,19 +45,14 @@ export async function startProvider(): Promise<ScriptedProvider> {
       void provider.respond(request, response);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listenOnLoopback(server);
   const provider: ScriptedProvider = {
     url: `http://127.0.0.1:${port}`,
     requests,
     respond: chatResponse(),
     received: (count) =>
       requests.length >= count ? Promise.resolve() : new Promise((resolve) => waiting.push({ count, resolve })),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
   return provider;
 }

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
+import { listenOnLoopback } from './loopback.ts';
 
 /** What a receiver of webhooks got. */
 export interface ReceivedNotice {
@@ -48,56 +48,18 @@ export async function startReceiver({ isTls = false } = {}): Promise<Receiver> {
   const server = isTls
     ? createTlsServer({ key: CERTIFICATE_KEY, cert: CERTIFICATE }, listener)
     : createServer(listener);
-  const port = await listen(server);
+  const { port, close } = await listenOnLoopback(server);
   const receiver: Receiver = {
     url: `${isTls ? 'https' : 'http'}://127.0.0.1:${port}/hook`,
     port,
     received,
     respond: status(204),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
   return receiver;
-}
-
-/** A port whose connections a test responds byte by byte. */
-export async function startRawReceiver(onConnection: (socket: Socket) => void): Promise<{
-  readonly url: string;
-  readonly port: number;
-  /** How many connections there were. */
-  readonly connections: () => number;
-  close(): Promise<void>;
-}> {
-  const sockets = new Set<Socket>();
-  let connections = 0;
-  const server = createTcpServer((socket) => {
-    connections++;
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    socket.on('close', () => sockets.delete(socket));
-    onConnection(socket);
-  });
-  const port = await listen(server);
-  return {
-    url: `http://127.0.0.1:${port}/hook`,
-    port,
-    connections: () => connections,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
-  };
 }
 
 /** What the notice says, if its signature is right. @throws if it is not. */
 export function verify(secret: string, { text, headers }: ReceivedNotice): unknown {
   return new Webhook(secret).verify(text, headers as Record<string, string>);
-}
-
-function listen(server: Server): Promise<number> {
-  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)));
 }

@@ -1,4 +1,5 @@
 import type { Database } from '../../src/db/database.ts';
+import { sql } from './sql.ts';
 
 /** Members in which responds of the admin API and the account API show a secret. */
 const NAMES: ReadonlySet<string> = new Set(['key', 'token', 'secret', 'link', 'code', 'codes', 'password']);
@@ -16,10 +17,10 @@ export function secretsIn(value: unknown, isSecret = false): string[] {
 /** Those of the texts that stand anywhere in the change log, which is read once. */
 export async function foundInChanges(database: Database, secrets: readonly string[]): Promise<string[]> {
   if (secrets.length === 0) return [];
-  const changes = await database.query<{ row: string; after: string }>({
-    name: 'test.read-changes',
-    text: "select c::text as row, coalesce(c.after::text, '') as after from changes c",
-  });
+  const changes = await sql<{ row: string; after: string }>(
+    database,
+    "select c::text as row, coalesce(c.after::text, '') as after from changes c",
+  );
   return foundIn(changes.map(({ row, after }) => `${row}\n${after}`).join('\n'), secrets);
 }
 

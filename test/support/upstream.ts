@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import {
   createSecureServer,
-  type Http2SecureServer,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { parseConfig } from '../../src/config/load.ts';
 import type { ShareHolder } from '../../src/lib/fair/shares.ts';
 import type { RequestBody } from '../../src/protocols/operations/operation.ts';
@@ -15,6 +13,7 @@ import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../s
 import { UpstreamFailure } from '../../src/providers/upstream/failure.ts';
 import { createProvider, type Provider } from '../../src/providers/upstream/provider.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
+import { listenOnLoopback } from './loopback.ts';
 import { until } from './until.ts';
 
 /** The provider's side without a gateway around it: one request after the other to servers that misbehave. */
@@ -95,13 +94,10 @@ export async function startRawServer(
   serve: (socket: Socket, received: string, connection: number) => void,
   onConnection: (socket: Socket) => void = () => undefined,
 ): Promise<RawServer> {
-  const sockets = new Set<Socket>();
   const received: string[] = [];
-  const server: Server = createServer((socket) => {
+  const server = createServer((socket) => {
     const index = received.push('') - 1;
-    sockets.add(socket);
     socket.on('error', () => undefined);
-    socket.on('close', () => sockets.delete(socket));
     onConnection(socket);
     socket.on('data', (bytes: Buffer) => {
       const text = bytes.toString('latin1');
@@ -109,9 +105,7 @@ export async function startRawServer(
       serve(socket, text, index);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listenOnLoopback(server);
   return {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -119,11 +113,7 @@ export async function startRawServer(
       return received.length;
     },
     count: (text) => received.reduce((sum, all) => sum + all.split(text).length - 1, 0),
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
 }
 
@@ -142,32 +132,25 @@ export interface Http2Server {
 export async function startHttp2Server(settings: object = {}): Promise<Http2Server> {
   const streams: ServerHttp2Stream[] = [];
   const sessions: ServerHttp2Session[] = [];
-  const sockets = new Set<Socket>();
-  const server: Http2SecureServer = createSecureServer({ key: CERTIFICATE_KEY, cert: CERTIFICATE, settings });
+  const server = createSecureServer({ key: CERTIFICATE_KEY, cert: CERTIFICATE, settings });
   server.on('session', (session) => {
     session.on('error', () => undefined);
     sessions.push(session);
   });
-  server.on('connection', (socket: Socket) => sockets.add(socket));
   server.on('sessionError', () => undefined);
   server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);
     const index = streams.push(stream) - 1;
     self.serve(stream, index, headers);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, close } = await listenOnLoopback(server);
   const self: Http2Server = {
-    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `https://127.0.0.1:${port}`,
     fields: `http2: true, ca: ${JSON.stringify(CERTIFICATE)},`,
     streams,
     sessions,
     serve: responseOk,
-    async close() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await once(server, 'close').catch(() => undefined);
-    },
+    close,
   };
   return self;
 }

@@ -14,15 +14,14 @@ export const MARK = 3;
 export const MARK_AT_OPENING = 4;
 export const PLACES = 5;
 
-/** What a sync of a file does. */
-export const NOTHING_ELSE = 0;
-export const FAIL = 1;
-/** Waits until there is another order. */
-export const WAIT = 2;
-/** Ends the thread. */
-export const EXIT = 3;
-/** Lets the thread end because of an error that nobody catches. */
-export const THROW = 4;
+/** What a sync of a file does besides. Whoever waits does so until there is another order. */
+export const ORDERS = {
+  'nothing else': 0,
+  fail: 1,
+  wait: 2,
+  'end the thread': 3,
+  'throw what nobody catches': 4,
+} as const;
 
 /** How long a sync waits for another order before it goes on without one: a test fails then, and does not hang. */
 const WAIT_MS_MAX = 20_000;
@@ -40,15 +39,15 @@ export function openFiles(directory: string, shared: Int32Array): EmbeddedFiles 
 }
 
 function carryOut(order: number, shared: Int32Array): void {
-  if (order === FAIL) throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
-  if (order === EXIT) process.exit(3);
-  if (order === THROW) {
+  if (order === ORDERS.fail) throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
+  if (order === ORDERS['end the thread']) process.exit(3);
+  if (order === ORDERS['throw what nobody catches']) {
     queueMicrotask(() => {
       throw new Error('nobody catches this');
     });
   }
-  if (order === WAIT) {
+  if (order === ORDERS.wait) {
     Atomics.add(shared, WAITS, 1);
-    Atomics.wait(shared, ORDER, WAIT, WAIT_MS_MAX);
+    Atomics.wait(shared, ORDER, ORDERS.wait, WAIT_MS_MAX);
   }
 }

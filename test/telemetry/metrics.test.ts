@@ -21,6 +21,7 @@ import {
   type Respond,
   sse,
 } from '../support/provider.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 const CHAT = '/v1/chat/completions';
@@ -85,9 +86,8 @@ describe('the metrics of a node', () => {
     () =>
       call(g.url + CHAT, key, body);
 
-  let statements = 0;
   async function rows<Row>(text: string): Promise<Row[]> {
-    return g.database.query<Row>({ name: `test.sums_${statements++}`, text });
+    return sql<Row>(g.database, text);
   }
 
   test('agree with the ledger and the call records after calls of every kind, to the call, the token and the nano-yuan', async () => {

@@ -245,24 +245,20 @@ describe('traces of calls', () => {
 
 describe('a gateway without traces', () => {
   test('passes the context of clients unchanged if that is configured, and makes none', async () => {
-    const g = await startGateway({ providerFields: 'traceContext: pass' });
-    try {
-      const account = await g.createAccount();
-      const headers = { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'vendor=1' };
-      await call(g.url + CHAT, account.key, hello(), { headers });
-      await call(g.url + CHAT, account.key, hello());
-      await call(g.url + CHAT, account.key, hello(), { headers: { traceparent: `00-${TRACE}-0-01` } });
-      assert.deepEqual(
-        g.provider.requests.map(({ headers: sent }) => [sent.traceparent, sent.tracestate]),
-        [
-          [headers.traceparent, 'vendor=1'],
-          [undefined, undefined],
-          [undefined, undefined],
-        ],
-      );
-    } finally {
-      await g.stop();
-    }
+    await using g = await startGateway({ providerFields: 'traceContext: pass' });
+    const account = await g.createAccount();
+    const headers = { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'vendor=1' };
+    await call(g.url + CHAT, account.key, hello(), { headers });
+    await call(g.url + CHAT, account.key, hello());
+    await call(g.url + CHAT, account.key, hello(), { headers: { traceparent: `00-${TRACE}-0-01` } });
+    assert.deepEqual(
+      g.provider.requests.map(({ headers: sent }) => [sent.traceparent, sent.tracestate]),
+      [
+        [headers.traceparent, 'vendor=1'],
+        [undefined, undefined],
+        [undefined, undefined],
+      ],
+    );
   });
 
   test('whose packages are missing says what to install', () => {

@@ -27,7 +27,9 @@ import {
   type TestDatabase,
   usualEngine,
 } from '../support/database.ts';
-import { allRows, assertSound, CLOCK, exported, imported, linesOf, onlyPartition } from './books.ts';
+import { assertSound } from '../support/sound.ts';
+import { sql } from '../support/sql.ts';
+import { allRows, CLOCK, exported, imported, linesOf, onlyPartition } from './books.ts';
 
 /** Accounts are exported in batches, and the tables of a batch in slices. What is exported must not depend on where these end. */
 
@@ -106,22 +108,18 @@ for (const engine of gatewayEngines) {
     });
 
     it('has every row of every account that has a balance', async () => {
-      const target = await createTestDatabase(engine);
-      try {
-        const isLeftOut = (row: string): boolean => LEFT_OUT.some((id) => row.includes(`"${id}"`));
-        // Claims of calls in flight are not exported.
-        const isClaim = (row: string): boolean => row.includes('["is_valid",false]');
-        await imported(target.database, await exportedBy(source.database, SIZES[1]!));
-        const found = await allRows(target.database);
-        for (const [table, rows] of Object.entries(await allRows(source.database))) {
-          const wanted = rows.filter((row) => !isLeftOut(row) && !isClaim(row));
-          assert.deepEqual(found[table], wanted, table);
-        }
-        assert.equal(found.ledger_entries!.length, 2 + 23 + 1 + 3);
-        assert.equal(found.stored_responses!.length, 2 + 23 + 1 + 3 - 3);
-      } finally {
-        await target.remove();
+      await using target = await createTestDatabase(engine);
+      const isLeftOut = (row: string): boolean => LEFT_OUT.some((id) => row.includes(`"${id}"`));
+      // Claims of calls in flight are not exported.
+      const isClaim = (row: string): boolean => row.includes('["is_valid",false]');
+      await imported(target.database, await exportedBy(source.database, SIZES[1]!));
+      const found = await allRows(target.database);
+      for (const [table, rows] of Object.entries(await allRows(source.database))) {
+        const wanted = rows.filter((row) => !isLeftOut(row) && !isClaim(row));
+        assert.deepEqual(found[table], wanted, table);
       }
+      assert.equal(found.ledger_entries!.length, 2 + 23 + 1 + 3);
+      assert.equal(found.stored_responses!.length, 2 + 23 + 1 + 3 - 3);
     });
 
     it('reads many small accounts by few statements', async () => {
@@ -162,33 +160,25 @@ describe('an export', { timeout: 120_000 }, () => {
   });
 
   it('of an older schema is read where its columns are still there; those that it lacks are as by default', async () => {
-    const target = await createTestDatabase(usualEngine);
-    try {
-      const store = createImportStore(onlyPartition(target.database));
-      const importAs = (schema: number) => importDatabase(linesOf(text), { store, schema });
-      await target.database.script('alter table api_keys rename column prefix to shown');
-      await assert.rejects(
-        importAs(schemaVersion() + 1),
-        /^TransferError: The table api_keys has other columns in the file/,
-      );
-      await target.database.script(`alter table api_keys rename column shown to prefix;
+    await using target = await createTestDatabase(usualEngine);
+    const store = createImportStore(onlyPartition(target.database));
+    const importAs = (schema: number) => importDatabase(linesOf(text), { store, schema });
+    await target.database.script('alter table api_keys rename column prefix to shown');
+    await assert.rejects(
+      importAs(schemaVersion() + 1),
+      /^TransferError: The table api_keys has other columns in the file/,
+    );
+    await target.database.script(`alter table api_keys rename column shown to prefix;
         alter table balances add column colour text not null default 'grey'`);
-      await assert.rejects(
-        importAs(schemaVersion()),
-        /^TransferError: The table balances has other columns in the file/,
-      );
-      assert.equal((await importAs(schemaVersion() + 1)).rows.balances, 5);
-      const colours = { name: 'test.colours', text: 'select distinct colour from balances' };
-      assert.deepEqual(await target.database.query(colours), [{ colour: 'grey' }]);
-    } finally {
-      await target.remove();
-    }
+    await assert.rejects(importAs(schemaVersion()), /^TransferError: The table balances has other columns in the file/);
+    assert.equal((await importAs(schemaVersion() + 1)).rows.balances, 5);
+    assert.deepEqual(await sql(target.database, 'select distinct colour from balances'), [{ colour: 'grey' }]);
   });
 
   it('with rows of an account or a key that it does not have is refused', async () => {
     const lines = text.trimEnd().split('\n');
     const end = JSON.parse(lines.at(-1)!).end;
-    const target = await createTestDatabase(usualEngine);
+    await using target = await createTestDatabase(usualEngine);
     /** Without the rows of some tables, as if they had never been in the file. */
     const without = (...tables: string[]): string => {
       const left = lines.slice(0, -1).filter((line) => !tables.some((table) => line.startsWith(`{"${table}":`)));
@@ -199,146 +189,127 @@ describe('an export', { timeout: 120_000 }, () => {
     };
     const isRefused = (text: string, reason: string) =>
       assert.rejects(imported(target.database, text), new RegExp(`^TransferError: The file is damaged: .* ${reason}$`));
-    try {
-      await isRefused(
-        without('api_keys'),
-        'It has a row of key_limits of the key key_acct_a1 of account acct_a, which it does not have.',
-      );
-      const rest = ['api_keys', 'key_limits', 'voucher_redemptions', 'memberships', 'webhook_endpoints'];
-      await isRefused(
-        without('accounts', ...rest),
-        'It has a row of balances of the account acct_a, which it does not have.',
-      );
-      await imported(target.database, without());
-    } finally {
-      await target.remove();
-    }
+    await isRefused(
+      without('api_keys'),
+      'It has a row of key_limits of the key key_acct_a1 of account acct_a, which it does not have.',
+    );
+    const rest = ['api_keys', 'key_limits', 'voucher_redemptions', 'memberships', 'webhook_endpoints'];
+    await isRefused(
+      without('accounts', ...rest),
+      'It has a row of balances of the account acct_a, which it does not have.',
+    );
+    await imported(target.database, without());
   });
 });
 
 describe('calls that end while a batch is exported', { timeout: 60_000 }, () => {
   it('are in none of its accounts', async () => {
-    const source = await createTestDatabase('embedded');
-    const target = await createTestDatabase('embedded');
-    try {
-      const { database } = source;
-      const node = createTestNode(database);
-      let ended = 0;
-      const endCallsOfAll = async (): Promise<void> => {
-        for (const account of SMALL) {
-          const id = `call_${String(ended++).padStart(6, '0')}`;
-          await node.stores.reservations.admit([requestOf(account, id, 50n)], termsOf(CONTEXT));
-          await endCalls(node.stores.settlement, [outcomeOf(account, id, 7n)]);
-        }
-      };
-      for (const account of SMALL) await openAccount(database, account, 1_000_000n);
-      for (let i = 0; i < 5; i++) await endCallsOfAll();
-      // One call of each account is in flight at the cut, and ends in between.
+    await using source = await createTestDatabase('embedded');
+    await using target = await createTestDatabase('embedded');
+    const { database } = source;
+    const node = createTestNode(database);
+    let ended = 0;
+    const endCallsOfAll = async (): Promise<void> => {
       for (const account of SMALL) {
-        await node.stores.reservations.admit([requestOf(account, 'call_in_flight', 50n)], termsOf(CONTEXT));
+        const id = `call_${String(ended++).padStart(6, '0')}`;
+        await node.stores.reservations.admit([requestOf(account, id, 50n)], termsOf(CONTEXT));
+        await endCalls(node.stores.settlement, [outcomeOf(account, id, 7n)]);
       }
-      const store = createExportStore(inOneDatabase(database), {
-        accountsMax: 10,
-        batchRowsMax: 1_000,
-        sliceRowsMax: 4,
-      });
-      let text = '';
-      let chunks = 0;
-      for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) {
-        text += chunk;
-        await endCallsOfAll();
-        if (++chunks === 2) {
-          const late = SMALL.map((account) => outcomeOf(account, 'call_in_flight', 11n));
-          await endCalls(node.stores.settlement, late);
-        }
-      }
-      assert.ok(chunks > 12, `only ${chunks} slices`);
-      assert.deepEqual((await imported(target.database, text)).unsound, []);
-      await assertSound(target.database);
-      const rows = await target.database.query<object>({
-        name: 'test.books',
-        text: `select account_id, balance_nano, reserved_nano, (select count(*)::int from calls c where c.account_id = b.account_id) as calls
-from balances b order by account_id`,
-      });
-      const wanted = { balance_nano: 1_000_000n - 5n * 7n, reserved_nano: 0n, calls: 5 };
-      assert.deepEqual(
-        rows,
-        SMALL.map((account) => ({ account_id: account, ...wanted })),
-      );
-      assert.notEqual(await exported(database), text);
-    } finally {
-      await source.remove();
-      await target.remove();
+    };
+    for (const account of SMALL) await openAccount(database, account, 1_000_000n);
+    for (let i = 0; i < 5; i++) await endCallsOfAll();
+    // One call of each account is in flight at the cut, and ends in between.
+    for (const account of SMALL) {
+      await node.stores.reservations.admit([requestOf(account, 'call_in_flight', 50n)], termsOf(CONTEXT));
     }
+    const store = createExportStore(inOneDatabase(database), {
+      accountsMax: 10,
+      batchRowsMax: 1_000,
+      sliceRowsMax: 4,
+    });
+    let text = '';
+    let chunks = 0;
+    for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) {
+      text += chunk;
+      await endCallsOfAll();
+      if (++chunks === 2) {
+        const late = SMALL.map((account) => outcomeOf(account, 'call_in_flight', 11n));
+        await endCalls(node.stores.settlement, late);
+      }
+    }
+    assert.ok(chunks > 12, `only ${chunks} slices`);
+    assert.deepEqual((await imported(target.database, text)).unsound, []);
+    await assertSound(inOneDatabase(target.database));
+    const rows = await sql<object>(
+      target.database,
+      `select account_id, balance_nano, reserved_nano, (select count(*)::int from calls c where c.account_id = b.account_id) as calls
+from balances b order by account_id`,
+    );
+    const wanted = { balance_nano: 1_000_000n - 5n * 7n, reserved_nano: 0n, calls: 5 };
+    assert.deepEqual(
+      rows,
+      SMALL.map((account) => ({ account_id: account, ...wanted })),
+    );
+    assert.notEqual(await exported(database), text);
   });
 });
 
 describe('a key that is being made while its account is exported', { timeout: 60_000 }, () => {
   it('is not in the export, and neither are its limits', async () => {
-    const source = await createTestDatabase('embedded');
-    const target = await createTestDatabase('embedded');
-    try {
-      await openAccount(source.database, 'acct_a', 0n);
-      await source.database.script(`
+    await using source = await createTestDatabase('embedded');
+    await using target = await createTestDatabase('embedded');
+    await openAccount(source.database, 'acct_a', 0n);
+    await source.database.script(`
 insert into api_keys (account_id, id, name, key_hash, prefix, created_at) values ('acct_a', 'key_works', 'k', '\\x01', 'p', now());
 insert into loose_keys (account_id, key_id, is_begun, since) values ('acct_a', 'key_begun', true, now());
 insert into key_limits (account_id, key_id, daily_calls_max) values ('acct_a', 'key_works', 5), ('acct_a', 'key_begun', 5);
 insert into rate_limits (account_id, key_id, model, requests_max)
 values ('acct_a', '', '', 5), ('acct_a', 'key_works', '', 5), ('acct_a', 'key_begun', '', 5)`);
-      await imported(target.database, await exported(source.database));
-      const rows = await target.database.query<object>({
-        name: 'test.limits-and-rates',
-        text: 'select key_id from key_limits union all select key_id from rate_limits order by key_id',
-      });
-      assert.deepEqual(rows, [{ key_id: '' }, { key_id: 'key_works' }, { key_id: 'key_works' }]);
-      await assertSound(target.database);
-    } finally {
-      await source.remove();
-      await target.remove();
-    }
+    await imported(target.database, await exported(source.database));
+    const rows = await sql<object>(
+      target.database,
+      'select key_id from key_limits union all select key_id from rate_limits order by key_id',
+    );
+    assert.deepEqual(rows, [{ key_id: '' }, { key_id: 'key_works' }, { key_id: 'key_works' }]);
+    await assertSound(inOneDatabase(target.database));
   });
 });
 
 describe('a key that is forgotten while its batch is exported', { timeout: 60_000 }, () => {
   it('is in the export with its limits, or without both', async () => {
-    const source = await createTestDatabase('embedded');
-    const target = await createTestDatabase('embedded');
-    try {
-      const { database } = source;
-      await openAccount(database, 'acct_a', 0n);
-      await database.script(`
+    await using source = await createTestDatabase('embedded');
+    await using target = await createTestDatabase('embedded');
+    const { database } = source;
+    await openAccount(database, 'acct_a', 0n);
+    await database.script(`
 insert into api_keys (account_id, id, name, key_hash, prefix, created_at, revoked_at) values
 ('acct_a', 'key_ended', 'k', '\\x01', 'p', now(), now() - interval '8 days'), ('acct_a', 'key_works', 'k', '\\x02', 'p', now(), null);
 insert into key_limits (account_id, key_id, daily_calls_max) select account_id, id, 5 from api_keys;
 update usage_backfill set is_done = true`);
-      const forgetful = {
-        engine: 'embedded',
-        openSnapshots: async (): Promise<SnapshotReader> => {
-          const reader = await database.openSnapshots();
-          return {
-            ...reader,
-            async read(queries) {
-              const found = await reader.read(queries);
-              const isCut = queries.some(({ statement }) => statement.name === 'export.read-key-limits');
-              if (isCut)
-                await createEndedKeyStore(placedInOne(inOneDatabase(database))).forgetEndedBefore(
-                  Date.now(),
-                  new AbortController().signal,
-                );
-              return found;
-            },
-          };
-        },
-      };
-      const store = createExportStore(inOneDatabase(forgetful as Partial<Database> as Database));
-      let text = '';
-      for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
-      assert.deepEqual((await imported(target.database, text)).unsound, []);
-      const rows = await target.database.query<object>({ name: 'test.limits', text: 'select key_id from key_limits' });
-      assert.deepEqual(rows, [{ key_id: 'key_works' }]);
-    } finally {
-      await source.remove();
-      await target.remove();
-    }
+    const forgetful = {
+      engine: 'embedded',
+      openSnapshots: async (): Promise<SnapshotReader> => {
+        const reader = await database.openSnapshots();
+        return {
+          ...reader,
+          async read(queries) {
+            const found = await reader.read(queries);
+            const isCut = queries.some(({ statement }) => statement.name === 'export.read-key-limits');
+            if (isCut)
+              await createEndedKeyStore(placedInOne(inOneDatabase(database))).forgetEndedBefore(
+                Date.now(),
+                new AbortController().signal,
+              );
+            return found;
+          },
+        };
+      },
+    };
+    const store = createExportStore(inOneDatabase(forgetful as Partial<Database> as Database));
+    let text = '';
+    for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
+    assert.deepEqual((await imported(target.database, text)).unsound, []);
+    const rows = await sql<object>(target.database, 'select key_id from key_limits');
+    assert.deepEqual(rows, [{ key_id: 'key_works' }]);
   });
 });

@@ -1,5 +1,3 @@
-import assert from 'node:assert/strict';
-import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Databases } from '../../src/db/databases.ts';
 import { inOneDatabase, type PartitionedDatabases } from '../../src/db/home-lanes.ts';
@@ -11,6 +9,7 @@ import { createExportStore } from '../../src/transfer/export-store.ts';
 import { type Imported, importDatabase } from '../../src/transfer/import.ts';
 import { createImportStore } from '../../src/transfer/import-store.ts';
 import { EXPORTED_TABLES, IN_EACH_PARTITION } from '../../src/transfer/tables.ts';
+import { sql } from '../support/sql.ts';
 
 /** What the tests of exports and imports share. */
 
@@ -65,10 +64,7 @@ export async function allRowsOf({ directory, partitions }: PartitionedDatabases)
   for (const table of [...EXPORTED_TABLES, 'database_identity'] as const) {
     const texts: string[] = [];
     for (const database of HOMES[table] === 'directory' ? [directory] : partitions) {
-      const rows = await database.query<Record<string, unknown>>({
-        name: `test.rows-${table}`,
-        text: `select * from ${table}`,
-      });
+      const rows = await sql<Record<string, unknown>>(database, `select * from ${table}`);
       texts.push(...rows.map(inText));
     }
     tables[table] = (
@@ -85,13 +81,4 @@ function inText(row: Record<string, unknown>): string {
     value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
   ]);
   return JSON.stringify(plain, (_name, value) => (typeof value === 'bigint' ? `${value}n` : value));
-}
-
-export function assertSound(database: Database): Promise<void> {
-  return assertAllSound(inOneDatabase(database));
-}
-
-export async function assertAllSound(databases: PartitionedDatabases): Promise<void> {
-  const broken = (await auditLedger(databases)).filter(({ breaches }) => breaches.length > 0);
-  assert.deepEqual(broken, []);
 }

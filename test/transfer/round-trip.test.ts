@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createIdentityStore } from '../../src/people/identity-store.ts';
 import { call, startCall } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson, signIn, type TestPerson } from '../support/people.ts';
 import { chatResponse, json, liveResponse } from '../support/provider.ts';
-import { allRows, assertSound, exported, imported } from './books.ts';
+import { assertSound } from '../support/sound.ts';
+import { sql } from '../support/sql.ts';
+import { allRows, exported, imported } from './books.ts';
 
 /** From the embedded database to PostgreSQL and back: every row, and what clients notice of it. */
 
@@ -30,27 +33,23 @@ describe('an export', { timeout: 300_000 }, () => {
   before(async () => {
     source = await createTestDatabase('embedded');
     server = await createTestDatabase('postgresql');
-    const g = await startGateway({ engine: 'embedded', stored: source, plans: PLANS });
-    try {
-      account = await g.createAccount();
-      await fill(g);
-      // Two calls are in flight when the database is exported, one of each context.
-      const lives = [liveResponse(), liveResponse()];
-      g.provider.respond = (request, response) => lives.shift()!.respond(request, response);
-      const [first, second] = lives;
-      const running = [startCall(`${g.url}/v1/chat/completions`, account.key, { ...BODY, stream: true })];
-      await first!.opened;
-      running.push(startCall(`${g.url}/v1/coding/chat/completions`, account.key, { ...BODY, stream: true }));
-      await second!.opened;
-      inFlight = await exported(source.database);
-      for (const live of [first!, second!]) live.end();
-      for (const each of running) await (await each.response).ended();
-      g.provider.respond = chatResponse();
-      text = await exported(source.database);
-      sourceRows = await allRows(source.database);
-    } finally {
-      await g.stop();
-    }
+    await using g = await startGateway({ engine: 'embedded', stored: source, plans: PLANS });
+    account = await g.createAccount();
+    await fill(g);
+    // Two calls are in flight when the database is exported, one of each context.
+    const lives = [liveResponse(), liveResponse()];
+    g.provider.respond = (request, response) => lives.shift()!.respond(request, response);
+    const [first, second] = lives;
+    const running = [startCall(`${g.url}/v1/chat/completions`, account.key, { ...BODY, stream: true })];
+    await first!.opened;
+    running.push(startCall(`${g.url}/v1/coding/chat/completions`, account.key, { ...BODY, stream: true }));
+    await second!.opened;
+    inFlight = await exported(source.database);
+    for (const live of [first!, second!]) live.end();
+    for (const each of running) await (await each.response).ended();
+    g.provider.respond = chatResponse();
+    text = await exported(source.database);
+    sourceRows = await allRows(source.database);
   });
   after(async () => {
     await source.remove();
@@ -122,11 +121,11 @@ values ('acct_under_way', 'under way', true, 7, now(), now() + interval '1 hour'
 
   /** A month whose calls have failed, and that was dropped. */
   async function dropMonth(g: TestGateway): Promise<void> {
-    const [row] = await g.database.query<{ sums: string }>({
-      name: 'test.sums-of-usage',
-      text: `select string_agg(quote_ident(attname), ', ') as sums from pg_attribute
+    const [row] = await sql<{ sums: string }>(
+      g.database,
+      `select string_agg(quote_ident(attname), ', ') as sums from pg_attribute
 where attrelid = 'dropped_usage'::regclass and attnum > 0 and atttypid = 'bigint'::regtype`,
-    });
+    );
     const sums = row!.sums;
     await g.database.script(`
 insert into dropped_months (month, dropped_at, drops) values ('2020-01-01', '2020-03-01', 1);
@@ -150,83 +149,71 @@ values ('${account.id}', '2020-01-01', '2020-01-07', '${account.keyId}', 'test-c
     const { rows, unsound } = await imported(server.database, text);
     assert.deepEqual(unsound, []);
     assert.equal(rows.accounts, 3);
-    await assertSound(server.database);
+    await assertSound(inOneDatabase(server.database));
     assert.deepEqual(await allRows(server.database), sourceRows);
-    const again = await createTestDatabase('embedded');
-    try {
-      await imported(again.database, await exported(server.database));
-      await assertSound(again.database);
-      assert.deepEqual(await allRows(again.database), sourceRows);
-    } finally {
-      await again.remove();
-    }
+    await using again = await createTestDatabase('embedded');
+    await imported(again.database, await exported(server.database));
+    await assertSound(inOneDatabase(again.database));
+    assert.deepEqual(await allRows(again.database), sourceRows);
   });
 
   it('brings keys, stored responses, repeats and windows along', async () => {
-    const g = await startGateway({ engine: 'postgresql', stored: server, plans: PLANS });
-    try {
-      g.provider.respond = chatResponse();
-      const repeat = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
-      assert.deepEqual([repeat.status, repeat.text], [200, replied]);
-      assert.equal(g.provider.requests.length, 0, 'the repeat was called again');
-      const topUp = { amountYuan: '9007199.254740993', memo: '“¥ and \\ 汉”' };
-      const entries = async (): Promise<{ id: string; amountYuan: string }[]> =>
-        (await g.admin('GET', `/accounts/${account.id}/ledger`)).body.data;
-      const before = await entries();
-      await g.admin('POST', `/accounts/${account.id}/top-ups`, topUp, { 'idempotency-key': 'a-top-up' });
-      assert.deepEqual(await entries(), before);
-      assert.ok(before.some(({ amountYuan }) => amountYuan === '9007199.254740993'));
+    await using g = await startGateway({ engine: 'postgresql', stored: server, plans: PLANS });
+    g.provider.respond = chatResponse();
+    const repeat = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
+    assert.deepEqual([repeat.status, repeat.text], [200, replied]);
+    assert.equal(g.provider.requests.length, 0, 'the repeat was called again');
+    const topUp = { amountYuan: '9007199.254740993', memo: '“¥ and \\ 汉”' };
+    const entries = async (): Promise<{ id: string; amountYuan: string }[]> =>
+      (await g.admin('GET', `/accounts/${account.id}/ledger`)).body.data;
+    const before = await entries();
+    await g.admin('POST', `/accounts/${account.id}/top-ups`, topUp, { 'idempotency-key': 'a-top-up' });
+    assert.deepEqual(await entries(), before);
+    assert.ok(before.some(({ amountYuan }) => amountYuan === '9007199.254740993'));
 
-      // People sign in as before, and again.
-      assert.equal((await ask(g, 'GET', '/account', undefined, person.headers)).status, 401);
-      const own = await ask(g, 'GET', '/account', undefined, await signIn(g, person));
-      assert.equal(own.body.id, account.id);
+    // People sign in as before, and again.
+    assert.equal((await ask(g, 'GET', '/account', undefined, person.headers)).status, 401);
+    const own = await ask(g, 'GET', '/account', undefined, await signIn(g, person));
+    assert.equal(own.body.id, account.id);
 
-      const { priceFactorBasisPoints } = (await g.admin('GET', `/accounts/${account.id}`)).body;
-      assert.equal(priceFactorBasisPoints, 8_000);
-      const [forBoth, key] = (await g.admin('GET', `/accounts/${account.id}/keys`)).body.data;
-      assert.deepEqual(forBoth.scopes, ['account', 'calls']);
-      assert.deepEqual(key.allowedModels, ['test-chat', 'test-responses']);
-      assert.deepEqual(key.allowedNetworks, ['127.0.0.0/8', '::1']);
-      const other = { model: 'test-both', messages: [] };
-      assert.equal((await call(`${g.url}/v1/chat/completions`, account.key, other)).status, 403);
+    const { priceFactorBasisPoints } = (await g.admin('GET', `/accounts/${account.id}`)).body;
+    assert.equal(priceFactorBasisPoints, 8_000);
+    const [forBoth, key] = (await g.admin('GET', `/accounts/${account.id}/keys`)).body.data;
+    assert.deepEqual(forBoth.scopes, ['account', 'calls']);
+    assert.deepEqual(key.allowedModels, ['test-chat', 'test-responses']);
+    assert.deepEqual(key.allowedNetworks, ['127.0.0.0/8', '::1']);
+    const other = { model: 'test-both', messages: [] };
+    assert.equal((await call(`${g.url}/v1/chat/completions`, account.key, other)).status, 403);
 
-      // Of three calls in five hours two were made before.
-      const coding = () => call(`${g.url}/v1/coding/chat/completions`, account.key, BODY);
-      assert.equal((await coding()).status, 200);
-      assert.equal((await coding()).json.error.code, 'package_5h_quota_exhausted');
-      assert.equal((await call(`${g.url}/v1/chat/completions`, account.key, BODY)).status, 200);
-      assert.equal((await entries()).length, before.length + 1);
-    } finally {
-      await g.stop();
-    }
+    // Of three calls in five hours two were made before.
+    const coding = () => call(`${g.url}/v1/coding/chat/completions`, account.key, BODY);
+    assert.equal((await coding()).status, 200);
+    assert.equal((await coding()).json.error.code, 'package_5h_quota_exhausted');
+    assert.equal((await call(`${g.url}/v1/chat/completions`, account.key, BODY)).status, 200);
+    assert.equal((await entries()).length, before.length + 1);
   });
 
   it('has what calls in flight hold as free, and their windows too', async () => {
-    const stored = await createTestDatabase('embedded');
-    try {
-      await imported(stored.database, inFlight);
-      await assertSound(stored.database);
-      const [subscription] = await stored.database.query<Record<string, bigint>>({
-        name: 'test.subscription',
-        text: 'select slots, week_calls, in_flight, period_reserved_tokens from subscriptions',
-      });
-      assert.deepEqual(subscription, { slots: 1n, week_calls: 1n, in_flight: 0n, period_reserved_tokens: 0n });
-      const [money] = await stored.database.query<{ held: bigint; in_flight: bigint; calls: bigint }>({
-        name: 'test.held',
-        text: `select b.reserved_nano as held, l.in_flight, l.calls from balances b join key_limits l using (account_id)`,
-      });
-      assert.deepEqual(money, { held: 0n, in_flight: 0n, calls: 3n });
-      const rates = await stored.database.query<object>({
-        name: 'test.rates',
-        text: `select model, requests_max, tokens_max, requests_used > 0 as has_requests from rate_limits order by model`,
-      });
-      assert.deepEqual(rates, [
-        { model: '', requests_max: null, tokens_max: 50_000n, has_requests: false },
-        { model: 'test-chat', requests_max: 500n, tokens_max: null, has_requests: true },
-      ]);
-    } finally {
-      await stored.remove();
-    }
+    await using stored = await createTestDatabase('embedded');
+    await imported(stored.database, inFlight);
+    await assertSound(inOneDatabase(stored.database));
+    const [subscription] = await sql<Record<string, bigint>>(
+      stored.database,
+      'select slots, week_calls, in_flight, period_reserved_tokens from subscriptions',
+    );
+    assert.deepEqual(subscription, { slots: 1n, week_calls: 1n, in_flight: 0n, period_reserved_tokens: 0n });
+    const [money] = await sql<{ held: bigint; in_flight: bigint; calls: bigint }>(
+      stored.database,
+      `select b.reserved_nano as held, l.in_flight, l.calls from balances b join key_limits l using (account_id)`,
+    );
+    assert.deepEqual(money, { held: 0n, in_flight: 0n, calls: 3n });
+    const rates = await sql<object>(
+      stored.database,
+      `select model, requests_max, tokens_max, requests_used > 0 as has_requests from rate_limits order by model`,
+    );
+    assert.deepEqual(rates, [
+      { model: '', requests_max: null, tokens_max: 50_000n, has_requests: false },
+      { model: 'test-chat', requests_max: 500n, tokens_max: null, has_requests: true },
+    ]);
   });
 });

@@ -7,6 +7,7 @@ import { createInSteps } from '../../src/app/in-steps.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Databases } from '../../src/db/databases.ts';
 import { CONTEXT, createTestNode, endCalls, outcomeOf, requestOf, termsOf } from '../support/accounting-builders.ts';
+import { sql } from '../support/sql.ts';
 import { CLOCK } from './books.ts';
 
 /** Books that are spread over partitions by what makes accounts and gives vouchers. */
@@ -95,9 +96,9 @@ select 'acct_x' || number, 'new', true, 7, now(), number from partitions where n
 }
 
 export async function placesOf(directory: Database): Promise<Record<string, number>> {
-  const rows = await directory.query<{ id: string; partition_no: number }>({
-    name: 'test.places-of-all',
-    text: 'select id, partition_no from accounts union all select id, partition_no from new_accounts order by id',
-  });
+  const rows = await sql<{ id: string; partition_no: number }>(
+    directory,
+    'select id, partition_no from accounts union all select id, partition_no from new_accounts order by id',
+  );
   return Object.fromEntries(rows.map(({ id, partition_no: place }) => [id, place]));
 }

@@ -9,7 +9,9 @@ import { type Engine, gatewayEngines } from '../support/database.ts';
 import { finishNow } from '../support/in-steps.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
-import { allRowsOf, assertAllSound, exportedFrom, importedInto, startExportOf } from './books.ts';
+import { assertSound } from '../support/sound.ts';
+import { sql } from '../support/sql.ts';
+import { allRowsOf, exportedFrom, importedInto, startExportOf } from './books.ts';
 import {
   ACCOUNTS,
   chargeCall,
@@ -54,7 +56,7 @@ for (const engine of gatewayEngines) {
 
     it('are in an export once, which does not say where accounts are', async () => {
       assert.deepEqual(await countsOf(source), [4, 3, 2]);
-      await assertAllSound(source.databases);
+      await assertSound(source.databases);
       assert.doesNotMatch(text, /partition/);
       assert.equal(text.match(/^\{"price_lists"/gm)!.length, 1);
       assert.equal(text.match(/^\{"dropped_months"/gm)!.length, 1);
@@ -62,127 +64,113 @@ for (const engine of gatewayEngines) {
 
     for (const [partitions, counts] of TARGETS[engine]) {
       it(`go into ${partitions} partitions and back, row by row, and are sound`, async () => {
-        const target = await createPartitioned(engine, partitions);
-        const again = await createPartitioned(engine, 3);
-        try {
-          const imported = await importedInto(target.databases, text);
-          assert.deepEqual([imported.unsound, imported.emptied], [[], []]);
-          assert.deepEqual(await allRowsOf(target.databases), rows);
-          assert.deepEqual(await countsOf(target), counts);
-          await assertAllSound(target.databases);
-          // What was under way is finished, each account in its partition.
-          await importedInto(again.databases, await exportedFrom(target.databases));
-          assert.deepEqual(await allRowsOf(again.databases), rows);
-          for (const { databases } of [target, again]) {
-            await finishNow(stepsOf(databases));
-            await assertAllSound(databases);
-          }
-          const own = { name: 'test.balances', text: 'select account_id from balances order by account_id' };
-          const held = await Promise.all(again.databases.partitions.map((each) => each.query<object>(own)));
-          const places = Object.entries(await placesOf(again.databases.directory));
-          assert.deepEqual(
-            held.map((found) => found.length),
-            [3, 3, 3],
-          );
-          for (const [id, place] of places)
-            assert.ok(
-              held[place]!.some((row) => Object.values(row).includes(id)),
-              id,
-            );
-        } finally {
-          await again.remove();
-          await target.remove();
+        await using target = await createPartitioned(engine, partitions);
+        await using again = await createPartitioned(engine, 3);
+        const imported = await importedInto(target.databases, text);
+        assert.deepEqual([imported.unsound, imported.emptied], [[], []]);
+        assert.deepEqual(await allRowsOf(target.databases), rows);
+        assert.deepEqual(await countsOf(target), counts);
+        await assertSound(target.databases);
+        // What was under way is finished, each account in its partition.
+        await importedInto(again.databases, await exportedFrom(target.databases));
+        assert.deepEqual(await allRowsOf(again.databases), rows);
+        for (const { databases } of [target, again]) {
+          await finishNow(stepsOf(databases));
+          await assertSound(databases);
         }
+        const own = 'select account_id from balances order by account_id';
+        const held = await Promise.all(again.databases.partitions.map((each) => sql(each, own)));
+        const places = Object.entries(await placesOf(again.databases.directory));
+        assert.deepEqual(
+          held.map((found) => found.length),
+          [3, 3, 3],
+        );
+        for (const [id, place] of places)
+          assert.ok(
+            held[place]!.some((row) => Object.values(row).includes(id)),
+            id,
+          );
       });
     }
 
     it('are consistent in an export during which accounts are made, charged and given vouchers', async () => {
-      const live = await createPartitioned(engine, 2);
-      const target = await createPartitioned(engine, 2);
-      try {
-        const { databases } = live;
-        await spreadBooks(databases);
-        const steps = stepsOf(databases);
-        const names = Array.from({ length: 40 }, (_, n) => `later_${n}`);
-        await makeVouchers(databases.directory, names, 'vb_2');
-        let exported = '';
-        let n = 0;
-        for await (const chunk of startExportOf(databases)) {
-          exported += chunk;
-          // Of every account now and then, and of two partitions at once.
-          for (const id of [ACCOUNTS[n % ACCOUNTS.length]!, ACCOUNTS[(n + 1) % ACCOUNTS.length]!]) {
-            await chargeCall(databases, id, `call_late_${n}`, 3n);
-          }
-          if (n < names.length) {
-            await steps.redemptions.redeem(redemptionOf(ACCOUNTS[n % ACCOUNTS.length]!, names[n]!));
-            await steps.accountCreations.create(newAccount(`acct_z${n}`));
-          }
-          n++;
+      await using live = await createPartitioned(engine, 2);
+      await using target = await createPartitioned(engine, 2);
+      const { databases } = live;
+      await spreadBooks(databases);
+      const steps = stepsOf(databases);
+      const names = Array.from({ length: 40 }, (_, n) => `later_${n}`);
+      await makeVouchers(databases.directory, names, 'vb_2');
+      let exported = '';
+      let n = 0;
+      for await (const chunk of startExportOf(databases)) {
+        exported += chunk;
+        // Of every account now and then, and of two partitions at once.
+        for (const id of [ACCOUNTS[n % ACCOUNTS.length]!, ACCOUNTS[(n + 1) % ACCOUNTS.length]!]) {
+          await chargeCall(databases, id, `call_late_${n}`, 3n);
         }
-        assert.ok(n > 5, `only ${n} chunks`);
-        assert.deepEqual((await importedInto(target.databases, exported)).unsound, []);
-        await assertAllSound(target.databases);
-        await finishNow(stepsOf(target.databases));
-        await assertAllSound(target.databases);
-        await assertAllSound(databases);
-      } finally {
-        await target.remove();
-        await live.remove();
+        if (n < names.length) {
+          await steps.redemptions.redeem(redemptionOf(ACCOUNTS[n % ACCOUNTS.length]!, names[n]!));
+          await steps.accountCreations.create(newAccount(`acct_z${n}`));
+        }
+        n++;
       }
+      assert.ok(n > 5, `only ${n} chunks`);
+      assert.deepEqual((await importedInto(target.databases, exported)).unsound, []);
+      await assertSound(target.databases);
+      await finishNow(stepsOf(target.databases));
+      await assertSound(target.databases);
+      await assertSound(databases);
     });
 
     it('that an interrupted import has left are served to nobody, and removed by the next one', async () => {
-      const target = await createPartitioned(engine, 3);
-      try {
-        const { databases } = target;
-        const { directory, partitions } = databases;
-        const [first, ...further] = partitions as [Database, ...Database[]];
-        const endProcess = async () => {
-          throw new Error('the process has ended');
-        };
-        const dying: Pick<Database, 'longTransaction'> = {
-          longTransaction: (work) =>
-            first.longTransaction(async (transaction) => {
-              await work(transaction);
+      await using target = await createPartitioned(engine, 3);
+      const { databases } = target;
+      const { directory, partitions } = databases;
+      const [first, ...further] = partitions as [Database, ...Database[]];
+      const endProcess = async () => {
+        throw new Error('the process has ended');
+      };
+      const dying: Pick<Database, 'longTransaction'> = {
+        longTransaction: (work) =>
+          first.longTransaction(async (transaction) => {
+            await work(transaction);
+            return endProcess();
+          }),
+      };
+      const count = 'select count(*)::int as n from balances';
+      const countAll = () => Promise.all(partitions.map(async (each) => (await sql<{ n: number }>(each, count))[0]!.n));
+      // On the embedded engine all of it is one transaction: what a server would have left is put there.
+      const interrupted =
+        engine === 'embedded'
+          ? databases.longTransaction(async (transactions) => {
+              await importedInto({ longTransaction: (work) => work(transactions) }, text);
               return endProcess();
-            }),
-        };
-        const count = { name: 'test.count', text: 'select count(*)::int as n from balances' };
-        const countAll = () =>
-          Promise.all(partitions.map(async (each) => (await each.query<{ n: number }>(count))[0]!.n));
-        // On the embedded engine all of it is one transaction: what a server would have left is put there.
-        const interrupted =
-          engine === 'embedded'
-            ? databases.longTransaction(async (transactions) => {
-                await importedInto({ longTransaction: (work) => work(transactions) }, text);
-                return endProcess();
-              })
-            : importedInto({ longTransaction: nestedTransactions([dying, ...further]) }, text);
-        await assert.rejects(interrupted, /the process has ended/);
-        if (engine === 'embedded') {
-          assert.deepEqual(await countAll(), [0, 0, 0]);
-          for (const each of further) {
-            await each.script(`insert into balances (account_id, balance_nano, last_entry_no) values ('acct_a', 5, 1);
+            })
+          : importedInto({ longTransaction: nestedTransactions([dying, ...further]) }, text);
+      await assert.rejects(interrupted, /the process has ended/);
+      if (engine === 'embedded') {
+        assert.deepEqual(await countAll(), [0, 0, 0]);
+        for (const each of further) {
+          await each.script(`insert into balances (account_id, balance_nano, last_entry_no) values ('acct_a', 5, 1);
 insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
 values ('acct_a', 1, 'top_up', 5, 5, now())`);
-          }
         }
-        assert.deepEqual(await countAll(), engine === 'embedded' ? [0, 1, 1] : [0, 2, 3]);
-        assert.deepEqual(await placesOf(directory), {});
+      }
+      assert.deepEqual(await countAll(), engine === 'embedded' ? [0, 1, 1] : [0, 2, 3]);
+      assert.deepEqual(await placesOf(directory), {});
 
-        await assert.rejects(requireNoLeftovers(databases), /^LeftoversError: Partition 1 has balances/);
-        const found = (await auditLedger(databases)).flatMap(({ breaches }) => breaches.map(({ detail }) => detail));
-        for (const number of [1, 2]) assert.ok(found.includes(`partition ${number}: no account`), found.join('\n'));
+      await assert.rejects(requireNoLeftovers(databases), /^LeftoversError: Partition 1 has balances/);
+      const found = (await auditLedger(databases)).flatMap(({ breaches }) => breaches.map(({ detail }) => detail));
+      for (const number of [1, 2]) assert.ok(found.includes(`partition ${number}: no account`), found.join('\n'));
 
-        assert.deepEqual((await importedInto(databases, text)).emptied, [1, 2]);
-        assert.deepEqual(await allRowsOf(databases), rows);
-        await assertAllSound(databases);
-        await requireNoLeftovers(databases);
-        await assert.rejects(importedInto(databases, text), /^TransferError: This database is not empty/);
-        const change = { name: 'test.change', text: 'delete from ledger_entries' };
-        for (const each of partitions) await assert.rejects(each.query(change), /immutable|never/);
-      } finally {
-        await target.remove();
+      assert.deepEqual((await importedInto(databases, text)).emptied, [1, 2]);
+      assert.deepEqual(await allRowsOf(databases), rows);
+      await assertSound(databases);
+      await requireNoLeftovers(databases);
+      await assert.rejects(importedInto(databases, text), /^TransferError: This database is not empty/);
+      for (const each of partitions) {
+        await assert.rejects(sql(each, 'delete from ledger_entries'), /immutable|never/);
       }
     });
   });
@@ -190,69 +178,58 @@ values ('acct_a', 1, 'top_up', 5, 5, now())`);
 
 describe('partitions on several servers', { timeout: 120_000 }, () => {
   it('are each of a state of their own, behind that of the accounts and before that of the vouchers', async () => {
-    const source = await createPartitioned('postgresql', 2);
-    const target = await createPartitioned('postgresql', 2);
-    try {
-      const { databases } = source;
-      const { directory, partitions } = databases;
-      await spreadBooks(databases);
-      const steps = stepsOf(databases);
-      await makeVouchers(directory, ['meanwhile', 'between', 'behind'], 'vb_2');
-      let opened = 0;
-      const readings: (() => Promise<unknown>)[] = [
-        // Before the partitions are opened: the first one is of a later state than the accounts.
-        async () => {
-          await steps.redemptions.redeem(redemptionOf('acct_a', 'meanwhile'));
-          await steps.accountCreations.create(newAccount('acct_made'));
+    await using source = await createPartitioned('postgresql', 2);
+    await using target = await createPartitioned('postgresql', 2);
+    const { databases } = source;
+    const { directory, partitions } = databases;
+    await spreadBooks(databases);
+    const steps = stepsOf(databases);
+    await makeVouchers(directory, ['meanwhile', 'between', 'behind'], 'vb_2');
+    let opened = 0;
+    const readings: (() => Promise<unknown>)[] = [
+      // Before the partitions are opened: the first one is of a later state than the accounts.
+      async () => {
+        await steps.redemptions.redeem(redemptionOf('acct_a', 'meanwhile'));
+        await steps.accountCreations.create(newAccount('acct_made'));
+      },
+      async () => {
+        await steps.redemptions.redeem(redemptionOf('acct_b', 'between'));
+        await chargeCall(databases, 'acct_a', 'call_between', 3n);
+        await chargeCall(databases, 'acct_b', 'call_between', 3n);
+      },
+    ];
+    /** The second partition says that it is on another server. */
+    const elsewhere = partitions.map((partition, number) => ({
+      ...partition,
+      lane: (name: Parameters<Database['lane']>[0]) => ({
+        ...partition.lane(name),
+        query: async <Row>(...asked: Parameters<Database['query']>): Promise<Row[]> => {
+          const found = await partition.lane(name).query<Row>(...asked);
+          return number === 1 ? found.map((row) => ({ ...row, server: 'elsewhere' })) : found;
         },
-        async () => {
-          await steps.redemptions.redeem(redemptionOf('acct_b', 'between'));
-          await chargeCall(databases, 'acct_a', 'call_between', 3n);
-          await chargeCall(databases, 'acct_b', 'call_between', 3n);
-        },
-      ];
-      /** The second partition says that it is on another server. */
-      const elsewhere = partitions.map((partition, number) => ({
-        ...partition,
-        lane: (name: Parameters<Database['lane']>[0]) => ({
-          ...partition.lane(name),
-          query: async <Row>(...asked: Parameters<Database['query']>): Promise<Row[]> => {
-            const found = await partition.lane(name).query<Row>(...asked);
-            return number === 1 ? found.map((row) => ({ ...row, server: 'elsewhere' })) : found;
-          },
-        }),
-        openSnapshots: async () => {
-          await readings[opened++]?.();
-          return partition.openSnapshots();
-        },
-      }));
-      let text = '';
-      let isFirst = true;
-      for await (const chunk of startExportOf({ directory, partitions: elsewhere })) {
-        if (isFirst) await steps.redemptions.redeem(redemptionOf('acct_c', 'behind'));
-        isFirst = false;
-        text += chunk;
-      }
-      assert.equal(opened, 2);
-      assert.deepEqual((await importedInto(target.databases, text)).unsound, []);
-      await assertAllSound(target.databases);
-      // The account was made behind the state of the accounts, and what was redeemed behind it is under way.
-      assert.equal(Object.hasOwn(await placesOf(target.databases.directory), 'acct_made'), false);
-      await finishNow(stepsOf(target.databases));
-      await assertAllSound(target.databases);
-      await assertAllSound(databases);
-      assert.deepEqual(await createNewAccountStore(target.databases.directory).list('', 0), []);
-      const redeemed = {
-        name: 'test.redeemed',
-        text: `select id from voucher_redemptions where batch_id = 'vb_2' and under_way_since is null order by id`,
-      };
-      assert.deepEqual(await target.databases.directory.query(redeemed), [
-        { id: 'vr_between' },
-        { id: 'vr_meanwhile' },
-      ]);
-    } finally {
-      await target.remove();
-      await source.remove();
+      }),
+      openSnapshots: async () => {
+        await readings[opened++]?.();
+        return partition.openSnapshots();
+      },
+    }));
+    let text = '';
+    let isFirst = true;
+    for await (const chunk of startExportOf({ directory, partitions: elsewhere })) {
+      if (isFirst) await steps.redemptions.redeem(redemptionOf('acct_c', 'behind'));
+      isFirst = false;
+      text += chunk;
     }
+    assert.equal(opened, 2);
+    assert.deepEqual((await importedInto(target.databases, text)).unsound, []);
+    await assertSound(target.databases);
+    // The account was made behind the state of the accounts, and what was redeemed behind it is under way.
+    assert.equal(Object.hasOwn(await placesOf(target.databases.directory), 'acct_made'), false);
+    await finishNow(stepsOf(target.databases));
+    await assertSound(target.databases);
+    await assertSound(databases);
+    assert.deepEqual(await createNewAccountStore(target.databases.directory).list('', 0), []);
+    const redeemed = `select id from voucher_redemptions where batch_id = 'vb_2' and under_way_since is null order by id`;
+    assert.deepEqual(await sql(target.databases.directory, redeemed), [{ id: 'vr_between' }, { id: 'vr_meanwhile' }]);
   });
 });

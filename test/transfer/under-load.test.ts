@@ -22,7 +22,8 @@ import { startGateway } from '../support/gateway.ts';
 import { createAccountIn, finishNow } from '../support/in-steps.ts';
 import { insertLimitedKey } from '../support/keys.ts';
 import { chatResponse } from '../support/provider.ts';
-import { assertSound, CLOCK, imported, startExport } from './books.ts';
+import { assertSound } from '../support/sound.ts';
+import { CLOCK, imported, startExport } from './books.ts';
 
 /** An export while calls are admitted, charged and stored between any two of its slices. */
 
@@ -63,7 +64,7 @@ function readBooks(text: string) {
 for (const engine of gatewayEngines) {
   describe(`an export on ${engine} while calls go on`, { timeout: 300_000 }, () => {
     it('has each account as of its last entry, and no call fails', async () => {
-      const source = await createTestDatabase(engine);
+      await using source = await createTestDatabase(engine);
       const g = await startGateway({ stored: source, plans: PLANS });
       let text = '';
       let calls = 0;
@@ -99,88 +100,74 @@ update balances set last_entry_no = ${EARLIER_ENTRIES} where account_id = '${pay
       assert.equal(ledgers.get(account)?.entries, EARLIER_ENTRIES);
       assert.equal(charges.size, 0);
       assert.ok(balances.get(account)! > seen);
-      const target = await createTestDatabase('embedded');
-      try {
-        assert.deepEqual((await imported(target.database, text)).unsound, []);
-        await assertSound(target.database);
-      } finally {
-        await target.remove();
-        await source.remove();
-      }
+      await using target = await createTestDatabase('embedded');
+      assert.deepEqual((await imported(target.database, text)).unsound, []);
+      await assertSound(inOneDatabase(target.database));
     });
   });
 }
 
 describe('a key that is made behind the cut of its account', () => {
   it('is left out, because its limits are; one that is revoked there is exported as revoked', async () => {
-    const stored = await createTestDatabase('embedded');
-    try {
-      const at = new Date(CLOCK.nowMs());
-      const accounts = createAccountStore(stored.database);
-      await createAccountIn(stored.database, {
-        id: 'acct',
-        name: 'a',
-        email: null,
-        verified: true,
-        dailyCapNano: null,
-        at,
-      });
-      const limits = { dailyCallsMax: 3 };
-      const create = (id: string) => insertLimitedKey(stored.database, { accountId: 'acct', id, at }, { limits });
-      for (const id of ['key_active', 'key_revoked']) await create(id);
-      const reader = await createExportStore(inOneDatabase(stored.database)).open();
-      const [exportedAccount] = await reader.readBatch({ first: 'acct', last: 'acct' });
-      const { account, tables } = exportedAccount!;
-      await create('key_new');
-      await accounts.revokeKey('key_revoked', at);
-      const keys: [string, boolean][] = [];
-      const onKey = ({ row }: { row: string }): void => {
-        const { id, revoked_at: revokedAt } = JSON.parse(row);
-        keys.push([id, revokedAt !== null]);
-      };
-      while (!tables.api_keys.visit('acct', onKey)) await tables.api_keys.readSlice();
-      await reader.close();
-      assert.equal(account.keyLimitRows.length, 2);
-      assert.deepEqual(keys, [
-        ['key_active', false],
-        ['key_revoked', true],
-      ]);
-    } finally {
-      await stored.remove();
-    }
+    await using stored = await createTestDatabase('embedded');
+    const at = new Date(CLOCK.nowMs());
+    const accounts = createAccountStore(stored.database);
+    await createAccountIn(stored.database, {
+      id: 'acct',
+      name: 'a',
+      email: null,
+      verified: true,
+      dailyCapNano: null,
+      at,
+    });
+    const limits = { dailyCallsMax: 3 };
+    const create = (id: string) => insertLimitedKey(stored.database, { accountId: 'acct', id, at }, { limits });
+    for (const id of ['key_active', 'key_revoked']) await create(id);
+    const reader = await createExportStore(inOneDatabase(stored.database)).open();
+    const [exportedAccount] = await reader.readBatch({ first: 'acct', last: 'acct' });
+    const { account, tables } = exportedAccount!;
+    await create('key_new');
+    await accounts.revokeKey('key_revoked', at);
+    const keys: [string, boolean][] = [];
+    const onKey = ({ row }: { row: string }): void => {
+      const { id, revoked_at: revokedAt } = JSON.parse(row);
+      keys.push([id, revokedAt !== null]);
+    };
+    while (!tables.api_keys.visit('acct', onKey)) await tables.api_keys.readSlice();
+    await reader.close();
+    assert.equal(account.keyLimitRows.length, 2);
+    assert.deepEqual(keys, [
+      ['key_active', false],
+      ['key_revoked', true],
+    ]);
   });
 });
 
 describe('an account that is made while others are exported', () => {
   it('comes with the key of its request, so that a repeat makes no second one', async () => {
-    const stored = await createTestDatabase('embedded');
-    const target = await createTestDatabase('embedded');
-    try {
-      const create = (database: Database, id: string, idempotencyKey: string) =>
-        createAccountIn(database, {
-          ...{ id, name: 'a', email: null, verified: true, dailyCapNano: null, at: new Date(CLOCK.nowMs()) },
-          keyed: { idempotencyKey, request: 'x' },
-        });
-      await create(stored.database, 'acct_1', 'first');
-      let text = '';
-      for await (const chunk of startExport(stored.database)) {
-        if (text === '') await create(stored.database, 'acct_2', 'a-later-one');
-        text += chunk;
-      }
-      assert.equal((await imported(target.database, text)).end.accounts, 2);
-      assert.equal(await create(target.database, 'acct_3', 'first'), 'acct_1');
-      assert.equal(await create(target.database, 'acct_4', 'a-later-one'), 'acct_2');
-    } finally {
-      await target.remove();
-      await stored.remove();
+    await using stored = await createTestDatabase('embedded');
+    await using target = await createTestDatabase('embedded');
+    const create = (database: Database, id: string, idempotencyKey: string) =>
+      createAccountIn(database, {
+        ...{ id, name: 'a', email: null, verified: true, dailyCapNano: null, at: new Date(CLOCK.nowMs()) },
+        keyed: { idempotencyKey, request: 'x' },
+      });
+    await create(stored.database, 'acct_1', 'first');
+    let text = '';
+    for await (const chunk of startExport(stored.database)) {
+      if (text === '') await create(stored.database, 'acct_2', 'a-later-one');
+      text += chunk;
     }
+    assert.equal((await imported(target.database, text)).end.accounts, 2);
+    assert.equal(await create(target.database, 'acct_3', 'first'), 'acct_1');
+    assert.equal(await create(target.database, 'acct_4', 'a-later-one'), 'acct_2');
   });
 });
 
 describe('what is under way while it is exported', () => {
   it('is finished where the export was imported: each code gives once, and no account is there twice', async () => {
-    const stored = await createTestDatabase('embedded');
-    const target = await createTestDatabase('embedded');
+    await using stored = await createTestDatabase('embedded');
+    await using target = await createTestDatabase('embedded');
     const at = new Date(CLOCK.nowMs());
     const plans = () => [{ id: 'coder', periodDays: 30, sale: null }];
     const [source, there] = [
@@ -191,81 +178,76 @@ describe('what is under way while it is exported', () => {
       ...{ id, name: id, email: null, verified: true, dailyCapNano: null, openingNano: 7n, at },
       keyed: { idempotencyKey: `of ${id}`, request: 'x' },
     });
-    try {
-      await source.accountCreations.create(newAccount('acct_1'));
-      const directory = createRedemptionStore(stored.database);
-      const gifts = createGiftStore(stored.database);
-      const vouchers = createVoucherStore(stored.database);
-      const requestOf = async (name: string, gift: VoucherGift): Promise<RedemptionRequest> => {
-        const codeHash = Buffer.from(name.padEnd(32, '.'));
-        const batch = { id: `vb_${name}`, name, gift, vouchers: [{ codeHash, codeEnd: 'CODE' }], expiresAt: null, at };
-        await vouchers.insert({ ...batch, createdBy: 'x', idempotencyKey: null });
-        return {
-          accountId: 'acct_1',
-          codeHash,
-          redemptionId: `vr_${name}`,
-          subscriptionId: `sub_${name}`,
-          by: 'x',
-          at,
-        };
+    await source.accountCreations.create(newAccount('acct_1'));
+    const directory = createRedemptionStore(stored.database);
+    const gifts = createGiftStore(stored.database);
+    const vouchers = createVoucherStore(stored.database);
+    const requestOf = async (name: string, gift: VoucherGift): Promise<RedemptionRequest> => {
+      const codeHash = Buffer.from(name.padEnd(32, '.'));
+      const batch = { id: `vb_${name}`, name, gift, vouchers: [{ codeHash, codeEnd: 'CODE' }], expiresAt: null, at };
+      await vouchers.insert({ ...batch, createdBy: 'x', idempotencyKey: null });
+      return {
+        accountId: 'acct_1',
+        codeHash,
+        redemptionId: `vr_${name}`,
+        subscriptionId: `sub_${name}`,
+        by: 'x',
+        at,
       };
-      const value: VoucherGift = { kind: 'value', amountNano: 5n };
-      const plan: VoucherGift = { kind: 'plan', planId: 'coder' };
-      const [whole, given, begun, later, granted, renewed] = await Promise.all([
-        ...['whole', 'given', 'begun', 'later'].map((name) => requestOf(name, value)),
-        ...['granted', 'renewed'].map((name) => requestOf(name, plan)),
-      ]);
-      for (const request of [whole!, granted!]) await source.redemptions.redeem(request);
-      for (const request of [given!, begun!, renewed!]) {
-        const standing = await directory.begin(request);
-        assert.ok(standing.outcome === 'under_way');
-        if (request === given) await gifts.give(standing.open, null);
-      }
-      const accounts = createNewAccountStore(stored.database);
-      for (const id of ['acct_2', 'acct_3']) await accounts.begin(newAccount(id), 0);
-      const [opening] = await accounts.list('', 0);
-      await createOpenedBalanceStore(stored.database).open(opening!);
+    };
+    const value: VoucherGift = { kind: 'value', amountNano: 5n };
+    const plan: VoucherGift = { kind: 'plan', planId: 'coder' };
+    const [whole, given, begun, later, granted, renewed] = await Promise.all([
+      ...['whole', 'given', 'begun', 'later'].map((name) => requestOf(name, value)),
+      ...['granted', 'renewed'].map((name) => requestOf(name, plan)),
+    ]);
+    for (const request of [whole!, granted!]) await source.redemptions.redeem(request);
+    for (const request of [given!, begun!, renewed!]) {
+      const standing = await directory.begin(request);
+      assert.ok(standing.outcome === 'under_way');
+      if (request === given) await gifts.give(standing.open, null);
+    }
+    const accounts = createNewAccountStore(stored.database);
+    for (const id of ['acct_2', 'acct_3']) await accounts.begin(newAccount(id), 0);
+    const [opening] = await accounts.list('', 0);
+    await createOpenedBalanceStore(stored.database).open(opening!);
 
-      let text = '';
-      let chunks = 0;
-      for await (const chunk of startExport(stored.database)) {
-        // Behind the accounts that are under way, and behind the cut of the others.
-        if (chunks++ === 1) {
-          await finishNow(source);
-          await source.redemptions.redeem(later!);
-        }
-        text += chunk;
+    let text = '';
+    let chunks = 0;
+    for await (const chunk of startExport(stored.database)) {
+      // Behind the accounts that are under way, and behind the cut of the others.
+      if (chunks++ === 1) {
+        await finishNow(source);
+        await source.redemptions.redeem(later!);
       }
-      await assertSound(stored.database);
-      await imported(target.database, text);
-      await assertSound(target.database);
-      const left = await createRedemptionStore(target.database).listUnderWay('', { olderThanMs: 0 });
+      text += chunk;
+    }
+    await assertSound(inOneDatabase(stored.database));
+    await imported(target.database, text);
+    await assertSound(inOneDatabase(target.database));
+    const left = await createRedemptionStore(target.database).listUnderWay('', { olderThanMs: 0 });
+    assert.deepEqual(
+      left.map(({ id }) => id),
+      ['vr_begun', 'vr_given', 'vr_later', 'vr_renewed'],
+    );
+
+    assert.equal(await there.accountCreations.create({ ...newAccount('acct_2'), id: 'acct_4' }), 'acct_2');
+    await finishNow(there);
+    await assertSound(inOneDatabase(target.database));
+    for (const { database } of [stored, target]) {
+      const { items } = await createAccountStore(database).listAccounts({}, null, 10);
       assert.deepEqual(
-        left.map(({ id }) => id),
-        ['vr_begun', 'vr_given', 'vr_later', 'vr_renewed'],
+        items.map(({ id }) => id),
+        ['acct_3', 'acct_2', 'acct_1'],
       );
-
-      assert.equal(await there.accountCreations.create({ ...newAccount('acct_2'), id: 'acct_4' }), 'acct_2');
-      await finishNow(there);
-      await assertSound(target.database);
-      for (const { database } of [stored, target]) {
-        const { items } = await createAccountStore(database).listAccounts({}, null, 10);
-        assert.deepEqual(
-          items.map(({ id }) => id),
-          ['acct_3', 'acct_2', 'acct_1'],
-        );
-        const balances = await createLedgerStore(database).findBalances(['acct_1', 'acct_2', 'acct_3'], CONTEXT);
-        assert.deepEqual(
-          [...balances].sort().map(([, { balanceNano }]) => balanceNano),
-          [27n, 7n, 7n],
-        );
-        const [subscription, ...others] = await createSubscriptionStore(database).list('acct_1', null, 10);
-        const { startsAt, endsAt } = subscription!;
-        assert.deepEqual([others, (endsAt.getTime() - startsAt.getTime()) / 86_400_000], [[], 60]);
-      }
-    } finally {
-      await target.remove();
-      await stored.remove();
+      const balances = await createLedgerStore(database).findBalances(['acct_1', 'acct_2', 'acct_3'], CONTEXT);
+      assert.deepEqual(
+        [...balances].sort().map(([, { balanceNano }]) => balanceNano),
+        [27n, 7n, 7n],
+      );
+      const [subscription, ...others] = await createSubscriptionStore(database).list('acct_1', null, 10);
+      const { startsAt, endsAt } = subscription!;
+      assert.deepEqual([others, (endsAt.getTime() - startsAt.getTime()) / 86_400_000], [[], 60]);
     }
   });
 });

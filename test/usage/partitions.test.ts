@@ -10,6 +10,7 @@ import { collect } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
+import { sql } from '../support/sql.ts';
 
 /** Usage that is spread over partitions is read as if it were in one, page by page. */
 
@@ -94,11 +95,11 @@ from usage_rollups group by day, model, provider, status, context;`;
 
     let SUM_COLUMNS: string[] = [];
     before(async () => {
-      const columns = await stored.databases.directory.query<{ name: string }>({
-        name: 'test.sum-columns',
-        text: `select attname::text as name from pg_attribute
+      const columns = await sql<{ name: string }>(
+        stored.databases.directory,
+        `select attname::text as name from pg_attribute
 where attrelid = 'usage_totals'::regclass and attnum > 0 and not attisdropped and atttypid = 'bigint'::regtype order by attnum`,
-      });
+      );
       SUM_COLUMNS = columns.map(({ name }) => name);
     });
 

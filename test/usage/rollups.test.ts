@@ -7,7 +7,7 @@ import { createRefundStore } from '../../src/accounting/corrections/refund-store
 import { createResolutionStore } from '../../src/accounting/corrections/resolution-store.ts';
 import { createRollupStore, type RollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import { createRollups } from '../../src/accounting/usage/rollups.ts';
-import type { Database, Queryable } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
@@ -22,18 +22,14 @@ import {
   timeAt,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { assertSound } from '../support/sound.ts';
+import { sql } from '../support/sql.ts';
 import { exported, imported } from '../transfer/books.ts';
 
 /** Sums of usage equal the records and the ledger, whatever ends while they are made. */
 
 const TIMEZONE = 'Asia/Shanghai';
 const HOUR_MS = 3_600_000;
-
-let statements = 0;
-
-async function rows<Row>(database: Queryable, text: string): Promise<Row[]> {
-  return database.query<Row>({ name: `test.usage-${statements++}`, text });
-}
 
 async function sumAll(store: RollupStore): Promise<void> {
   for (;;) {
@@ -46,13 +42,13 @@ async function sumAll(store: RollupStore): Promise<void> {
 /** What the sums have and what records and ledger say, group by group. */
 async function compare(database: Database): Promise<void> {
   const day = (instant: string): string => `to_char(${instant} at time zone '${TIMEZONE}', 'YYYY-MM-DD')`;
-  const summed = await rows(
+  const summed = await sql(
     database,
     `select account_id, to_char(day, 'YYYY-MM-DD') as day, key_id, model, provider, status, context, calls, charge_nano,
   cost_nano, uncosted_calls, input_tokens, output_tokens, web_searches, images
 from usage_rollups where calls > 0 order by 1, 2, 3, 4, 5, 6, 7`,
   );
-  const recorded = await rows(
+  const recorded = await sql(
     database,
     `select c.account_id, ${day('coalesce(e.created_at, c.ended_at)')} as day, c.key_id, c.model, c.provider, c.status, c.context,
   count(*) as calls, coalesce(sum(-e.amount_nano), 0)::bigint as charge_nano, coalesce(sum(c.cost_nano), 0)::bigint as cost_nano,
@@ -63,7 +59,7 @@ from calls c left join ledger_entries e on e.account_id = c.account_id and e.cal
 where c.status <> 'unresolved' group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`,
   );
   assert.deepEqual(summed, recorded);
-  const [money] = await rows<Record<string, bigint>>(
+  const [money] = await sql<Record<string, bigint>>(
     database,
     `select (select coalesce(sum(charge_nano), 0)::bigint from usage_rollups) as rolled_charges,
   (select coalesce(sum(refund_nano), 0)::bigint from usage_rollups) as rolled_refunds,
@@ -77,11 +73,6 @@ where c.status <> 'unresolved' group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4,
     { rolled_charges, total_charges, rolled_refunds, total_refunds },
     { rolled_charges: charges, total_charges: charges, rolled_refunds: refunds, total_refunds: refunds },
   );
-}
-
-async function assertSound(database: Database): Promise<void> {
-  const broken = (await auditLedger(inOneDatabase(database))).filter(({ breaches }) => breaches.length > 0);
-  assert.deepEqual(broken, []);
 }
 
 /** The end of a call that a number stands for: every kind of dimension and measure differs now and then. */
@@ -146,11 +137,11 @@ for (const engine of gatewayEngines) {
       await end(0, 30);
       isGoingOn = false;
       await summing;
-      await assertSound(database);
+      await assertSound(inOneDatabase(database));
       await sumAll(rollups);
       await compare(database);
-      await assertSound(database);
-      const [queue] = await rows<{ n: bigint }>(database, 'select count(*) as n from usage_queue');
+      await assertSound(inOneDatabase(database));
+      const [queue] = await sql<{ n: bigint }>(database, 'select count(*) as n from usage_queue');
       assert.equal(queue!.n, 0n);
     });
 
@@ -173,7 +164,7 @@ for (const engine of gatewayEngines) {
       assert.equal(resolved.outcome, 'resolved');
       await sumAll(rollups);
       await compare(database);
-      await assertSound(database);
+      await assertSound(inOneDatabase(database));
     });
 
     it('have refunds on the day on which they were made', async () => {
@@ -184,14 +175,14 @@ for (const engine of gatewayEngines) {
       await refunds.refund({ ...refund, amountNano: null });
       await sumAll(rollups);
       await compare(database);
-      const refunded = await rows(
+      const refunded = await sql(
         database,
         `select account_id, to_char(day, 'YYYY-MM-DD') as day, calls, charge_nano, refund_nano from usage_rollups where refund_nano <> 0`,
       );
       assert.deepEqual(refunded, [
         { account_id: 'acct_1', day: '2026-11-24', calls: 0n, charge_nano: 0n, refund_nano: 8n },
       ]);
-      await assertSound(database);
+      await assertSound(inOneDatabase(database));
     });
 
     it('are all or nothing: a slice that fails is made again', async () => {
@@ -209,11 +200,11 @@ for (const engine of gatewayEngines) {
         `update calls set is_queued = null; truncate usage_rollups, usage_totals;
 update usage_backfill set last_call_id = '', is_done = false`,
       );
-      await assertSound(database);
+      await assertSound(inOneDatabase(database));
       // Of the time before; it ends meanwhile, and its record is queued then.
       await die(1_003);
       assert.equal(await rollups.sumSlice(TIMEZONE), 'more');
-      await assertSound(database);
+      await assertSound(inOneDatabase(database));
       await end(3_000, 3_040);
       await node.end({ ...endOf(1_003), startedAtMs: NOW_MS });
       await sumAll(rollups);
@@ -223,25 +214,18 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
       );
       await sumAll(rollups);
       await compare(database);
-      await assertSound(database);
+      await assertSound(inOneDatabase(database));
     });
 
     it('are made anew if a database was imported', async () => {
-      const copy = await createTestDatabase(engine);
-      try {
-        await imported(copy.database, await exported(database));
-        const summing = createRollupStore(copy.database.lane('housekeeping'));
-        await sumAll(summing);
-        await compare(copy.database);
-        const [sum] = await rows<{ n: bigint | null }>(
-          copy.database,
-          'select sum(calls)::bigint as n from usage_rollups',
-        );
-        assert.ok(sum!.n! > 240n);
-        await assertSound(copy.database);
-      } finally {
-        await copy.remove();
-      }
+      await using copy = await createTestDatabase(engine);
+      await imported(copy.database, await exported(database));
+      const summing = createRollupStore(copy.database.lane('housekeeping'));
+      await sumAll(summing);
+      await compare(copy.database);
+      const [sum] = await sql<{ n: bigint | null }>(copy.database, 'select sum(calls)::bigint as n from usage_rollups');
+      assert.ok(sum!.n! > 240n);
+      await assertSound(inOneDatabase(copy.database));
     });
 
     it('that differ from the ledger are found by the audit, which compares few of them in a statement', async () => {
@@ -327,7 +311,7 @@ describe('sums of usage on a shared database', { timeout: 60_000 }, () => {
       assert.ok(results.has('elsewhere'));
       await sumAll(stores[0]!);
       await compare(stored.database);
-      await assertSound(stored.database);
+      await assertSound(inOneDatabase(stored.database));
     } finally {
       await Promise.all(others.map((each) => each.close()));
       await stored.remove();

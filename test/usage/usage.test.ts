@@ -10,6 +10,7 @@ import { call } from '../support/client.ts';
 import { runCommand } from '../support/command.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 /** Usage and statements of account, over the admin API. */
@@ -68,10 +69,7 @@ for (const engine of gatewayEngines) {
     /** Waits until every call is in the sums. */
     const settled = (): Promise<void> =>
       until(async () => {
-        const rows = await g.database.query<{ n: bigint }>({
-          name: 'test.count-queue',
-          text: 'select count(*) as n from usage_queue',
-        });
+        const rows = await sql<{ n: bigint }>(g.database, 'select count(*) as n from usage_queue');
         return rows[0]!.n === 0n;
       });
 

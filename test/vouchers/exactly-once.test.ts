@@ -9,6 +9,7 @@ import { gatewayEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, type TestGateway } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { handlesOf } from '../support/spread-database.ts';
+import { sql } from '../support/sql.ts';
 import { balanceOf, VoucherScene } from './scene.ts';
 
 /** Codes are redeemed once, whoever tries at the same time and whatever fails; and by the command line. */
@@ -151,8 +152,7 @@ update new_accounts set under_way_since = now() - interval '1 minute'`);
           .flatMap(({ breaches }) => breaches)
           .map(({ accountId }) => accountId);
       assert.deepEqual(await broken(), []);
-      let changes = 0;
-      const change = (text: string) => g.database.query({ name: `test.change-${changes++}`, text });
+      const change = (text: string) => sql(g.database, text);
       const ofAccount = `where account_id = '${account.id}'`;
       await change(`update voucher_redemptions set entry_no = entry_no + 1 ${ofAccount}`);
       assert.deepEqual(await broken(), [account.id, account.id]);
@@ -189,17 +189,12 @@ update new_accounts set under_way_since = now() - interval '1 minute'`);
           .flatMap(({ breaches }) => breaches)
           .map(({ accountId, detail }) => [accountId, detail.replace(/^partition \d: | sub_\w+/g, '')]);
       assert.deepEqual(await broken(), []);
-      const rows = {
-        name: 'test.take-redemption',
-        text: `delete from voucher_redemptions where batch_id = '${batch.id}' returning to_jsonb(voucher_redemptions)::text as row`,
-      };
-      const [taken] = await g.database.query<{ row: string }>(rows);
+      const take = `delete from voucher_redemptions where batch_id = '${batch.id}' returning to_jsonb(voucher_redemptions)::text as row`;
+      const [taken] = await sql<{ row: string }>(g.database, take);
       assert.deepEqual(await broken(), [[account.id, 'subscription, voucher none']]);
-      const back = {
-        name: 'test.put-redemption',
-        text: 'insert into voucher_redemptions select * from jsonb_populate_record(null::voucher_redemptions, $1::jsonb)',
-      };
-      await g.database.query(back, [taken!.row]);
+      const back =
+        'insert into voucher_redemptions select * from jsonb_populate_record(null::voucher_redemptions, $1::jsonb)';
+      await sql(g.database, back, [taken!.row]);
       assert.deepEqual(await broken(), []);
     });
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
@@ -17,6 +16,8 @@ import { CONTEXT } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { finishNow } from '../support/in-steps.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
+import { assertSound } from '../support/sound.ts';
+import { sql } from '../support/sql.ts';
 
 /**
  * Codes are redeemed in steps: in the directory and in a partition, which are two databases here. Whatever fails in between, and whoever
@@ -103,8 +104,7 @@ class Codes {
 }
 
 const countOf = async (database: Database, table: string): Promise<number> => {
-  const counted = { name: `test.count-${table}`, text: `select count(*)::int as n from ${table}` };
-  return (await database.query<{ n: number }>(counted))[0]!.n;
+  return (await sql<{ n: number }>(database, `select count(*)::int as n from ${table}`))[0]!.n;
 };
 
 /** The statements of a redemption, in their order. */
@@ -389,10 +389,7 @@ values ('acct_without', 'n', true, 'active', now(), now())`);
           const granted = days.filter((each) => each >= 30).reduce((sum, each) => sum + each / 30, 0);
           assert.equal(granted, counts[1]![0] + counts[2]![0]);
           assert.equal((await directory.listUnderWay('', { olderThanMs: 0 })).length, 0);
-          const broken = (await auditLedger(inOneDatabase(stored.database))).filter(
-            ({ breaches }) => breaches.length > 0,
-          );
-          assert.deepEqual(broken, []);
+          await assertSound(inOneDatabase(stored.database));
         }),
         // The engines differ in nothing of it but in how long each of its statements takes.
         { numRuns: engine === 'embedded' ? 15 : 40 },

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { gatewayEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson } from '../support/people.ts';
+import { sql } from '../support/sql.ts';
 import { balanceOf, VoucherScene } from './scene.ts';
 
 /** Batches of vouchers, and what is said of codes that are redeemed. */
@@ -27,10 +28,7 @@ for (const engine of gatewayEngines) {
       const { codes: _codes, ...shown } = batch;
       assert.deepEqual((await g.admin('GET', `/vouchers/${batch.id}`)).body, shown);
       assert.deepEqual((await g.admin('GET', '/vouchers?limit=1')).body.data, [shown]);
-      const rows = await g.database.query<{ row: string }>({
-        name: 'test.vouchers',
-        text: 'select to_jsonb(v)::text as row from vouchers v',
-      });
+      const rows = await sql<{ row: string }>(g.database, 'select to_jsonb(v)::text as row from vouchers v');
       for (const code of batch.codes) {
         assert.ok(!rows.some(({ row }) => row.includes(code) || row.includes(code.replaceAll('-', ''))));
       }

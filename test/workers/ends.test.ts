@@ -17,7 +17,9 @@ import {
 } from '../settlement/callers.ts';
 import { serve } from '../settlement/programs.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { freePort } from '../support/free-port.ts';
 import { ADMIN_TOKEN } from '../support/gateway.ts';
+import { listenOnLoopback } from '../support/loopback.ts';
 import { runProgram, temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
@@ -82,24 +84,19 @@ describe('workers', { timeout: 300_000 }, () => {
   });
 
   test('end the command with the error of one that cannot start, said once', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => taken.once('listening', resolve));
-    const { port } = taken.address() as { port: number };
+    const taken = await listenOnLoopback(createServer());
     try {
-      const inUse = await run('in-use', '2', { DATABASE_URL: stored.url, PORT: String(port) });
+      const inUse = await run('in-use', '2', { DATABASE_URL: stored.url, PORT: String(taken.port) });
       assert.equal(inUse.code, 1);
       assert.equal(inUse.stdout, '');
-      assert.equal(inUse.stderr.match(new RegExp(`The address 127\\.0\\.0\\.1:${port} is in use`, 'g'))?.length, 1);
+      assert.equal(
+        inUse.stderr.match(new RegExp(`The address 127\\.0\\.0\\.1:${taken.port} is in use`, 'g'))?.length,
+        1,
+      );
     } finally {
-      taken.close();
+      await taken.close();
     }
-    const { port: nobody } = await new Promise<{ port: number }>((resolve) => {
-      const server = createServer().listen(0, '127.0.0.1', () => {
-        const address = server.address() as { port: number };
-        server.close(() => resolve(address));
-      });
-    });
-    const noDatabase = await run('no-database', '2', { DATABASE_URL: `postgres://127.0.0.1:${nobody}/none` });
+    const noDatabase = await run('no-database', '2', { DATABASE_URL: `postgres://127.0.0.1:${await freePort()}/none` });
     assert.equal(noDatabase.code, 1);
     assert.equal(noDatabase.stderr.match(/The database refuses connections/g)?.length, 1);
   });

@@ -6,6 +6,7 @@ import { createBareDatabase, type TestDatabase } from '../support/database.ts';
 import { readMetrics } from '../support/openmetrics.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 import { askOnce, startWorkers, type WorkersProgram } from './scene.ts';
 
@@ -42,10 +43,10 @@ describe(`${WORKERS} workers on an empty database of ${PARTITIONS} partitions`, 
 
   it('migrate it and make each of them once, and all serve all of them', async () => {
     await until(async () => (await g.workers()).length === WORKERS);
-    const rows = await stored.database.query<{ number: number; state: string }>({
-      name: 'test.partitions',
-      text: 'select number, state from partitions order by number',
-    });
+    const rows = await sql<{ number: number; state: string }>(
+      stored.database,
+      'select number, state from partitions order by number',
+    );
     assert.deepEqual(
       rows,
       Array.from({ length: PARTITIONS }, (_, number) => ({ number, state: 'ready' })),
@@ -60,10 +61,10 @@ describe(`${WORKERS} workers on an empty database of ${PARTITIONS} partitions`, 
     // No worker ended on the way.
     assert.equal((await g.workers()).length, WORKERS);
     for (let n = 0; n < PARTITIONS; n++) await g.admin('POST', '/accounts', { name: `account ${n}` });
-    const placed = await stored.database.query<{ n: number }>({
-      name: 'test.placed',
-      text: 'select count(distinct partition_no)::int as n from accounts',
-    });
+    const placed = await sql<{ n: number }>(
+      stored.database,
+      'select count(distinct partition_no)::int as n from accounts',
+    );
     assert.ok(placed[0]!.n > 1, `accounts are in ${placed[0]!.n} partitions`);
     const calls = await beginAll(g.url, provider, await createCallers(g.admin), 'all');
     gates.open('all');

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { PLANS } from '../settlement/callers.ts';
 import { type AdminClient, adminClient } from '../support/admin-client.ts';
-import { ADMIN_TOKEN, testConfigText } from '../support/gateway.ts';
+import { ADMIN_TOKEN, send, testConfigText } from '../support/gateway.ts';
 import { type RunningProgram, startProgram } from '../support/process.ts';
 
 /** The real program with several workers, as an operator starts it. */
@@ -76,33 +75,9 @@ function linesOf(text: string): LogLine[] {
     .map((line) => JSON.parse(line));
 }
 
-export interface Got {
-  readonly status: number;
-  readonly text: string;
-}
-
 /** Asks on a connection of its own, so that workers take turns. */
-export function askOnce(url: string, headers: Record<string, string> = {}, body?: object): Promise<Got> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      url,
-      {
-        agent: false,
-        method: body === undefined ? 'GET' : 'POST',
-        headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      },
-      (response) => {
-        let text = '';
-        response.setEncoding('utf8').on('data', (piece: string) => {
-          text += piece;
-        });
-        response.on('end', () => resolve({ status: response.statusCode!, text }));
-        response.on('error', reject);
-      },
-    );
-    outgoing.on('error', reject);
-    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
-  });
+export function askOnce(url: string, headers: Record<string, string> = {}, body?: object) {
+  return send(url, body === undefined ? 'GET' : 'POST', body, headers, false);
 }
 
 /** Whether a process of this id runs. */

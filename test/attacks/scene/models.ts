@@ -1,3 +1,5 @@
+import { parseYuan } from '../../../src/lib/yuan.ts';
+
 /**
  * The models of the scene. The provider's bill and the gateway's configuration come from the same prices, so what a
  * holder is charged for a call and what the provider wants for it are the same number unless a caller cheats.
@@ -89,9 +91,7 @@ export function costNano(modelId: string, used: Used): bigint {
 
 /** Nano-yuan of a decimal text in yuan. */
 export function nanoOf(yuan = '0'): bigint {
-  const [whole = '0', fraction = ''] = yuan.replace('-', '').split('.');
-  const nano = BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
-  return yuan.startsWith('-') ? -nano : nano;
+  return parseYuan(yuan)!;
 }
 
 /** Yuan with six decimals, as reports show them. */

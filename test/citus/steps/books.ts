@@ -3,7 +3,8 @@ import { auditLedger } from '../../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { nestedTransactions } from '../../../src/db/long-transactions.ts';
 import { finishNow } from '../../support/in-steps.ts';
-import { allRowsOf, assertAllSound, exportedFrom, importedInto, startExportOf } from '../../transfer/books.ts';
+import { assertSound } from '../../support/sound.ts';
+import { allRowsOf, exportedFrom, importedInto, startExportOf } from '../../transfer/books.ts';
 import { ACCOUNTS, chargeCall, makeVouchers, redemptionOf, spreadBooks, stepsOf } from '../../transfer/spread-books.ts';
 import { createCitusDatabase, withPartitions } from '../databases.ts';
 import type { Step } from '../step.ts';
@@ -13,57 +14,48 @@ export const books: Step = {
   tries:
     'audit, export and import of partitions on workers, while calls go on and vouchers are redeemed, and after an interruption',
   async run({ ports }) {
-    const source = await withPartitions(await createCitusDatabase(ports), 3);
-    const target = await withPartitions(await createCitusDatabase(ports), 2);
-    try {
-      const { databases } = source;
-      await spreadBooks(databases);
-      await assertAllSound(databases);
-      const rows = await allRowsOf(databases);
-      const text = await exportedFrom(databases);
+    await using source = await withPartitions(await createCitusDatabase(ports), 3);
+    await using target = await withPartitions(await createCitusDatabase(ports), 2);
+    const { databases } = source;
+    await spreadBooks(databases);
+    await assertSound(databases);
+    const rows = await allRowsOf(databases);
+    const text = await exportedFrom(databases);
 
-      const [first, ...further] = target.databases.partitions as [Database, ...Database[]];
-      const dying: Pick<Database, 'longTransaction'> = {
-        longTransaction: (work) =>
-          first.longTransaction(async (transaction) => {
-            await work(transaction);
-            throw new Error('the process has ended');
-          }),
-      };
-      const interrupted = importedInto({ longTransaction: nestedTransactions([dying, ...further]) }, text);
-      await assert.rejects(interrupted, /the process has ended/);
-      assert.deepEqual((await importedInto(target.databases, text)).emptied, [1]);
-      assert.deepEqual(await allRowsOf(target.databases), rows);
-      await assertAllSound(target.databases);
+    const [first, ...further] = target.databases.partitions as [Database, ...Database[]];
+    const dying: Pick<Database, 'longTransaction'> = {
+      longTransaction: (work) =>
+        first.longTransaction(async (transaction) => {
+          await work(transaction);
+          throw new Error('the process has ended');
+        }),
+    };
+    const interrupted = importedInto({ longTransaction: nestedTransactions([dying, ...further]) }, text);
+    await assert.rejects(interrupted, /the process has ended/);
+    assert.deepEqual((await importedInto(target.databases, text)).emptied, [1]);
+    assert.deepEqual(await allRowsOf(target.databases), rows);
+    await assertSound(target.databases);
 
-      const id = ACCOUNTS[0]!;
-      await further[0]!.script(`insert into balances (account_id) values ('${id}')`);
-      const found = (await auditLedger(target.databases)).flatMap(({ breaches }) => breaches);
-      assert.deepEqual(found, [{ accountId: id, detail: 'partition 1: the account is in partition 0' }]);
+    const id = ACCOUNTS[0]!;
+    await further[0]!.script(`insert into balances (account_id) values ('${id}')`);
+    const found = (await auditLedger(target.databases)).flatMap(({ breaches }) => breaches);
+    assert.deepEqual(found, [{ accountId: id, detail: 'partition 1: the account is in partition 0' }]);
 
-      const live = await withPartitions(await createCitusDatabase(ports), 3);
-      try {
-        const steps = stepsOf(databases);
-        const names = Array.from({ length: 20 }, (_, n) => `later_${n}`);
-        await makeVouchers(databases.directory, names, 'vb_2');
-        let exported = '';
-        let chunks = 0;
-        for await (const chunk of startExportOf(databases)) {
-          exported += chunk;
-          for (const account of ACCOUNTS) await chargeCall(databases, account, `call_late_${chunks}`, 3n);
-          const name = names[chunks++];
-          if (name !== undefined) await steps.redemptions.redeem(redemptionOf(ACCOUNTS[chunks % 7]!, name));
-        }
-        assert.deepEqual((await importedInto(live.databases, exported)).unsound, []);
-        await finishNow(stepsOf(live.databases));
-        await assertAllSound(live.databases);
-        return [`${chunks} slices of an export beside ${chunks * ACCOUNTS.length} calls`];
-      } finally {
-        await live.remove();
-      }
-    } finally {
-      await target.remove();
-      await source.remove();
+    await using live = await withPartitions(await createCitusDatabase(ports), 3);
+    const steps = stepsOf(databases);
+    const names = Array.from({ length: 20 }, (_, n) => `later_${n}`);
+    await makeVouchers(databases.directory, names, 'vb_2');
+    let exported = '';
+    let chunks = 0;
+    for await (const chunk of startExportOf(databases)) {
+      exported += chunk;
+      for (const account of ACCOUNTS) await chargeCall(databases, account, `call_late_${chunks}`, 3n);
+      const name = names[chunks++];
+      if (name !== undefined) await steps.redemptions.redeem(redemptionOf(ACCOUNTS[chunks % 7]!, name));
     }
+    assert.deepEqual((await importedInto(live.databases, exported)).unsound, []);
+    await finishNow(stepsOf(live.databases));
+    await assertSound(live.databases);
+    return [`${chunks} slices of an export beside ${chunks * ACCOUNTS.length} calls`];
   },
 };

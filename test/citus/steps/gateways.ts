@@ -12,60 +12,49 @@ export const gateways: Step = {
   tries:
     'two gateways under load: a worker loses its power and comes back, a partition moves; each delivered call is charged once, and the audit is sound',
   async run({ ports, workers }) {
-    const stored = await createCitusDatabase(ports);
-    try {
-      const two = await startGateways(ports, stored, PARTITIONS);
-      try {
-        const placed = await rowsOf<{ schema: string; port: number }>(
-          ports.coordinator,
-          stored.name,
-          `select distinct n.nspname::text as schema, s.nodeport as port from citus_shards s
+    await using stored = await createCitusDatabase(ports);
+    await using two = await startGateways(ports, stored, PARTITIONS);
+    const placed = await rowsOf<{ schema: string; port: number }>(
+      ports.coordinator,
+      stored.name,
+      `select distinct n.nspname::text as schema, s.nodeport as port from citus_shards s
 join pg_class c on c.oid = s.table_name join pg_namespace n on n.oid = c.relnamespace where n.nspname like 'faregate%'`,
-        );
-        const [{ port } = { port: 0 }] = placed;
-        const lost = new Set(
-          placed.filter((each) => each.port === port).map(({ schema }) => two.schemas.indexOf(schema)),
-        );
-        const worker = workers.find((server) => server.port === port)!;
-        const phase = async (work: () => Promise<unknown>): Promise<readonly Had[]> => {
-          const from = two.calls.length;
-          await work();
-          return two.calls.slice(from);
-        };
-        await two.pass(BACK_MS);
-        const alone = await phase(() => two.pass(PHASE_MS));
-        await worker.kill();
-        const without = await phase(() => two.pass(PHASE_MS));
-        await worker.start();
-        await two.pass(BACK_MS);
-        const again = await phase(() => two.pass(PHASE_MS));
-        const to = ports.workers.find((other) => other !== port)!;
-        const moving = await phase(() =>
-          rowsOf(
-            ports.coordinator,
-            stored.name,
-            `select citus_schema_move('${two.schemas[[...lost][0]!]}', '127.0.0.1', ${to}, 'auto')`,
-          ),
-        );
-        await two.pass(BACK_MS);
-        await two.settle();
-        const ofOthers = (calls: readonly Had[]): readonly Had[] =>
-          calls.filter(({ partition }) => !lost.has(partition));
-        const ofLost = (calls: readonly Had[]): readonly Had[] => calls.filter(({ partition }) => lost.has(partition));
-        return [
-          `all well: ${told(alone)}`,
-          `a worker is lost, partitions of others: ${told(ofOthers(without))}; before that ${told(ofOthers(alone))}`,
-          `a worker is lost, its own partitions: ${told(ofLost(without))}`,
-          `it is back: ${told(again)}`,
-          `a partition moves: ${told(moving)}`,
-          `${two.calls.length} calls in all: each that was delivered is charged once, no other is, and the audit is sound`,
-        ];
-      } finally {
-        await two.stop();
-      }
-    } finally {
-      await stored.remove();
-    }
+    );
+    const [{ port } = { port: 0 }] = placed;
+    const lost = new Set(placed.filter((each) => each.port === port).map(({ schema }) => two.schemas.indexOf(schema)));
+    const worker = workers.find((server) => server.port === port)!;
+    const phase = async (work: () => Promise<unknown>): Promise<readonly Had[]> => {
+      const from = two.calls.length;
+      await work();
+      return two.calls.slice(from);
+    };
+    await two.pass(BACK_MS);
+    const alone = await phase(() => two.pass(PHASE_MS));
+    await worker.kill();
+    const without = await phase(() => two.pass(PHASE_MS));
+    await worker.start();
+    await two.pass(BACK_MS);
+    const again = await phase(() => two.pass(PHASE_MS));
+    const to = ports.workers.find((other) => other !== port)!;
+    const moving = await phase(() =>
+      rowsOf(
+        ports.coordinator,
+        stored.name,
+        `select citus_schema_move('${two.schemas[[...lost][0]!]}', '127.0.0.1', ${to}, 'auto')`,
+      ),
+    );
+    await two.pass(BACK_MS);
+    await two.settle();
+    const ofOthers = (calls: readonly Had[]): readonly Had[] => calls.filter(({ partition }) => !lost.has(partition));
+    const ofLost = (calls: readonly Had[]): readonly Had[] => calls.filter(({ partition }) => lost.has(partition));
+    return [
+      `all well: ${told(alone)}`,
+      `a worker is lost, partitions of others: ${told(ofOthers(without))}; before that ${told(ofOthers(alone))}`,
+      `a worker is lost, its own partitions: ${told(ofLost(without))}`,
+      `it is back: ${told(again)}`,
+      `a partition moves: ${told(moving)}`,
+      `${two.calls.length} calls in all: each that was delivered is charged once, no other is, and the audit is sound`,
+    ];
   },
 };
 

@@ -21,50 +21,45 @@ export const partitions: Step = {
   tries:
     'further partitions are made as distributed schemas, spread over the workers, with the same catalog as on plain PostgreSQL',
   async run({ ports }) {
-    const citus = await withPartitions(await createCitusDatabase(ports), 5);
-    const plain = await withPartitions(await createPlainDatabase(ports), 2);
-    try {
-      const schemas = await rowsOf<{ schema: string; port: number }>(
-        ports.coordinator,
-        citus.name,
-        `select distinct c.relnamespace::regnamespace::text as schema, s.nodeport as port
+    await using citus = await withPartitions(await createCitusDatabase(ports), 5);
+    await using plain = await withPartitions(await createPlainDatabase(ports), 2);
+    const schemas = await rowsOf<{ schema: string; port: number }>(
+      ports.coordinator,
+      citus.name,
+      `select distinct c.relnamespace::regnamespace::text as schema, s.nodeport as port
 from citus_shards s join pg_class c on c.oid = s.table_name where s.citus_table_type = 'schema' order by 1`,
-      );
-      const names = ['faregate_01', 'faregate_02', 'faregate_03', 'faregate_04'];
-      assert.deepEqual(
-        schemas.map(({ schema }) => schema),
-        names,
-        'each further partition is whole on one node',
-      );
-      const perWorker = ports.workers.map((port) => schemas.filter((schema) => schema.port === port).length);
-      assert.deepEqual(perWorker, [2, 2]);
-      const [made, expected] = [
-        await linesOf(citus.databases.partitions[1]!),
-        await linesOf(plain.databases.partitions[1]!),
-      ];
-      const other = [
-        ...made.filter((line) => !expected.includes(line)),
-        ...expected.filter((line) => !made.includes(line)),
-      ];
-      assert.deepEqual(
-        other.filter((line) => !OF_WORKERS.test(line)),
-        [],
-      );
-      const functions = made.filter((line) => OF_WORKERS.test(line) && !expected.includes(line));
-      const [directory] = await rowsOf<{ tables: bigint }>(
-        ports.coordinator,
-        citus.name,
-        `select count(*) as tables from pg_dist_partition p join pg_class c on c.oid = p.logicalrelid
+    );
+    const names = ['faregate_01', 'faregate_02', 'faregate_03', 'faregate_04'];
+    assert.deepEqual(
+      schemas.map(({ schema }) => schema),
+      names,
+      'each further partition is whole on one node',
+    );
+    const perWorker = ports.workers.map((port) => schemas.filter((schema) => schema.port === port).length);
+    assert.deepEqual(perWorker, [2, 2]);
+    const [made, expected] = [
+      await linesOf(citus.databases.partitions[1]!),
+      await linesOf(plain.databases.partitions[1]!),
+    ];
+    const other = [
+      ...made.filter((line) => !expected.includes(line)),
+      ...expected.filter((line) => !made.includes(line)),
+    ];
+    assert.deepEqual(
+      other.filter((line) => !OF_WORKERS.test(line)),
+      [],
+    );
+    const functions = made.filter((line) => OF_WORKERS.test(line) && !expected.includes(line));
+    const [directory] = await rowsOf<{ tables: bigint }>(
+      ports.coordinator,
+      citus.name,
+      `select count(*) as tables from pg_dist_partition p join pg_class c on c.oid = p.logicalrelid
 where c.relnamespace = 'public'::regnamespace`,
-      );
-      assert.equal(Number(directory!.tables), 0, 'tables of the directory stay plain ones');
-      return [
-        `${schemas.length} distributed schemas, ${perWorker.join(' and ')} on the workers`,
-        `${made.length} lines of the catalog of one; ${functions.length} functions differ from plain PostgreSQL, nothing else`,
-      ];
-    } finally {
-      await citus.remove();
-      await plain.remove();
-    }
+    );
+    assert.equal(Number(directory!.tables), 0, 'tables of the directory stay plain ones');
+    return [
+      `${schemas.length} distributed schemas, ${perWorker.join(' and ')} on the workers`,
+      `${made.length} lines of the catalog of one; ${functions.length} functions differ from plain PostgreSQL, nothing else`,
+    ];
   },
 };
