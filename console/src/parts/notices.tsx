@@ -31,7 +31,7 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
       <Text size="sm">{messageOf()}</Text>
       {requestId !== null && (
         <Text size="xs" c="dimmed">
-          {text.requestId(requestId)}
+          {text.ofRequest(requestId)}
         </Text>
       )}
       {onRetry !== undefined && (

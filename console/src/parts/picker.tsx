@@ -2,25 +2,18 @@ import { Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { useRead } from '../api/queries.ts';
-import { defineTexts, useTexts } from '../text/language.tsx';
+import { useTexts } from '../text/language.tsx';
 import { filterTexts, looksSecret } from './filters.tsx';
 import { useModelNames } from './model-names.ts';
+import { pageTexts } from './texts.ts';
 
-const texts = defineTexts(
+const texts = pageTexts(
   {
-    account: 'Account',
-    key: 'Key',
-    person: 'Person',
-    model: 'Model',
     any: 'any',
     accountFirst: 'choose an account first',
     search: 'name or e-mail address',
   },
   {
-    account: '账户',
-    key: '密钥',
-    person: '成员',
-    model: '模型',
     any: '不限',
     accountFirst: '请先选择账户',
     search: '名称或邮箱',

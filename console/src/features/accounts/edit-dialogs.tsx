@@ -12,7 +12,6 @@ import { areRatesComplete, changeOfRates, ratesDraftOf } from '../../parts/limit
 import { RateFields } from '../../parts/limits/rate-fields.tsx';
 import { limitsTexts } from '../../parts/limits/texts.ts';
 import { useModelNames } from '../../parts/model-names.ts';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountTexts } from './summary-texts.ts';
 
@@ -29,13 +28,12 @@ export interface EditDialogProps {
 
 export function DetailsDialog({ account, isOpen, onClose }: EditDialogProps) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
   const [draft, set, opened] = useDraft(() => ({ name: account.name, email: account.email ?? '' }), isOpen);
   return (
     <ChangeDialog
       endpoint="PATCH /admin/v1/accounts/{id}"
       title={text.editDetails}
-      submitLabel={common.save}
+      submitLabel={text.save}
       isOpen={isOpen}
       onClose={onClose}
       input={() => changeOf(account, changedMembers(opened, draft))}
@@ -61,7 +59,6 @@ export function DetailsDialog({ account, isOpen, onClose }: EditDialogProps) {
 
 export function PricesDialog({ account, isOpen, onClose }: EditDialogProps) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
   const [draft, set, opened] = useDraft(
     () => ({
       cap: account.dailySpendCapYuan ?? '',
@@ -77,7 +74,7 @@ export function PricesDialog({ account, isOpen, onClose }: EditDialogProps) {
     <ChangeDialog
       endpoint="PATCH /admin/v1/accounts/{id}"
       title={text.editPrices}
-      submitLabel={common.save}
+      submitLabel={text.save}
       isOpen={isOpen}
       onClose={onClose}
       input={() => changeOf(account, changedMembers(bodyOf(opened), bodyOf(draft)))}
@@ -106,7 +103,6 @@ export function PricesDialog({ account, isOpen, onClose }: EditDialogProps) {
 
 export function LowBalanceDialog({ account, isOpen, onClose }: EditDialogProps) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
   const path = { id: account.id };
   const stored = useRead('GET /admin/v1/accounts/{id}/low-balance', { path }).data;
   const [draft, set] = useDraft(() => ({ threshold: stored?.thresholdYuan ?? '' }), isOpen);
@@ -114,7 +110,7 @@ export function LowBalanceDialog({ account, isOpen, onClose }: EditDialogProps) 
     <ChangeDialog
       endpoint="PUT /admin/v1/accounts/{id}/low-balance"
       title={text.editLowBalance}
-      submitLabel={common.save}
+      submitLabel={text.save}
       isOpen={isOpen}
       onClose={onClose}
       input={() => ({ path, body: { thresholdYuan: textOrNull(draft.threshold) } })}
@@ -132,7 +128,6 @@ export function LowBalanceDialog({ account, isOpen, onClose }: EditDialogProps) 
 
 export function RatesDialog({ account, isOpen, onClose }: EditDialogProps) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
   const models = useModelNames(isOpen);
   const { incomplete } = useTexts(limitsTexts);
   const [draft, set, opened] = useDraft(() => ratesDraftOf(account), isOpen);
@@ -140,7 +135,7 @@ export function RatesDialog({ account, isOpen, onClose }: EditDialogProps) {
     <ChangeDialog
       endpoint="PATCH /admin/v1/accounts/{id}"
       title={text.editRates}
-      submitLabel={common.save}
+      submitLabel={text.save}
       size="lg"
       isOpen={isOpen}
       onClose={onClose}

@@ -15,7 +15,6 @@ import { useDraft } from '../../parts/forms/use-draft.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { RateLimits } from './own-rate-limits.tsx';
@@ -45,7 +44,6 @@ export function AccountSettingsPage() {
 
 function About({ account }: { readonly account: AccountOfOwner }) {
   const text = useTexts(settingsTexts);
-  const common = useTexts(commonTexts);
   const stored = { name: account.name, email: account.email ?? '' };
   const [{ name, email }, set] = useDraft(() => stored);
   return (
@@ -54,7 +52,7 @@ function About({ account }: { readonly account: AccountOfOwner }) {
         <Facts
           facts={[
             [text.id, <CopyText key="id" value={account.id} />],
-            [text.status, `${common[account.status]}, ${account.verified ? common.verified : common.unverified}`],
+            [text.status, `${text[account.status]}, ${account.verified ? text.verified : text.unverified}`],
             [text.since, <Instant key="since" at={account.createdAt} />],
           ]}
         />
@@ -87,11 +85,10 @@ function About({ account }: { readonly account: AccountOfOwner }) {
 
 function DailyCap({ account }: { readonly account: AccountOfOwner }) {
   const text = useTexts(settingsTexts);
-  const common = useTexts(commonTexts);
   const stored = account.ownDailySpendCapYuan ?? '';
   const [{ cap }, set] = useDraft(() => ({ cap: stored }));
   const isRight = cap === '' || isYuan(cap);
-  const capOf = (amount: string | null) => (amount === null ? common.noLimit : <Yuan amount={amount} />);
+  const capOf = (amount: string | null) => (amount === null ? text.noLimit : <Yuan amount={amount} />);
   return (
     <Section title={text.cap} lead={text.capLead}>
       <Stack>
@@ -106,7 +103,7 @@ function DailyCap({ account }: { readonly account: AccountOfOwner }) {
           <YuanField
             label={text.ownCap}
             description={text.ownCapHint}
-            placeholder={common.noLimit}
+            placeholder={text.noLimit}
             maw={320}
             value={cap}
             onChange={(entered) => set({ cap: entered })}

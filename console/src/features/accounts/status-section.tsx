@@ -8,7 +8,6 @@ import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountTexts } from './summary-texts.ts';
@@ -16,7 +15,6 @@ import { accountTexts } from './summary-texts.ts';
 /** Whether the calls of an account are served, and the buttons that change it. */
 export function StatusSection({ account }: { readonly account: Account }) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
   const mayOperate = useMayOperate();
   const { mutateAsync: change } = useChange('PATCH /admin/v1/accounts/{id}');
   const path = { id: account.id };
@@ -25,10 +23,10 @@ export function StatusSection({ account }: { readonly account: Account }) {
     <Section title={text.status}>
       <Facts
         facts={[
-          [text.status, common[account.status]],
+          [text.status, text[account.status]],
           [text.reason, account.statusReason],
           [text.since, account.statusChangedAt && <Instant at={account.statusChangedAt} />],
-          [text.verification, account.verified ? common.verified : common.unverified],
+          [text.verification, account.verified ? text.verified : text.unverified],
         ]}
       />
       {mayOperate && (

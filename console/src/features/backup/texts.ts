@@ -1,6 +1,6 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const backupTexts = defineTexts(
+export const backupTexts = pageTexts(
   {
     title: 'Backup',
     lead: 'All of the database in one file, while the gateway serves.',
@@ -9,7 +9,6 @@ export const backupTexts = defineTexts(
     left: 'Not in it: calls in flight, the configuration, and the files of credentials that it names.',
     restore: 'A new database is filled from it with: faregate db import',
     download: 'Download a backup',
-    stop: 'Stop',
     received: (size: string) => `${size} received`,
     saved: (size: string) => `The backup is whole and saved: ${size}.`,
     personOnly: 'Only operators may download it.',
@@ -22,7 +21,6 @@ export const backupTexts = defineTexts(
     left: '不包含：进行中的调用、配置，以及配置所引用的凭据文件。',
     restore: '恢复到新数据库的命令：faregate db import',
     download: '下载备份',
-    stop: '停止',
     received: (size: string) => `已接收 ${size}`,
     saved: (size: string) => `备份完整并已保存：${size}。`,
     personOnly: '仅管理员可下载。',

@@ -7,7 +7,6 @@ import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
@@ -27,7 +26,6 @@ interface CallStoryProps {
 /** The story of a call: what was asked, what happened, what was used, and what that cost. */
 export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
   const text = useTexts(storyTexts);
-  const common = useTexts(commonTexts);
   const operationName = useOperationName();
   const forOperators = 'route' in call ? call : null;
   return (
@@ -38,7 +36,7 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
         {call.errorCode !== null && (
           <Badge variant="light" color="red">
             {text.error}
-            {common.colon}
+            {text.colon}
             {call.errorCode}
           </Badge>
         )}
@@ -50,8 +48,8 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
             facts={[
               [text.model, call.model],
               [text.operation, operationName(call.operation)],
-              [text.paidBy, call.context === 'coding' ? common.coding : common.balance],
-              [text.stream, call.isStream ? common.yes : common.no],
+              [text.paidBy, call.context === 'coding' ? text.coding : text.balance],
+              [text.stream, call.isStream ? text.yes : text.no],
               [text.key, keyShown ?? call.keyId],
               [text.account, forOperators === null ? null : (accountShown ?? call.accountId)],
               [
@@ -63,11 +61,11 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
                 forOperators === null || forOperators.failedRoutes.length === 0
                   ? null
                   : forOperators.failedRoutes.map(({ provider, model, error }) => (
-                      <div key={`${provider} ${model}`}>{`${provider} · ${model}${common.colon}${error}`}</div>
+                      <div key={`${provider} ${model}`}>{`${provider} · ${model}${text.colon}${error}`}</div>
                     )),
               ],
-              [text.callId, <CopyText key="call" value={call.id} />],
-              [text.requestId, <CopyText key="request" value={call.requestId} />],
+              [text.call, <CopyText key="call" value={call.id} />],
+              [text.request, <CopyText key="request" value={call.requestId} />],
               [
                 text.clientRequestId,
                 call.clientRequestId === null ? null : <CopyText key="client" value={call.clientRequestId} />,
@@ -143,7 +141,6 @@ function CorrectionTitle({ correction }: { readonly correction: Correction }) {
 
 function Used({ call }: { readonly call: OwnCall | Call }) {
   const text = useTexts(storyTexts);
-  const common = useTexts(commonTexts);
   const units = useTexts(unitTexts) as Readonly<Record<string, string>>;
   const format = useFormat();
   if (call.usage === null) return <Text c="dimmed">{text.nothingUsed}</Text>;
@@ -171,7 +168,7 @@ function Used({ call }: { readonly call: OwnCall | Call }) {
         <Alert color="yellow" title={text.excess}>
           {excess
             .map(([unit, count]) => `${format.count(count ?? 0)} ${ownValue(units, unit) ?? unit}`)
-            .join(common.comma)}
+            .join(text.comma)}
         </Alert>
       )}
       {'unpriced' in call && call.unpriced.length > 0 && (

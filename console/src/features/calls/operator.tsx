@@ -11,7 +11,6 @@ import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { AccountPicker, KeyPicker, MemberPicker, ModelPicker } from '../../parts/picker.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { operatorCallsTexts } from './operator-texts.ts';
 
@@ -139,13 +138,12 @@ interface FiltersProps extends FilteredProps {
 /** The filters of a list, those by time behind its own. */
 function Filters({ query, onChange, names, children }: FiltersProps) {
   const text = useTexts(operatorCallsTexts);
-  const common = useTexts(commonTexts);
   return (
     <FoldedFilters names={names}>
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
         {children}
-        <FilterInstant label={common.from} value={query.from ?? ''} onChange={(from) => onChange({ from })} />
-        <FilterInstant label={common.to} value={query.to ?? ''} onChange={(to) => onChange({ to })} />
+        <FilterInstant label={text.from} value={query.from ?? ''} onChange={(from) => onChange({ from })} />
+        <FilterInstant label={text.to} value={query.to ?? ''} onChange={(to) => onChange({ to })} />
         <Button
           variant="subtle"
           style={{ alignSelf: 'end' }}

@@ -14,7 +14,7 @@ export function CallPage({ id }: PageProps) {
   const keyNames = useKeyNames();
   const call = useRead('GET /account/v1/calls/{id}', { path: { id } });
   return (
-    <Page title={call.data?.model ?? id} lead={<Anchor href="#/calls">{text.back}</Anchor>}>
+    <Page title={call.data?.model ?? id} lead={<Anchor href="#/calls">{text.allCalls}</Anchor>}>
       <ErrorNotice error={call.error} onRetry={() => void call.refetch()} />
       {call.isPending && <Loading />}
       {call.data !== undefined && (

@@ -9,7 +9,6 @@ import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { KeyAndPersonFilters } from './own-filters.tsx';
@@ -18,7 +17,6 @@ import { callsTexts } from './own-texts.ts';
 /** What was refused, and why. */
 export function Refusals() {
   const text = useTexts(callsTexts);
-  const common = useTexts(commonTexts);
   const { billingTimezone } = useSession();
   const [query, change] = usePlaceQuery();
   const { keyId, userId, model, code } = query;
@@ -30,21 +28,21 @@ export function Refusals() {
         <Group align="flex-end" gap="sm" mb="md">
           <KeyAndPersonFilters query={query} onChange={change} />
           <FilterText
-            label={text.code}
+            label={text.reason}
             placeholder={text.codeHint}
             value={query.code ?? ''}
             onChange={(code) => change({ code })}
           />
           <CalendarField
             type="date"
-            label={common.from}
+            label={text.from}
             value={query.from ?? ''}
             isClearable
             onChange={(from) => change({ from })}
           />
           <CalendarField
             type="date"
-            label={common.to}
+            label={text.to}
             value={query.to ?? ''}
             isClearable
             onChange={(to) => change({ to })}

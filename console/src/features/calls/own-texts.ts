@@ -1,20 +1,15 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const callsTexts = defineTexts(
+export const callsTexts = pageTexts(
   {
     title: 'Calls',
     lead: 'Every call with what it used and cost, and requests that were refused.',
     served: 'Calls',
     refused: 'Refused requests',
-    model: 'Model',
-    key: 'Key',
-    status: 'Status',
     anyModel: 'any model',
     anyKey: 'any key',
-    person: 'Person',
     anyPerson: 'anybody',
     anyStatus: 'any status',
-    requestId: 'Request id',
     requestIdHint: 'ours, or your own',
     daysOf: (timezone: string) => `Calls that began on these days of ${timezone}.`,
     nothing: 'No such calls',
@@ -22,10 +17,8 @@ export const callsTexts = defineTexts(
     noRefusals: 'Nothing was refused',
     noRefusalsHint:
       'Requests that are refused (wrong keys, limits, bodies that cannot be read) stand here with the reason.',
-    code: 'Reason',
     codeHint: 'such as rate_limit_exceeded',
     refusedOnDaysOf: (timezone: string) => `Requests that were refused on these days of ${timezone}.`,
-    back: 'All calls',
     refusalsOfRequest: 'Refused under this request id',
   },
   {
@@ -33,25 +26,18 @@ export const callsTexts = defineTexts(
     lead: '每次调用的用量与扣费，以及被拒绝的请求。',
     served: '调用',
     refused: '被拒绝的请求',
-    model: '模型',
-    key: '密钥',
-    status: '状态',
     anyModel: '全部模型',
     anyKey: '全部密钥',
-    person: '成员',
     anyPerson: '全部成员',
     anyStatus: '全部状态',
-    requestId: '请求 ID',
     requestIdHint: '网关的或您自己的',
     daysOf: (timezone: string) => `按 ${timezone} 的日期筛选调用开始时间。`,
     nothing: '没有符合条件的调用',
     nothingHint: '请修改筛选条件，或参照“快速开始”发起首次调用。',
     noRefusals: '没有被拒绝的请求',
     noRefusalsHint: '被拒绝的请求（密钥错误、超出限额、请求体无法解析等）会连同原因显示在这里。',
-    code: '原因',
     codeHint: '例如 rate_limit_exceeded',
     refusedOnDaysOf: (timezone: string) => `按 ${timezone} 的日期筛选被拒绝的请求。`,
-    back: '全部调用',
     refusalsOfRequest: '该请求 ID 下被拒绝的请求',
   },
 );

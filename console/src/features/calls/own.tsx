@@ -11,7 +11,6 @@ import { DataTable, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { useOwnCallColumns } from './own-columns.tsx';
@@ -46,7 +45,6 @@ const FILTERS = ['keyId', 'userId', 'model', 'status', 'from', 'to', 'requestId'
 
 function Filters() {
   const text = useTexts(callsTexts);
-  const common = useTexts(commonTexts);
   const statuses = useStatusTexts();
   const [query, change] = usePlaceQuery();
   /** A request id is looked for by itself. */
@@ -69,14 +67,14 @@ function Filters() {
         />
         <CalendarField
           type="date"
-          label={common.from}
+          label={text.from}
           value={query.from ?? ''}
           isClearable
           onChange={(from) => change({ from, requestId: null })}
         />
         <CalendarField
           type="date"
-          label={common.to}
+          label={text.to}
           value={query.to ?? ''}
           isClearable
           onChange={(to) => change({ to, requestId: null })}

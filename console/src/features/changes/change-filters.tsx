@@ -4,7 +4,6 @@ import { useRead } from '../../api/queries.ts';
 import { FilterInstant, FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import type { Place } from '../../parts/location.tsx';
 import { AccountPicker, KeyPicker, UserPicker } from '../../parts/picker.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { changesTexts } from './texts.ts';
 
@@ -25,7 +24,6 @@ interface ChangeFiltersProps {
 
 export function ChangeFilters({ query, onChange }: ChangeFiltersProps) {
   const text = useTexts(changesTexts);
-  const common = useTexts(commonTexts);
   const tokens = useRead('GET /admin/v1/tokens', { query: { limit: 500 } }).data?.data ?? [];
   const isKey = query.subjectId?.startsWith('key_') ?? false;
   const field = (name: (typeof NAMES)[number]) => ({
@@ -59,8 +57,8 @@ export function ChangeFilters({ query, onChange }: ChangeFiltersProps) {
           accountId={query.accountId}
         />
         <FilterText label={text.subjectId} placeholder={text.subjectHint} {...field('subjectId')} />
-        <FilterInstant label={common.from} {...field('from')} />
-        <FilterInstant label={common.to} {...field('to')} />
+        <FilterInstant label={text.from} {...field('from')} />
+        <FilterInstant label={text.to} {...field('to')} />
         <Button
           variant="subtle"
           style={{ alignSelf: 'end' }}

@@ -10,7 +10,6 @@ import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useLanguage, useTexts } from '../../text/language.tsx';
 import { ChangeDialog } from './change-dialog.tsx';
 import { ChangeFilters, filterOf } from './change-filters.tsx';
@@ -98,7 +97,6 @@ const OUTCOME_COLORS = { done: 'teal', failed: 'red', unknown: 'yellow' } as con
 /** The sentence of a change, what came of it if it is not done, and what differs of what was there before. */
 function What({ change: { sentence, outcome, errorCode, before, after } }: { readonly change: Change }) {
   const text = useTexts(changesTexts);
-  const common = useTexts(commonTexts);
   const { language } = useLanguage();
   const { nameOf, shownOf } = useFieldWriter();
   const altered = sharedFieldsOf(before, after).filter(isAltered);
@@ -115,7 +113,7 @@ function What({ change: { sentence, outcome, errorCode, before, after } }: { rea
       {altered.slice(0, SUMMARY_FIELDS).map(({ field, ...values }) => (
         <Text key={field} size="xs" c="dimmed" maw={560} truncate>
           {nameOf(field)}
-          {common.colon}
+          {text.colon}
           {shownOf(field, values.before)} → {shownOf(field, values.after)}
         </Text>
       ))}

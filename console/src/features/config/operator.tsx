@@ -10,7 +10,6 @@ import { Instant } from '../../parts/figures.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { type ConfigLine, matchingLines } from './matching-lines.ts';
 import { configTexts } from './texts.ts';
@@ -28,7 +27,6 @@ export function ConfigPage() {
 
 function Loaded({ loaded }: { readonly loaded: ConfigInForce }) {
   const text = useTexts(configTexts);
-  const common = useTexts(commonTexts);
   const { lastError, needsRestart, overridden } = loaded;
   return (
     <>
@@ -37,7 +35,7 @@ function Loaded({ loaded }: { readonly loaded: ConfigInForce }) {
           <Stack gap="xs">
             <Text size="sm">
               {text.lastErrorAt}
-              {common.colon}
+              {text.colon}
               <Instant at={lastError.at} />
             </Text>
             <Code block style={{ whiteSpace: 'pre-wrap' }}>

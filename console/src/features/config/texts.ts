@@ -1,6 +1,6 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const configTexts = defineTexts(
+export const configTexts = pageTexts(
   {
     title: 'Configuration',
     lead: 'As this node has loaded it: after environment variables and defaults, without secrets. It is changed in the file, and taken over without a restart if it can be.',

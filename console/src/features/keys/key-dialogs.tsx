@@ -107,7 +107,7 @@ function LimitsDialog({ endpoints, apiKey, onClose, models, submitLabel }: Limit
   return (
     <ChangeDialog
       endpoint={endpoints.change}
-      title={text.changeTitle(nameOf(apiKey))}
+      title={text.limitsOf(nameOf(apiKey))}
       submitLabel={submitLabel}
       size="lg"
       noValidate
@@ -115,7 +115,7 @@ function LimitsDialog({ endpoints, apiKey, onClose, models, submitLabel }: Limit
       onClose={onClose}
       input={change}
       problem={() => (isComplete(draft) ? null : limitsText.incomplete)}
-      onDone={() => notifications.show({ color: 'teal', message: text.changed })}
+      onDone={() => notifications.show({ color: 'teal', message: text.limitsChanged })}
     >
       <Text size="sm">{limitsText.limitsHint}</Text>
       <LimitFields draft={draft} onChange={set} models={models} />

@@ -9,7 +9,6 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { useModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { KeyDialogs, type KeyEndpoints, type OpenKeyDialog } from './key-dialogs.tsx';
@@ -28,18 +27,17 @@ const ENDPOINTS: KeyEndpoints = {
 export function KeysTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorKeysTexts);
   const { title } = useTexts(keysTexts);
-  const common = useTexts(commonTexts);
   const mayOperate = useMayOperate();
   const [isCreating, { open, close }] = useDisclosure(false);
   const [dialog, setDialog] = useState<OpenKeyDialog | null>(null);
   const models = useModelNames(isCreating || dialog !== null);
   const list = useList('GET /admin/v1/accounts/{id}/keys', { path: { id: accountId } }, { isLive: true });
   const created: Column<Key> = {
-    header: text.createdAt,
+    header: text.created,
     cell: ({ createdAt }) => <Instant at={createdAt} isRelative />,
   };
   const actions: Column<Key> = {
-    header: common.actions,
+    header: text.actions,
     cell: (key) => <KeyButtons apiKey={key} onOpen={setDialog} />,
   };
   const columns = useKeyColumns([created]);
@@ -67,7 +65,7 @@ export function KeysTab({ accountId }: { readonly accountId: string }) {
         dialog={dialog}
         onClose={() => setDialog(null)}
         models={models}
-        limitsLabel={common.save}
+        limitsLabel={text.save}
       />
     </Section>
   );

@@ -12,7 +12,6 @@ import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { type People, usePeople } from '../../parts/people.ts';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { KeyDialogs, type KeyEndpoints, type OpenKeyDialog } from './key-dialogs.tsx';
@@ -31,7 +30,6 @@ const ENDPOINTS: KeyEndpoints = {
 /** The keys of the account; for members their own. */
 export function KeysPage() {
   const text = useTexts(keysTexts);
-  const common = useTexts(commonTexts);
   const states = useKeyStateTexts();
   const [query, setQuery] = usePlaceQuery();
   const { role } = useAccountChoice();
@@ -45,7 +43,7 @@ export function KeysPage() {
   const list = useList('GET /account/v1/keys', { query: { status, userId } }, { isLive: true });
   const columns = useKeyColumns(useOwnerColumns(people));
   const actions: Column<Key> = {
-    header: common.actions,
+    header: text.actions,
     cell: (key) => <KeyMenu apiKey={key} mayChangeLimits={isOwner} onOpen={setDialog} />,
   };
   const isFiltered = query.state !== undefined || userId !== undefined;

@@ -3,7 +3,6 @@ import type { ReactNode } from 'react';
 import { CalendarField } from '../../parts/calendar-field.tsx';
 import { instantsOfDays, isDay } from '../../parts/days.ts';
 import { type Place, usePlaceQuery } from '../../parts/location.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { ledgerKindTexts } from './ledger-kinds.ts';
@@ -19,14 +18,13 @@ export function ledgerFilterOf(query: Place['query'], timezone: string) {
 /** Filters of the ledger: by kind, and by days of the billing zone. `children` stand behind them. */
 export function LedgerFilters({ children }: { readonly children: ReactNode }) {
   const text = useTexts(ledgerTexts);
-  const common = useTexts(commonTexts);
   const kinds = useTexts(ledgerKindTexts);
   const { billingTimezone } = useSession();
   const [query, change] = usePlaceQuery();
   const day = (name: 'from' | 'to') => (
     <CalendarField
       type="date"
-      label={common[name]}
+      label={text[name]}
       value={query[name] ?? ''}
       isClearable
       onChange={(entered) => change({ [name]: entered })}
@@ -39,7 +37,7 @@ export function LedgerFilters({ children }: { readonly children: ReactNode }) {
           label={text.kind}
           value={query.kind ?? ''}
           onChange={({ currentTarget }) => change({ kind: currentTarget.value })}
-          data={[{ value: '', label: common.all }, ...KINDS.map((value) => ({ value, label: kinds[value] }))]}
+          data={[{ value: '', label: text.all }, ...KINDS.map((value) => ({ value, label: kinds[value] }))]}
         />
         {day('from')}
         {day('to')}

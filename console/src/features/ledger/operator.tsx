@@ -9,7 +9,6 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -22,7 +21,6 @@ import { ledgerTexts } from './texts.ts';
 /** Money in and out of an account, and its ledger. */
 export function MoneyTab({ account }: { readonly account: Account }) {
   const text = useTexts(moneyTexts);
-  const common = useTexts(commonTexts);
   const { ledger, noneFits, noneFitsHint } = useTexts(ledgerTexts);
   const mayOperate = useMayOperate();
   const [isToppingUp, topUp] = useDisclosure(false);
@@ -37,7 +35,7 @@ export function MoneyTab({ account }: { readonly account: Account }) {
   const memo: Column<LedgerEntry> = { header: text.memo, cell: (entry) => entry.memo ?? '–' };
   const columns = useEntryColumns<LedgerEntry>('/operator/calls', [memo]);
   const refundColumn: Column<LedgerEntry> = {
-    header: common.actions,
+    header: text.actions,
     cell: ({ kind, callId }) =>
       kind === 'charge' && callId !== null ? (
         <Button size="compact-sm" variant="default" onClick={() => setRefunded(callId)}>

@@ -13,7 +13,6 @@ import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { type Role, RoleSelect } from './role-select.tsx';
 import { membersTexts } from './texts.ts';
@@ -21,7 +20,6 @@ import { membersTexts } from './texts.ts';
 /** The invitations that are open, each of which can be taken back. */
 export function Invitations() {
   const text = useTexts(membersTexts);
-  const common = useTexts(commonTexts);
   const read = useRead('GET /account/v1/invitations', {});
   const takeBack = useChange('DELETE /account/v1/invitations/{id}');
   const invitations = read.data?.data ?? [];
@@ -43,11 +41,11 @@ export function Invitations() {
           idOf={({ id }) => id}
           columns={[
             { header: text.email, cell: ({ email }) => email ?? text.anybody },
-            { header: text.role, cell: ({ role }) => common[role] },
+            { header: text.role, cell: ({ role }) => text[role] },
             { header: text.madeBy, cell: ({ createdBy }) => createdBy },
             { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} isRelative /> },
             {
-              header: common.actions,
+              header: text.actions,
               cell: ({ id }) => (
                 <ConfirmButton label={text.takeBack} question={text.takeBackQuestion} onConfirm={() => end(id)} />
               ),

@@ -10,7 +10,6 @@ import { useModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useMemberColumns } from './member-columns.tsx';
@@ -24,7 +23,6 @@ type Dialog = { readonly kind: 'limits' | 'remove'; readonly member: Member };
 /** Who belongs to an account. */
 export function PeopleTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(peopleTexts);
-  const common = useTexts(commonTexts);
   const mayOperate = useMayOperate();
   const [isAdding, add] = useDisclosure(false);
   const [isInviting, invite] = useDisclosure(false);
@@ -39,7 +37,7 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
     </Anchor>
   ));
   const actions: Column<Member> = {
-    header: common.actions,
+    header: text.actions,
     cell: (member) => <MemberActions accountId={accountId} member={member} onLink={setLink} onOpen={setDialog} />,
   };
   return (

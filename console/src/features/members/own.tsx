@@ -9,7 +9,6 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { goTo, hashOf } from '../../parts/location.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { Invitations, InviteButton } from './invitations.tsx';
@@ -22,7 +21,6 @@ type Dialog = { readonly kind: 'role' | 'limits' | 'remove'; readonly member: Me
 /** The people of the account, and who is invited to it. */
 export function MembersPage() {
   const text = useTexts(membersTexts);
-  const common = useTexts(commonTexts);
   const { user } = useSession();
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const list = useList('GET /account/v1/members', {});
@@ -32,7 +30,7 @@ export function MembersPage() {
     </Text>
   ));
   const actions: Column<Member> = {
-    header: common.actions,
+    header: text.actions,
     cell: (member) => <MemberMenu member={member} onOpen={setDialog} />,
   };
   return (

@@ -6,7 +6,6 @@ import { atPriceFactor, LIST_PRICE_BASIS_POINTS, percentOf } from '../../parts/b
 import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
@@ -58,7 +57,6 @@ interface ModelCardProps {
 function ModelCard({ model, priceFactor }: ModelCardProps) {
   const text = useTexts(modelsTexts);
   const format = useFormat();
-  const common = useTexts(commonTexts);
   const operationName = useOperationName();
   const { id, displayName, aliases, operations, contextTokens, outputTokens, timeOfDay, price, isInPlan } = model;
   return (
@@ -88,7 +86,7 @@ function ModelCard({ model, priceFactor }: ModelCardProps) {
           </Group>
         </Group>
         <Group gap="lg">
-          <Named name={text.operations}>{operations.map(operationName).join(common.comma)}</Named>
+          <Named name={text.operations}>{operations.map(operationName).join(text.comma)}</Named>
           {contextTokens !== null && <Named name={text.context}>{text.tokens(format.exactCount(contextTokens))}</Named>}
           {outputTokens !== null && <Named name={text.output}>{text.tokens(format.exactCount(outputTokens))}</Named>}
         </Group>

@@ -9,7 +9,6 @@ import { useDraft } from '../../parts/forms/use-draft.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { fromLocalTime } from '../../text/local-time.ts';
@@ -23,7 +22,6 @@ import { planTexts } from './texts.ts';
 export function PlanTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorPlanTexts);
   const words = useTexts(planTexts);
-  const common = useTexts(commonTexts);
   const mayOperate = useMayOperate();
   const [isGranting, { open, close }] = useDisclosure(false);
   const { mutateAsync: renew } = useChange('POST /admin/v1/subscriptions/{id}/renewals');
@@ -31,7 +29,7 @@ export function PlanTab({ accountId }: { readonly accountId: string }) {
   const list = useList('GET /admin/v1/accounts/{id}/subscriptions', { path: { id: accountId } });
   const columns = useSubscriptionColumns<Subscription>();
   const actions: Column<Subscription> = {
-    header: common.actions,
+    header: text.actions,
     cell: ({ id, status }) =>
       status === 'canceled' ? null : (
         <Group gap={4} wrap="nowrap">

@@ -10,7 +10,6 @@ import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { profileTexts } from './texts.ts';
@@ -20,7 +19,6 @@ type Provider = ResponseOf<'GET /account/v1/oidc'>['data'][number];
 /** The identities by which the person signs in elsewhere; nothing if the gateway has no such service and the person no identity. */
 export function Identities() {
   const text = useTexts(profileTexts);
-  const common = useTexts(commonTexts);
   const read = useRead('GET /account/v1/identities', {});
   const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
   const remove = useChange('DELETE /account/v1/identities/{id}');
@@ -58,7 +56,7 @@ export function Identities() {
             { header: text.added, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
             { header: text.lastUsed, cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} isRelative /> },
             {
-              header: common.actions,
+              header: text.actions,
               cell: ({ id }) => (
                 <ConfirmButton
                   label={text.remove}

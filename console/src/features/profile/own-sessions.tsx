@@ -6,7 +6,6 @@ import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { browserOf } from './browser-name.ts';
 import { profileTexts } from './texts.ts';
@@ -14,7 +13,6 @@ import { profileTexts } from './texts.ts';
 /** Where the person is signed in; each session can be ended, and all but this one at once. */
 export function OwnSessions() {
   const text = useTexts(profileTexts);
-  const common = useTexts(commonTexts);
   const read = useRead('GET /account/v1/sessions', {});
   const end = useChange('DELETE /account/v1/sessions/{id}');
   const endAll = useChange('DELETE /account/v1/sessions');
@@ -65,7 +63,7 @@ export function OwnSessions() {
             { header: text.lastSeen, cell: ({ lastSeenAt }) => <Instant at={lastSeenAt} isRelative /> },
             { header: text.ends, cell: ({ expiresAt }) => <Instant at={expiresAt} isRelative /> },
             {
-              header: common.actions,
+              header: text.actions,
               cell: ({ id, isThisOne }) =>
                 !isThisOne && (
                   <ConfirmButton label={text.end} question={text.endQuestion} onConfirm={() => endOne(id)} />

@@ -199,7 +199,7 @@ function Settings({ wanted, operations, isTrial, onSystem }: SettingsProps) {
       </Group>
       {isWithoutKey && (
         <Alert color="yellow">
-          {text.trialEnds} <PlaceLink to={hashOf('/keys')}>{text.toKeys}</PlaceLink>
+          {text.trialEnds} <PlaceLink to={hashOf('/keys')}>{text.apiKeys}</PlaceLink>
         </Alert>
       )}
       {client.settings(isWithoutKey ? { ...wanted, key: PLACEHOLDER } : wanted).map((setting) => (

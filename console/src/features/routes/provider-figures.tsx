@@ -56,7 +56,7 @@ export function FiguresOfProvider({ figures }: { readonly figures: ProviderFigur
           ? '–'
           : `${format.percent(figures.failed / calls)} (${format.count(figures.failed)})`}
       </Figure>
-      <Figure label={text.charge}>
+      <Figure label={text.netCharge}>
         <Yuan amount={figures?.sums.netChargeYuan ?? null} isShort />
       </Figure>
       <Figure label={text.cost}>

@@ -38,7 +38,7 @@ export function ProviderTestButton({ provider, models }: ProviderTestButtonProps
       >
         <Text size="sm">{text.testHint}</Text>
         <NativeSelect
-          label={text.testModel}
+          label={text.model}
           value={model}
           onChange={({ currentTarget }) => set({ model: currentTarget.value })}
           data={[{ value: '', label: text.anyModel }, ...models]}

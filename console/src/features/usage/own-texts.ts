@@ -1,6 +1,6 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const ownUsageTexts = defineTexts(
+export const ownUsageTexts = pageTexts(
   {
     title: 'Usage',
     lead: 'What was used and charged, by day of the billing time zone. Refunds are taken off.',
@@ -12,7 +12,6 @@ export const ownUsageTexts = defineTexts(
     group: 'Group',
     inputTokens: 'Input tokens',
     outputTokens: 'Output tokens',
-    total: 'Total',
     cut: 'There are more groups than a page shows; the CSV has all of them.',
     nothing: 'No calls on these days',
     nothingHint: 'Choose other days, or make a first call: the quickstart shows how.',
@@ -30,7 +29,6 @@ export const ownUsageTexts = defineTexts(
     group: '分组',
     inputTokens: '输入 token',
     outputTokens: '输出 token',
-    total: '合计',
     cut: '分组过多，页面未全部显示；CSV 中有完整数据。',
     nothing: '所选日期没有调用',
     nothingHint: '请选择其他日期，或参照“快速开始”发起首次调用。',

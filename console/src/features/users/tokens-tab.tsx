@@ -13,7 +13,6 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { fromLocalTime } from '../../text/local-time.ts';
@@ -25,7 +24,6 @@ const ROLES = ['auditor', 'operator'] as const;
 /** Named tokens of the admin API. */
 export function TokensTab() {
   const text = useTexts(usersTexts);
-  const common = useTexts(commonTexts);
   const nowMs = useNowMs();
   const mayOperate = useMayOperate();
   const [isCreating, { open, close }] = useDisclosure(false);
@@ -34,7 +32,7 @@ export function TokensTab() {
   const list = useList('GET /admin/v1/tokens', {});
   const columns: Column<AdminToken>[] = [
     {
-      header: text.tokenName,
+      header: text.name,
       cell: ({ name, prefix }) => (
         <>
           <Text size="sm" fw={600}>
@@ -57,7 +55,7 @@ export function TokensTab() {
     { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} /> },
   ];
   const actions: Column<AdminToken> = {
-    header: common.actions,
+    header: text.actions,
     cell: (token) =>
       keyStateOf(token, nowMs) !== 'active' ? null : (
         <ConfirmButton
@@ -115,7 +113,7 @@ function NewTokenDialog({ isOpen, onClose, onCreated }: NewTokenDialogProps) {
       onDone={({ token }) => onCreated(token)}
     >
       <TextInput
-        label={text.tokenName}
+        label={text.name}
         required
         data-autofocus
         maxLength={200}

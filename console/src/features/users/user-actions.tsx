@@ -31,7 +31,7 @@ export function UserActions({ user, onLink }: UserActionsProps) {
       <UserDialog user={user} isOpen={isEditing} onClose={close} onLink={onLink} />
       {isActive && (
         <ConfirmButton
-          label={text.link}
+          label={text.newLink}
           question={text.linkQuestion(user.name)}
           onConfirm={async () => onLink({ ...(await makeLink({ path })), name: user.name })}
         />
@@ -48,7 +48,7 @@ export function UserActions({ user, onLink }: UserActionsProps) {
         onConfirm={() => change({ path, body: { status: isActive ? 'suspended' : 'active' } })}
       />
       <ConfirmButton
-        label={text.remove}
+        label={text.delete}
         question={text.removeQuestion(user.name)}
         isDangerous
         onConfirm={() => remove({ path })}

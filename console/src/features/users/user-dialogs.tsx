@@ -5,7 +5,6 @@ import { changedMembers } from '../../parts/forms/changed-members.ts';
 import { textOrNull } from '../../parts/forms/number-text.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import type { ShownLink } from '../../parts/one-time-link.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { usersTexts } from './texts.ts';
 
@@ -29,7 +28,6 @@ interface UserDialogProps {
 /** Creates a user, whose link is shown once, or changes one. */
 export function UserDialog({ user, isOpen, onClose, onLink }: UserDialogProps) {
   const text = useTexts(usersTexts);
-  const common = useTexts(commonTexts);
   const [draft, set, opened] = useDraft<UserDraft>(
     () => ({
       name: user?.name ?? '',
@@ -63,7 +61,7 @@ export function UserDialog({ user, isOpen, onClose, onLink }: UserDialogProps) {
     <ChangeDialog
       endpoint="PATCH /admin/v1/users/{id}"
       title={text.editOf(user.name)}
-      submitLabel={common.save}
+      submitLabel={text.save}
       isOpen={isOpen}
       onClose={onClose}
       input={change}

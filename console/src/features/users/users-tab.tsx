@@ -11,7 +11,6 @@ import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { usersTexts } from './texts.ts';
@@ -21,7 +20,6 @@ import { UserDialog } from './user-dialogs.tsx';
 /** People who may sign in. */
 export function UsersTab() {
   const text = useTexts(usersTexts);
-  const common = useTexts(commonTexts);
   const mayOperate = useMayOperate();
   const [{ search = '', operators }, setQuery] = usePlaceQuery();
   const [isCreating, { open, close }] = useDisclosure(false);
@@ -62,14 +60,14 @@ export function UsersTab() {
                 <Anchor size="sm" href={hashOf(`/operator/accounts/${accountId}`, { tab: 'people' })}>
                   {accountName}
                 </Anchor>{' '}
-                ({common[role]})
+                ({text[role]})
               </div>
             )),
     },
     { header: text.lastSignIn, cell: ({ lastSignInAt }) => <Instant at={lastSignInAt} isRelative /> },
   ];
   const actions: Column<User> = {
-    header: common.actions,
+    header: text.actions,
     cell: (user) => <UserActions user={user} onLink={setLink} />,
   };
   return (

@@ -12,7 +12,6 @@ import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -25,7 +24,6 @@ const STATUS_COLORS = { open: 'teal', used: 'blue', expired: 'yellow', canceled:
 
 export function VoucherBatchesPage() {
   const text = useTexts(vouchersTexts);
-  const common = useTexts(commonTexts);
   const format = useFormat();
   const nowMs = useNowMs();
   const mayOperate = useMayOperate();
@@ -74,7 +72,7 @@ export function VoucherBatchesPage() {
     { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
     { header: text.by, cell: ({ createdBy }) => createdBy },
     {
-      header: common.actions,
+      header: text.actions,
       cell: (batch) => (
         <Group gap={4} wrap="nowrap">
           <Button size="compact-sm" variant="default" onClick={() => setLooked(batch)}>

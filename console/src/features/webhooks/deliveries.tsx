@@ -6,7 +6,6 @@ import { Instant } from '../../parts/figures.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { webhooksTexts } from './texts.ts';
@@ -22,7 +21,6 @@ interface DeliveriesProps {
 /** What was sent to an endpoint and what is to be; each notice can be sent once more. */
 export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
   const text = useTexts(webhooksTexts);
-  const common = useTexts(commonTexts);
   const format = useFormat();
   const { api, mayChange } = useWebhookSide();
   const path = { id: endpoint.id };
@@ -68,7 +66,7 @@ export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
               cell: ({ nextAttemptAt: at }) => (at === null ? '–' : <Instant at={at} isRelative />),
             },
             {
-              header: common.actions,
+              header: text.actions,
               cell: ({ noticeId, status }) =>
                 mayChange &&
                 status !== 'pending' && (

@@ -11,7 +11,6 @@ import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { Deliveries } from './deliveries.tsx';
@@ -23,7 +22,6 @@ import { useWebhookSide } from './webhook-side.ts';
 /** The endpoints to which notices are posted. The address names the one whose deliveries are shown. */
 export function Endpoints({ title, lead }: { readonly title: string; readonly lead: string }) {
   const text = useTexts(webhooksTexts);
-  const common = useTexts(commonTexts);
   const [query, setQuery] = usePlaceQuery();
   const { api, mayChange } = useWebhookSide();
   const isOperators = api === '/admin/v1';
@@ -58,12 +56,12 @@ export function Endpoints({ title, lead }: { readonly title: string; readonly le
               : []),
             {
               header: text.events,
-              cell: ({ events }) => events?.map((event) => text.eventNames[event]).join(', ') ?? common.all,
+              cell: ({ events }) => events?.map((event) => text.eventNames[event]).join(', ') ?? text.all,
             },
             { header: text.state, cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
             { header: text.createdAt, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
             {
-              header: common.actions,
+              header: text.actions,
               cell: (endpoint) => <EndpointMenu endpoint={endpoint} onShowDeliveries={showDeliveries} />,
             },
           ]}

@@ -49,7 +49,7 @@ export function useRefusalColumns<Item extends Refusal | OwnRefusal>(
       ),
     },
     {
-      header: text.address,
+      header: text.request,
       cell: ({ method, path, clientAddress }) => (
         <>
           <Text size="sm">{[method, path].filter(Boolean).join(' ') || '–'}</Text>

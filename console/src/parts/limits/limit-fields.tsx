@@ -1,7 +1,6 @@
 import { Fieldset, MultiSelect, SimpleGrid, Stack, TagsInput, Text } from '@mantine/core';
 import { useTexts } from '../../text/language.tsx';
 import { CountField, YuanField } from '../forms/number-fields.tsx';
-import { commonTexts } from '../texts.ts';
 import { AMOUNTS, COUNTS, type LimitsDraft } from './limit-draft.ts';
 import { RateFields } from './rate-fields.tsx';
 import { limitsTexts } from './texts.ts';
@@ -18,7 +17,6 @@ interface LimitFieldsProps {
 /** All limits that a key, or a member, may have. */
 export function LimitFields({ draft, onChange, models, isOfMember = false }: LimitFieldsProps) {
   const text = useTexts(limitsTexts);
-  const common = useTexts(commonTexts);
   return (
     <Stack gap="md">
       <Fieldset legend={text.budgets}>
@@ -27,7 +25,7 @@ export function LimitFields({ draft, onChange, models, isOfMember = false }: Lim
             <YuanField
               key={name}
               label={text.limits[name]}
-              placeholder={common.noLimit}
+              placeholder={text.noLimit}
               value={draft.amounts[name]}
               onChange={(value) => onChange({ ...draft, amounts: { ...draft.amounts, [name]: value } })}
             />
@@ -43,7 +41,7 @@ export function LimitFields({ draft, onChange, models, isOfMember = false }: Lim
             <CountField
               key={name}
               label={text.limits[name]}
-              placeholder={common.noLimit}
+              placeholder={text.noLimit}
               value={draft.counts[name]}
               onChange={(value) => onChange({ ...draft, counts: { ...draft.counts, [name]: value } })}
             />
@@ -56,7 +54,7 @@ export function LimitFields({ draft, onChange, models, isOfMember = false }: Lim
       <Fieldset legend={text.allowLists}>
         <Stack gap="sm">
           <MultiSelect
-            label={text.allowedModels}
+            label={text.models}
             description={isOfMember ? text.memberModelsHint : text.allowedModelsHint}
             placeholder={draft.allowedModels.length === 0 ? text.allModels : ''}
             data={[...new Set([...models, ...draft.allowedModels])]}
