@@ -120,7 +120,7 @@ function Result({ result, run }: { readonly result: Audit; readonly run: AuditRu
             {
               header: text.result,
               cell: ({ breaches }) => (
-                <Badge variant="light" autoContrast color={breaches.length === 0 ? 'teal' : 'red'}>
+                <Badge color={breaches.length === 0 ? 'teal' : 'red'}>
                   {breaches.length === 0 ? text.holds : text.breaches(breaches.length)}
                 </Badge>
               ),

@@ -34,7 +34,7 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
         <StatusBadge status={call.status} />
         {call.httpStatus !== null && <Badge variant="default">{text.status(call.httpStatus)}</Badge>}
         {call.errorCode !== null && (
-          <Badge variant="light" color="red">
+          <Badge color="red">
             {text.error}
             {text.colon}
             {call.errorCode}

@@ -106,7 +106,7 @@ function What({ change: { sentence, outcome, errorCode, before, after } }: { rea
         {sentence[language]}
       </Text>
       {outcome !== 'done' && (
-        <Badge variant="light" size="sm" color={OUTCOME_COLORS[outcome]} autoContrast title={text[`${outcome}Hint`]}>
+        <Badge size="sm" color={OUTCOME_COLORS[outcome]} title={text[`${outcome}Hint`]}>
           {[text[outcome], errorCode].filter(Boolean).join(' · ')}
         </Badge>
       )}

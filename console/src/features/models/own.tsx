@@ -73,15 +73,9 @@ function ModelCard({ model, priceFactor }: ModelCardProps) {
             </Text>
           </div>
           <Group gap="xs">
-            {isInPlan && (
-              <Badge variant="light" color="teal">
-                {text.inPlan}
-              </Badge>
-            )}
+            {isInPlan && <Badge color="teal">{text.inPlan}</Badge>}
             {timeOfDay !== null && (
-              <Badge variant="light" color={price.rule === 'peak' ? 'orange' : 'cyan'}>
-                {text.now[price.rule]}
-              </Badge>
+              <Badge color={price.rule === 'peak' ? 'orange' : 'cyan'}>{text.now[price.rule]}</Badge>
             )}
           </Group>
         </Group>

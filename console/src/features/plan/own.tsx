@@ -32,11 +32,7 @@ export function PlanPage() {
       {data !== undefined && data.planId !== null && (
         <Section
           title={data.planName ?? data.planId}
-          actions={
-            <Badge variant="light" color={data.isUsable ? 'teal' : 'red'}>
-              {data.isUsable ? text.usable : text.notUsable}
-            </Badge>
-          }
+          actions={<Badge color={data.isUsable ? 'teal' : 'red'}>{data.isUsable ? text.usable : text.notUsable}</Badge>}
         >
           <Stack>
             {!data.isUsable && (

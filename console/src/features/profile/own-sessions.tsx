@@ -50,11 +50,7 @@ export function OwnSessions() {
                   <Text size="sm" fw={600} title={userAgent ?? undefined}>
                     {browserOf(userAgent) ?? text.unknownBrowser}
                   </Text>
-                  {isThisOne && (
-                    <Badge variant="light" color="teal" autoContrast>
-                      {text.thisOne}
-                    </Badge>
-                  )}
+                  {isThisOne && <Badge color="teal">{text.thisOne}</Badge>}
                 </Stack>
               ),
             },

@@ -70,7 +70,7 @@ function TestResult({ test }: { readonly test: ProviderTest }) {
             header: text.result,
             cell: ({ status, httpStatus, message }) => (
               <>
-                <Badge variant="light" autoContrast color={status === 'succeeded' ? 'teal' : 'red'}>
+                <Badge color={status === 'succeeded' ? 'teal' : 'red'}>
                   {[text[status], httpStatus].filter((part) => part !== null).join(' ')}
                 </Badge>
                 {message !== null && <Text size="sm">{message}</Text>}

@@ -61,11 +61,7 @@ export function VoucherBatchesPage() {
       header: text.status,
       cell: (batch) => {
         const status = statusOf(batch, nowMs);
-        return (
-          <Badge variant="light" color={STATUS_COLORS[status]} autoContrast>
-            {text.statuses[status]}
-          </Badge>
-        );
+        return <Badge color={STATUS_COLORS[status]}>{text.statuses[status]}</Badge>;
       },
     },
     { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} /> },

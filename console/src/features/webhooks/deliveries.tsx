@@ -53,11 +53,7 @@ export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
             { header: text.event, cell: ({ event }) => text.eventNames[event] },
             {
               header: text.state,
-              cell: ({ status }) => (
-                <Badge variant="light" color={COLORS[status]} autoContrast>
-                  {text.deliveryStates[status]}
-                </Badge>
-              ),
+              cell: ({ status }) => <Badge color={COLORS[status]}>{text.deliveryStates[status]}</Badge>,
             },
             { header: text.attempts, isFigure: true, cell: ({ attempts }) => format.count(attempts) },
             { header: text.response, cell: (delivery) => <LastResponse delivery={delivery} /> },

@@ -80,9 +80,7 @@ function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { status, statusReason, failingSince } = endpoint;
   return (
     <Stack gap={2} align="flex-start">
-      <Badge variant="light" color={status === 'active' ? 'teal' : 'gray'} autoContrast>
-        {text.states[status]}
-      </Badge>
+      <Badge color={status === 'active' ? 'teal' : 'gray'}>{text.states[status]}</Badge>
       {statusReason !== null && <Text size="sm">{statusReason}</Text>}
       {failingSince !== null && <Text size="sm">{text.failingSince(format.instant(failingSince))}</Text>}
     </Stack>

@@ -27,11 +27,7 @@ export function useRefusalColumns<Item extends Refusal | OwnRefusal>(
     },
     {
       header: text.reason,
-      cell: ({ status, code }) => (
-        <Badge variant="light" color="red" autoContrast tt="none">
-          {[status, code].filter((part) => part !== null).join(' ')}
-        </Badge>
-      ),
+      cell: ({ status, code }) => <Badge color="red">{[status, code].filter((part) => part !== null).join(' ')}</Badge>,
     },
     {
       header: text.message,
