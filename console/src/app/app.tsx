@@ -7,8 +7,9 @@ import { PageFrame } from '../layout/page-frame.tsx';
 import { Shell } from '../layout/shell.tsx';
 import { goTo, usePlace } from '../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../parts/notices.tsx';
+import { PageTitle } from '../parts/page.tsx';
 import { SESSION_ENDED, SessionProvider, useSession, useSessionRead } from '../session/session.tsx';
-import { defineTexts, useTexts } from '../text/language.tsx';
+import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
 import { findPage, PAGES } from './pages.ts';
 
 const texts = defineTexts(
@@ -44,6 +45,7 @@ export function App() {
 
 function CurrentPage() {
   const text = useTexts(texts);
+  const { language } = useLanguage();
   const { path } = usePlace();
   const { operatorRole } = useSession();
   const choice = useAccountChoice();
@@ -69,7 +71,9 @@ function CurrentPage() {
   return (
     <Shell pages={PAGES} current={page}>
       <PageFrame key={`${choice.accountId} ${path}`}>
-        <page.code.Component id={id} />
+        <PageTitle value={page.title[language]}>
+          <page.code.Component id={id} />
+        </PageTitle>
       </PageFrame>
     </Shell>
   );

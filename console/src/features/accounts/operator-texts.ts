@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const accountsTexts = pageTexts(
   {
-    title: 'Accounts',
     lead: 'Who pays: each account has a balance, keys, people and perhaps a Coding Plan.',
     create: 'New account',
     none: 'No accounts yet',
@@ -15,7 +14,6 @@ export const accountsTexts = pageTexts(
     capHint: 'Empty: the cap of the configuration.',
   },
   {
-    title: '账户',
     lead: '付费主体：每个账户有余额、密钥、成员，也可以有编码套餐。',
     create: '创建账户',
     none: '还没有账户',

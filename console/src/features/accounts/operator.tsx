@@ -23,7 +23,6 @@ export function AccountsPage() {
   const list = useList('GET /admin/v1/accounts', { query: search === '' ? {} : { search } }, { isTyped: true });
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={
         mayOperate && (
@@ -42,7 +41,7 @@ export function AccountsPage() {
         />
         <div style={{ marginTop: 16 }}>
           <ListTable
-            label={text.title}
+            label={text.accounts}
             list={list}
             idOf={({ id }) => id}
             columns={[

@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const settingsTexts = pageTexts(
   {
-    title: 'Account settings',
     account: 'The account',
     id: 'Account id',
     status: 'Standing',
@@ -32,7 +31,6 @@ export const settingsTexts = pageTexts(
     tokens: 'Tokens a minute',
   },
   {
-    title: '账户设置',
     account: '账户',
     id: '账户 ID',
     status: '状态',

@@ -22,11 +22,10 @@ import { settingsTexts } from './own-texts.ts';
 
 /** What owners may set of the account, and what is in force for it. */
 export function AccountSettingsPage() {
-  const text = useTexts(settingsTexts);
   const read = useRead('GET /account/v1/account', {});
   const account = read.data;
   return (
-    <Page title={text.title}>
+    <Page>
       <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
       {read.isPending && <Loading />}
       {account?.role === 'owner' && (

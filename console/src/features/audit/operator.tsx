@@ -30,7 +30,7 @@ export function AuditPage() {
     </Button>
   );
   return (
-    <Page title={text.title} lead={text.lead} actions={actions}>
+    <Page lead={text.lead} actions={actions}>
       <Text size="sm" maw={720}>
         {text.warning}
       </Text>

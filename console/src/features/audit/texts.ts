@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const auditTexts = pageTexts(
   {
-    title: 'Audit',
     lead: 'Proves that balances, ledger entries, call records, plans and sums of usage agree, while calls go on. It changes nothing.',
     warning:
       'An audit reads the whole database. That takes seconds for thousands of calls and minutes for millions. It can be stopped, and goes on while you look at other pages.',
@@ -31,7 +30,6 @@ export const auditTexts = pageTexts(
     detail: 'What is wrong',
   },
   {
-    title: '审计',
     lead: '在调用持续进行的同时，核对余额、账本、调用记录、套餐与用量汇总是否一致。审计不会更改任何数据。',
     warning: '审计会读取整个数据库：数千条调用需要数秒，数百万条需要数分钟。可随时停止；切换到其他页面时审计会继续。',
     run: '开始审计',

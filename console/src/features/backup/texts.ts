@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const backupTexts = pageTexts(
   {
-    title: 'Backup',
     lead: 'All of the database in one file, while the gateway serves.',
     contains:
       'Accounts, hashes of keys and passwords, secrets of webhooks, balances, ledger, call records, subscriptions, price lists, the change log, and responses that are stored for repeats. Keep the file where nobody else can read it.',
@@ -14,7 +13,6 @@ export const backupTexts = pageTexts(
     personOnly: 'Only operators may download it.',
   },
   {
-    title: '备份',
     lead: '网关运行时将整个数据库导出为一个文件。',
     contains:
       '包含账户、密钥与密码的哈希、Webhook 密钥、余额、账本、调用记录、订阅、价格表、变更日志，以及为重复请求保存的响应。请将文件存放在他人无法读取的位置。',

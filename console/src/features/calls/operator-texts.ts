@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const operatorCallsTexts = pageTexts(
   {
-    title: 'All calls',
     lead: 'Calls of all accounts, newest first, and requests that were refused before they became calls.',
     calls: 'Calls',
     refusals: 'Refusals',
@@ -24,7 +23,6 @@ export const operatorCallsTexts = pageTexts(
     changesOfCall: 'Refunds and resolutions in the change log',
   },
   {
-    title: '全部调用',
     lead: '所有账户的调用，最新在前；以及在成为调用之前被拒绝的请求。',
     calls: '调用',
     refusals: '拒绝记录',

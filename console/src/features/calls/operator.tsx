@@ -19,7 +19,7 @@ export function AllCallsPage() {
   const [query, setQuery] = usePlaceQuery();
   const tab = query.tab === 'refusals' ? 'refusals' : 'calls';
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Tabs
         value={tab}
         onChange={(chosen) => setQuery({ tab: chosen === 'refusals' ? chosen : null })}

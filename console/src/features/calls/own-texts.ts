@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const callsTexts = pageTexts(
   {
-    title: 'Calls',
     lead: 'Every call with what it used and cost, and requests that were refused.',
     served: 'Calls',
     refused: 'Refused requests',
@@ -22,7 +21,6 @@ export const callsTexts = pageTexts(
     refusalsOfRequest: 'Refused under this request id',
   },
   {
-    title: '调用记录',
     lead: '每次调用的用量与扣费，以及被拒绝的请求。',
     served: '调用',
     refused: '被拒绝的请求',

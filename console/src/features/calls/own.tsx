@@ -23,7 +23,7 @@ export function CallsPage() {
   const text = useTexts(callsTexts);
   const [query, change] = usePlaceQuery();
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Tabs value={query.tab ?? 'calls'} onChange={(tab) => change({ tab })} keepMounted={false}>
         <Tabs.List>
           <Tabs.Tab value="calls">{text.served}</Tabs.Tab>

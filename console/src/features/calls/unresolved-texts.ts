@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const unresolvedTexts = pageTexts(
   {
-    title: 'Unresolved calls',
     lead: 'Their node died in the middle of them. Nobody here knows whether the provider ran them: what they had reserved was given back, and nothing was charged. Compare with the provider’s own list, and decide on each, once.',
     empty: 'No call waits for a decision',
     emptyHint: 'Calls come here if a node of the gateway died while they ran.',
@@ -14,7 +13,6 @@ export const unresolvedTexts = pageTexts(
     decide: 'Decide',
   },
   {
-    title: '待处理调用',
     lead: '运行这些调用的节点中途终止，网关无法得知供应商是否执行了它们：预留已经释放，也没有扣费。请与供应商自己的记录核对，并对每次调用各处理一次。',
     empty: '没有待处理的调用',
     emptyHint: '网关节点在调用进行中终止时，调用会出现在这里。',

@@ -7,7 +7,7 @@ import { Instant, Yuan } from '../../parts/figures.tsx';
 import { AccountLink, CallLink } from '../../parts/links.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Page, usePageTitle } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
@@ -74,10 +74,10 @@ export function UnresolvedPage() {
   ];
   if (mayOperate) columns.push({ header: text.decide, cell: (call) => <ResolutionButton call={call} isSmall /> });
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Section>
         <ListTable
-          label={text.title}
+          label={usePageTitle()}
           list={{ ...list, items: list.items.filter((call): call is Call => call.status !== 'in_flight') }}
           idOf={({ id }) => id}
           columns={columns}

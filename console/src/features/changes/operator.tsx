@@ -26,7 +26,6 @@ export function ChangesPage() {
   const list = useList('GET /admin/v1/changes', input);
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={<CsvButton endpoint="GET /admin/v1/changes" input={input} fileName="changes.csv" />}
     >

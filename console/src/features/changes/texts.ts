@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const changesTexts = pageTexts(
   {
-    title: 'Change log',
     lead: 'Who changed what, newest first: people, tokens, keys, the command line, and configurations that were taken over. Nothing deletes a line before its time.',
     list: 'Changes',
     empty: 'No change fits',
@@ -48,7 +47,6 @@ export const changesTexts = pageTexts(
     },
   },
   {
-    title: '变更日志',
     lead: '谁改了什么，最新在前：用户、令牌、密钥、命令行，以及生效的配置。保留期内任何记录都不会被删除。',
     list: '变更',
     empty: '没有符合条件的变更',

@@ -18,7 +18,7 @@ export function ConfigPage() {
   const text = useTexts(configTexts);
   const { data, error, refetch } = useRead('GET /admin/v1/config', {}, { isLive: true });
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <ErrorNotice error={error} onRetry={() => void refetch()} />
       {data === undefined ? error === null && <Loading /> : <Loaded loaded={data} />}
     </Page>

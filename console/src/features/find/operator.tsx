@@ -37,7 +37,7 @@ export function FindPage() {
     }
   };
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Section>
         <Form submitLabel={text.find} icon={<SearchIcon />} onSubmit={submit} isDisabled={entered.trim() === ''}>
           <TextInput

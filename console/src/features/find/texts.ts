@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const findTexts = pageTexts(
   {
-    title: 'Find',
     lead: 'Accounts and people by name or e-mail address, keys, requests and calls, vouchers by code or by the name of their batch.',
     field: 'Name, e-mail address, API key, voucher code, or an id',
     fieldHint:
@@ -39,7 +38,6 @@ export const findTexts = pageTexts(
       'No account, person or batch has this name. A request that never reached the gateway has no record. Records of calls and refusals are kept for a time only; the configuration says how long.',
   },
   {
-    title: '查找',
     lead: '按名称或邮箱查找账户和用户，也可查找密钥、请求、调用，以及按兑换码或批次名称查找兑换码。',
     field: '名称、邮箱、API 密钥、兑换码或 ID',
     fieldHint: '密钥和兑换码仅放在请求体中发送，不会出现在地址里，也不会被保存。请求 ID 可以是网关、供应商或客户端的。',

@@ -26,7 +26,6 @@ const ENDPOINTS: KeyEndpoints = {
 /** The keys of an account. */
 export function KeysTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorKeysTexts);
-  const { title } = useTexts(keysTexts);
   const mayOperate = useMayOperate();
   const [isCreating, { open, close }] = useDisclosure(false);
   const [dialog, setDialog] = useState<OpenKeyDialog | null>(null);
@@ -42,9 +41,13 @@ export function KeysTab({ accountId }: { readonly accountId: string }) {
   };
   const columns = useKeyColumns([created]);
   return (
-    <Section title={title} lead={text.lead} actions={mayOperate && <Button onClick={open}>{text.create}</Button>}>
+    <Section
+      title={text.apiKeys}
+      lead={text.lead}
+      actions={mayOperate && <Button onClick={open}>{text.create}</Button>}
+    >
       <ListTable
-        label={title}
+        label={text.apiKeys}
         list={list}
         idOf={({ id }) => id}
         columns={mayOperate ? [...columns, actions] : columns}

@@ -48,7 +48,7 @@ export function KeysPage() {
   };
   const isFiltered = query.state !== undefined || userId !== undefined;
   return (
-    <Page title={text.title} lead={text.lead} actions={<Button onClick={open}>{text.create}</Button>}>
+    <Page lead={text.lead} actions={<Button onClick={open}>{text.create}</Button>}>
       <Section>
         <Stack>
           <Group gap="sm" align="flex-end">
@@ -66,7 +66,7 @@ export function KeysPage() {
             )}
           </Group>
           <ListTable
-            label={text.title}
+            label={text.apiKeys}
             list={list}
             idOf={({ id }) => id}
             columns={[...columns, actions]}

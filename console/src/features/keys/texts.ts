@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const keysTexts = pageTexts(
   {
-    title: 'API keys',
     lead: 'A key is what programs call the gateway with. Its text is shown once, when it is made.',
     create: 'Create a key',
     created: 'The key is made',
@@ -68,7 +67,6 @@ export const keysTexts = pageTexts(
     memberEnd: 'It ends when the old key would have, if that has an end.',
   },
   {
-    title: 'API 密钥',
     lead: '程序使用密钥调用网关。密钥内容仅在创建时显示一次。',
     create: '创建密钥',
     created: '密钥已创建',

@@ -42,7 +42,6 @@ export function LatencyPage() {
   const error = routes.error ?? course.error;
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={
         <CsvButton

@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const latencyTexts = pageTexts(
   {
-    title: 'Latency',
     lead: 'How fast models and routes respond and how often they fail, with attempts that another route replaced. Some seconds behind.',
     range: 'Range',
     ranges: { hour: 'Last hour', day: 'Last day', week: 'Last week', month: 'Last month' },
@@ -27,7 +26,6 @@ export const latencyTexts = pageTexts(
     seconds: (count: string) => `${count} s`,
   },
   {
-    title: '延迟',
     lead: '各模型与路由的响应速度和失败情况，包括由其他路由接替的尝试。数据延后数秒。',
     range: '时段',
     ranges: { hour: '最近一小时', day: '最近一天', week: '最近一周', month: '最近一个月' },

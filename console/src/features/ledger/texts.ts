@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const ledgerTexts = pageTexts(
   {
-    title: 'Ledger and statements',
     lead: 'Every change of the balance is an entry that stays as it is. The balance is their sum.',
     ledger: 'Ledger',
     statement: 'Statement',
@@ -14,7 +13,6 @@ export const ledgerTexts = pageTexts(
     daysOf: (timezone: string) => `Entries of these days of ${timezone}.`,
   },
   {
-    title: '账本与对账单',
     lead: '余额的每次变动都是一条不可修改的账目，余额即所有账目之和。',
     ledger: '账本',
     statement: '对账单',

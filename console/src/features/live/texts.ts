@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const liveTexts = pageTexts(
   {
-    title: 'Live',
     lead: 'What happens now, over all nodes. It is read again every five seconds while you look.',
     inFlight: 'Calls in flight',
     inFlightEmpty: 'No call is in flight',
@@ -40,7 +39,6 @@ export const liveTexts = pageTexts(
     stream: 'stream',
   },
   {
-    title: '实时',
     lead: '所有节点的当前状况。查看期间每五秒刷新一次。',
     inFlight: '进行中的调用',
     inFlightEmpty: '没有进行中的调用',

@@ -34,7 +34,7 @@ export function MembersPage() {
     cell: (member) => <MemberMenu member={member} onOpen={setDialog} />,
   };
   return (
-    <Page title={text.title} lead={text.lead} actions={<InviteButton />}>
+    <Page lead={text.lead} actions={<InviteButton />}>
       <Section title={text.people}>
         <ListTable label={text.people} list={list} idOf={({ userId }) => userId} columns={[...columns, actions]} />
       </Section>

@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const membersTexts = pageTexts(
   {
-    title: 'Members',
     lead: 'Owners see the money of the account, all of its keys, and its people. Members see their own keys and calls, and with a key the balance, unless the account settings hide it.',
     people: 'People',
     limits: 'Limits and use',
@@ -46,7 +45,6 @@ export const membersTexts = pageTexts(
     noInvitationsHint: 'Invite somebody, and send the link that is shown.',
   },
   {
-    title: '成员',
     lead: '所有者可查看账户资金、全部密钥并管理成员；成员只能查看自己的密钥和调用，并可通过密钥查询余额（可在账户设置中关闭）。',
     people: '成员列表',
     limits: '限额与用量',

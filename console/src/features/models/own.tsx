@@ -21,7 +21,7 @@ export function ModelsPage() {
   const priceFactor = models.data?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS;
   const found = (models.data?.data ?? []).filter((model) => fits(model, search.trim().toLowerCase()));
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Group align="flex-end">
         <TextInput
           label={text.search}

@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const modelsTexts = pageTexts(
   {
-    title: 'Models and prices',
     lead: 'What may be called here. Prices are in yuan per million tokens if nothing else is said.',
     searchHint: 'a name or an operation',
     factor: (percent: string) => `Your account pays ${percent} of the list prices: the prices below are yours.`,
@@ -57,7 +56,6 @@ export const modelsTexts = pageTexts(
     times: (factor: string) => `× ${factor}`,
   },
   {
-    title: '模型与价格',
     lead: '可以调用的模型。未注明时，价格单位为元 / 百万 token。',
     searchHint: '名称或操作',
     factor: (percent: string) => `您的账户按标价的 ${percent} 付费，下方为您的实际价格。`,

@@ -34,7 +34,7 @@ export function OverviewPage() {
   // What fails fails together, mostly: one notice is enough.
   const failed = [account, planRead, inFlightRead].find(({ error }) => error !== null);
   return (
-    <Page title={text.title} lead={data?.role === 'member' ? text.member : data?.name}>
+    <Page lead={data?.role === 'member' ? text.member : data?.name}>
       <ErrorNotice error={failed?.error ?? null} onRetry={() => void failed?.refetch()} />
       {account.isPending && <Loading />}
       {data !== undefined && <Hints account={data} />}

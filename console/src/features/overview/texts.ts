@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const overviewTexts = pageTexts(
   {
-    title: 'Overview',
     held: (amount: string) => `${amount} of it reserved for calls in flight`,
     nothingHeld: 'nothing reserved',
     ofCap: (cap: string) => `of the cap of ${cap}`,
@@ -34,7 +33,6 @@ export const overviewTexts = pageTexts(
     member: 'You are a member: you see your own keys and what was used by them.',
   },
   {
-    title: '概览',
     held: (amount: string) => `其中 ${amount} 由进行中的调用预留`,
     nothingHeld: '没有预留金额',
     ofCap: (cap: string) => `每日上限 ${cap}`,

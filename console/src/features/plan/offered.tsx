@@ -14,7 +14,7 @@ export function PlansPage() {
   const text = useTexts(plansTexts);
   const { data, error, refetch } = useRead('GET /admin/v1/plans', {});
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Stack>
         <ErrorNotice error={error} onRetry={() => void refetch()} />
         {data === undefined && error === null && <Loading />}

@@ -23,7 +23,7 @@ export function PlanPage() {
   const own = plans.find(({ id }) => id === data?.planId);
   const others = plans.filter(({ id }) => id !== data?.planId);
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <ErrorNotice error={plan.error} onRetry={() => void plan.refetch()} />
       {plan.isPending && <Loading />}
       {data !== undefined && data.planId === null && (

@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const planTexts = pageTexts(
   {
-    title: 'Coding Plan',
     lead: 'Calls at the Coding Plan addresses count against these windows instead of the balance.',
     usable: 'usable',
     notUsable: 'not usable now',
@@ -26,7 +25,6 @@ export const planTexts = pageTexts(
     offered: 'Plans that are offered',
   },
   {
-    title: '编码套餐',
     lead: '通过编码套餐地址发起的调用计入以下窗口，不扣余额。',
     usable: '可用',
     notUsable: '暂不可用',

@@ -13,9 +13,8 @@ import { profileTexts } from './texts.ts';
 
 /** What belongs to the person who has signed in, whatever accounts it has. */
 export function ProfilePage() {
-  const text = useTexts(profileTexts);
   return (
-    <Page title={text.title}>
+    <Page>
       <You />
       <Password />
       <OwnSessions />

@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const profileTexts = pageTexts(
   {
-    title: 'Your profile',
     you: 'You',
     emailHint: 'You sign in with it.',
     noEmailHint: 'You sign in with your name. With an address, you will sign in with that.',
@@ -45,7 +44,6 @@ export const profileTexts = pageTexts(
     noIdentitiesHint: 'Add one, and sign in by it from then on.',
   },
   {
-    title: '个人资料',
     you: '基本信息',
     emailHint: '用于登录。',
     noEmailHint: '您目前以用户名登录；设置邮箱后将以邮箱登录。',

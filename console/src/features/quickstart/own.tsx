@@ -28,7 +28,7 @@ export function QuickstartPage() {
   const models = useRead('GET /account/v1/models', {});
   const plan = useRead('GET /account/v1/plan', {}).data;
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <ErrorNotice error={models.error} onRetry={() => void models.refetch()} />
       {models.isPending && <Loading />}
       {models.data !== undefined && <Quickstart models={models.data.data} hasPlan={plan?.isUsable === true} />}

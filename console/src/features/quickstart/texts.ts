@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const quickstartTexts = pageTexts(
   {
-    title: 'Quickstart',
     lead: 'Point a client at this gateway: only the address and the key change.',
     key: 'API key',
     keyHint: 'Stays in this page. Without one, settings have a placeholder.',
@@ -42,7 +41,6 @@ export const quickstartTexts = pageTexts(
     keyName: 'Trying it in the console',
   },
   {
-    title: '快速开始',
     lead: '将客户端指向本网关：只需更改地址和密钥。',
     key: 'API 密钥',
     keyHint: '仅保留在本页面。未填写时，配置中使用占位符。',

@@ -29,7 +29,7 @@ export function RoutesPage() {
   const { data, error, refetch } = useRead('GET /admin/v1/routes', {}, { isLive: true });
   const byProvider = Object.entries(Object.groupBy(data?.data ?? [], ({ provider }) => provider));
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Group gap="sm" role="group" aria-label={text.figures}>
         <DateRangePicker value={range} onChange={setChosen} today={today} />
       </Group>

@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const routesTexts = pageTexts(
   {
-    title: 'Providers and routes',
     lead: 'Where calls go, and how it goes there. Health is that which the node that responds has seen; drains are those of all nodes.',
     figures: 'Calls of the days',
     noRoutes: 'There are no routes',
@@ -68,7 +67,6 @@ export const routesTexts = pageTexts(
     lastAt: 'Last',
   },
   {
-    title: '供应商与路由',
     lead: '调用的去向及其状况。健康状态为响应节点所见；排空对所有节点生效。',
     figures: '统计日期',
     noRoutes: '暂无路由',

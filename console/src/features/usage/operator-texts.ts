@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const operatorUsageTexts = pageTexts(
   {
-    title: 'Usage and margin',
     lead: 'Sums of all accounts by the days of the billing time zone. A call counts on the day in which it ended.',
     refunds: 'Refunds',
     margin: 'Margin',
@@ -26,7 +25,6 @@ export const operatorUsageTexts = pageTexts(
     unordered: 'There are more groups than are shown; they stand in the order of their names.',
   },
   {
-    title: '用量与毛利',
     lead: '所有账户按计费时区日期的汇总。调用计入其结束的日期。',
     refunds: '退款',
     margin: '毛利',

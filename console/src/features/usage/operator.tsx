@@ -33,7 +33,6 @@ export function OperatorUsagePage() {
   const fileName = `usage-${place.by}-${place.range.from}-${place.range.to}.csv`;
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={
         <CsvButton

@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const ownUsageTexts = pageTexts(
   {
-    title: 'Usage',
     lead: 'What was used and charged, by day of the billing time zone. Refunds are taken off.',
     perDay: 'Per day',
     perDayLabel: 'Bars by day; the table below has the figures.',
@@ -19,7 +18,6 @@ export const ownUsageTexts = pageTexts(
     allKeys: 'Show all keys',
   },
   {
-    title: '用量',
     lead: '按计费时区的日期统计用量与扣费，已减去退款。',
     perDay: '每日',
     perDayLabel: '按日的柱状图，数值见下方表格。',

@@ -33,7 +33,7 @@ export function UsagePage() {
   const account = useRead('GET /account/v1/account', {});
   if (account.data !== undefined) return <Usage today={account.data.today} />;
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />
       {account.isPending && <Loading />}
     </Page>
@@ -54,7 +54,6 @@ function Usage({ today }: { readonly today: string }) {
 
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={
         <CsvButton

@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const usersTexts = pageTexts(
   {
-    title: 'Users and tokens',
     lead: 'People who may sign in here, and tokens by which programs use the admin API.',
     users: 'Users',
     tokens: 'Admin tokens',
@@ -34,7 +33,6 @@ export const usersTexts = pageTexts(
     revokeQuestion: (name: string) => `Every node refuses “${name}” at once. This cannot be taken back.`,
   },
   {
-    title: '用户与令牌',
     lead: '可登录本站的人员，以及程序调用管理 API 所用的令牌。',
     users: '用户',
     tokens: '管理令牌',

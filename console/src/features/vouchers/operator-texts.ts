@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const vouchersTexts = pageTexts(
   {
-    title: 'Vouchers',
     lead: 'Codes that give money, or a period of a plan, to the account that redeems them, each once. They are made in batches.',
     create: 'New batch',
     none: 'No batches yet',
@@ -37,7 +36,6 @@ export const vouchersTexts = pageTexts(
     done: 'I have saved them',
   },
   {
-    title: '兑换码批次',
     lead: '兑换码为兑换它的账户充值或开通一个套餐周期，每个码仅可使用一次。兑换码按批次生成。',
     create: '创建批次',
     none: '还没有批次',

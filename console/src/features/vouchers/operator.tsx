@@ -10,7 +10,7 @@ import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Page, usePageTitle } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
@@ -88,7 +88,6 @@ export function VoucherBatchesPage() {
   ];
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={
         mayOperate && (
@@ -101,7 +100,7 @@ export function VoucherBatchesPage() {
       <Section>
         <FilterText label={text.search} value={search} onChange={(entered) => setQuery({ search: entered })} />
         <ListTable
-          label={text.title}
+          label={usePageTitle()}
           list={list}
           idOf={({ id }) => id}
           columns={columns}

@@ -20,7 +20,7 @@ export function RedeemPage() {
   const submit = (): void => redeem.mutate({ body: { code: code.trim() } }, { onSuccess: () => set({ code: '' }) });
   const explained = redeem.error instanceof ApiError ? text.errors[String(redeem.error.status)] : undefined;
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Section>
         <Stack maw={480}>
           <Form

@@ -8,7 +8,7 @@ import { AccountLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Page, usePageTitle } from '../../parts/page.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
@@ -20,7 +20,7 @@ import { webhooksTexts } from './texts.ts';
 import { useWebhookSide } from './webhook-side.ts';
 
 /** The endpoints to which notices are posted. The address names the one whose deliveries are shown. */
-export function Endpoints({ title, lead }: { readonly title: string; readonly lead: string }) {
+export function Endpoints({ lead }: { readonly lead: string }) {
   const text = useTexts(webhooksTexts);
   const [query, setQuery] = usePlaceQuery();
   const { api, mayChange } = useWebhookSide();
@@ -29,10 +29,10 @@ export function Endpoints({ title, lead }: { readonly title: string; readonly le
   const shown = list.items.find(({ id }) => id === query.endpoint);
   const showDeliveries = (endpoint: WebhookEndpoint) => setQuery({ endpoint: endpoint.id });
   return (
-    <Page title={title} lead={lead} actions={mayChange && <CreateButton />}>
+    <Page lead={lead} actions={mayChange && <CreateButton />}>
       <Section>
         <ListTable<WebhookEndpoint>
-          label={title}
+          label={usePageTitle()}
           list={list}
           idOf={({ id }) => id}
           empty={<EmptyState title={text.none} hint={text.noneHint} />}

@@ -2,9 +2,7 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const webhooksTexts = pageTexts(
   {
-    title: 'Webhooks',
     lead: 'The gateway posts signed notices to your address, before calls are refused. Respond with a 2xx within 12 seconds.',
-    operatorTitle: 'Notices',
     operatorLead:
       'The endpoints of operators hear of all accounts, routes and providers. Those of accounts are listed with them.',
     account: 'Of',
@@ -56,9 +54,7 @@ export const webhooksTexts = pageTexts(
     redelivered: 'The notice is sent once more.',
   },
   {
-    title: 'Webhook 通知',
     lead: '网关会在调用被拒绝之前，向您的地址推送带签名的通知。请在 12 秒内返回 2xx。',
-    operatorTitle: '通知',
     operatorLead: '管理员的端点接收所有账户、路由和供应商的通知，各账户的端点也在此列出。',
     account: '归属',
     operators: '管理员',
