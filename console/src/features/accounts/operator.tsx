@@ -1,10 +1,10 @@
 import { Anchor, Button, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { PlusIcon } from '@primer/octicons-react';
 import { useList } from '../../api/queries.ts';
 import { AccountStatus } from '../../parts/account-status.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { ListTable } from '../../parts/list-table.tsx';
 import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -19,7 +19,7 @@ export function AccountsPage() {
   const text = useTexts(accountsTexts);
   const [{ search = '' }, setQuery] = usePlaceQuery();
   const mayOperate = useMayOperate();
-  const [isCreating, { open, close }] = useDisclosure(false);
+  const [open, dialog] = useDialog();
   const list = useList('GET /admin/v1/accounts', { query: search === '' ? {} : { search } }, { isTyped: true });
   return (
     <Page
@@ -81,7 +81,7 @@ export function AccountsPage() {
           />
         </div>
       </Section>
-      <NewAccountDialog isOpen={isCreating} onClose={close} />
+      <NewAccountDialog {...dialog} />
     </Page>
   );
 }

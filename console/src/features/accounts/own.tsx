@@ -1,5 +1,4 @@
 import { SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
 import type { BodyOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
@@ -44,7 +43,7 @@ export function AccountSettingsPage() {
 function About({ account }: { readonly account: AccountOfOwner }) {
   const text = useTexts(settingsTexts);
   const stored = { name: account.name, email: account.email ?? '' };
-  const [{ name, email }, set] = useDraft(() => stored);
+  const [{ name, email }, field] = useDraft(() => stored);
   return (
     <Section title={text.account}>
       <Stack>
@@ -57,13 +56,7 @@ function About({ account }: { readonly account: AccountOfOwner }) {
         />
         <AccountForm body={changedMembers(stored, { name: name.trim(), email: email.trim() })}>
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-            <TextInput
-              label={text.name}
-              required
-              maxLength={200}
-              value={name}
-              onChange={({ currentTarget }) => set({ name: currentTarget.value })}
-            />
+            <TextInput label={text.name} required maxLength={200} {...field('name')} />
             <TextInput
               label={text.email}
               description={text.emailHint}
@@ -72,8 +65,7 @@ function About({ account }: { readonly account: AccountOfOwner }) {
               // An address can be changed, and not taken away.
               required={account.email !== null}
               maxLength={200}
-              value={email}
-              onChange={({ currentTarget }) => set({ email: currentTarget.value })}
+              {...field('email')}
             />
           </SimpleGrid>
         </AccountForm>
@@ -85,7 +77,7 @@ function About({ account }: { readonly account: AccountOfOwner }) {
 function DailyCap({ account }: { readonly account: AccountOfOwner }) {
   const text = useTexts(settingsTexts);
   const stored = account.ownDailySpendCapYuan ?? '';
-  const [{ cap }, set] = useDraft(() => ({ cap: stored }));
+  const [{ cap }, field] = useDraft(() => ({ cap: stored }));
   const isRight = cap === '' || isYuan(cap);
   const capOf = (amount: string | null) => (amount === null ? text.noLimit : <Yuan amount={amount} />);
   return (
@@ -104,8 +96,7 @@ function DailyCap({ account }: { readonly account: AccountOfOwner }) {
             description={text.ownCapHint}
             placeholder={text.noLimit}
             maw={320}
-            value={cap}
-            onChange={(entered) => set({ cap: entered })}
+            {...field('cap')}
           />
         </AccountForm>
       </Stack>
@@ -116,7 +107,7 @@ function DailyCap({ account }: { readonly account: AccountOfOwner }) {
 function MembersSight({ account }: { readonly account: AccountOfOwner }) {
   const text = useTexts(settingsTexts);
   const stored = account.membersSeeBalance;
-  const [{ isSeen }, set] = useDraft(() => ({ isSeen: stored }));
+  const [{ isSeen }, , set] = useDraft(() => ({ isSeen: stored }));
   return (
     <Section title={text.members} lead={text.membersLead}>
       <AccountForm body={isSeen === stored ? {} : { membersSeeBalance: isSeen }}>
@@ -143,7 +134,7 @@ function AccountForm({ body, children }: AccountFormProps) {
     <ChangeForm
       endpoint="PATCH /account/v1/account"
       input={Object.keys(body).length === 0 ? null : { body }}
-      onDone={() => notifications.show({ color: 'teal', message: text.saved })}
+      doneText={text.saved}
     >
       {children}
     </ChangeForm>
@@ -170,20 +161,19 @@ function LowBalance() {
 function LowBalanceForm({ stored, usual }: { readonly stored: string; readonly usual: string | null }) {
   const text = useTexts(settingsTexts);
   const format = useFormat();
-  const [{ threshold }, set] = useDraft(() => ({ threshold: stored }));
+  const [{ threshold }, field] = useDraft(() => ({ threshold: stored }));
   const isRight = threshold === '' || isYuan(threshold);
   return (
     <ChangeForm
       endpoint="PUT /account/v1/low-balance"
       input={threshold === stored || !isRight ? null : { body: { thresholdYuan: textOrNull(threshold) } }}
-      onDone={() => notifications.show({ color: 'teal', message: text.saved })}
+      doneText={text.saved}
     >
       <YuanField
         label={text.threshold}
         description={usual === null ? text.noThresholdHint : text.thresholdHint(format.yuan(usual))}
         maw={320}
-        value={threshold}
-        onChange={(entered) => set({ threshold: entered })}
+        {...field('threshold')}
       />
     </ChangeForm>
   );

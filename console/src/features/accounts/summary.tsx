@@ -1,5 +1,4 @@
-import { Button, SimpleGrid, Stack } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { SimpleGrid, Stack } from '@mantine/core';
 import type { FunctionComponent } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
@@ -7,7 +6,9 @@ import { percentOf } from '../../parts/basis-points.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Tile, Yuan } from '../../parts/figures.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { Section } from '../../parts/section.tsx';
+import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -131,14 +132,12 @@ interface EditButtonProps extends SummaryProps {
 
 /** Opens a form; auditors have none. */
 function EditButton({ label, account, Dialog }: EditButtonProps) {
-  const [isOpen, { open, close }] = useDisclosure(false);
+  const [open, dialog] = useDialog();
   if (!useMayOperate()) return null;
   return (
     <>
-      <Button size="compact-sm" variant="default" onClick={open}>
-        {label}
-      </Button>
-      <Dialog account={account} isOpen={isOpen} onClose={close} />
+      <SmallButton onClick={open}>{label}</SmallButton>
+      <Dialog account={account} {...dialog} />
     </>
   );
 }

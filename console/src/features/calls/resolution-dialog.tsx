@@ -1,8 +1,8 @@
 import { Button, Radio, Stack, Text, TextInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
+import type { ChangeEvent } from 'react';
 import type { Call } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -20,8 +20,8 @@ interface ResolutionButtonProps {
 /** Decides, once, what becomes of a call whose outcome nobody knows. */
 export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProps) {
   const text = useTexts(correctionTexts);
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [{ action, size, memo }, set] = useDraft(noDecision, isOpen);
+  const [open, dialog] = useDialog();
+  const [{ action, size, memo }, field] = useDraft(noDecision, dialog.isOpen);
   return (
     <>
       <Button {...(isSmall ? { size: 'compact-sm', variant: 'default' } : {})} onClick={open}>
@@ -32,24 +32,17 @@ export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProp
         title={text.resolveTitle}
         submitLabel={text.resolve}
         size="lg"
-        isOpen={isOpen}
-        onClose={close}
+        {...dialog}
         input={() => ({
           path: { id: call.id },
           body: { ...sizeOf(action, size.trim()), memo: memo.trim() || undefined },
         })}
-        onDone={() => notifications.show({ color: 'teal', message: text.resolved })}
+        doneText={text.resolved}
       >
         <Text size="sm">{text.resolveHint}</Text>
-        <Decision call={call} action={action} onChange={(chosen) => set({ action: chosen })} />
-        <Size call={call} action={action} size={size} onChange={(entered) => set({ size: entered })} />
-        <TextInput
-          label={text.memo}
-          description={text.memoHint}
-          maxLength={200}
-          value={memo}
-          onChange={({ currentTarget }) => set({ memo: currentTarget.value })}
-        />
+        <Decision call={call} {...field('action')} />
+        <Size call={call} action={action} {...field('size')} />
+        <TextInput label={text.memo} description={text.memoHint} maxLength={200} {...field('memo')} />
       </ChangeDialog>
     </>
   );
@@ -69,15 +62,15 @@ function sizeOf(action: Action, size: string) {
 
 interface DecisionProps {
   readonly call: Call;
-  readonly action: Action;
+  readonly value: Action;
   readonly onChange: (action: Action) => void;
 }
 
-function Decision({ call, action, onChange }: DecisionProps) {
+function Decision({ call, value, onChange }: DecisionProps) {
   const text = useTexts(correctionTexts);
   const isOnPlan = call.context === 'coding';
   return (
-    <Radio.Group label={text.decision} value={action} onChange={(chosen) => onChange(chosen as Action)}>
+    <Radio.Group label={text.decision} value={value} onChange={(chosen) => onChange(chosen as Action)}>
       <Stack gap="xs" mt={4}>
         {!isOnPlan && <Radio value="charge" label={text.charge} />}
         {isOnPlan && <Radio value="count" label={text.count} disabled={call.heldTokens === null} />}
@@ -88,12 +81,14 @@ function Decision({ call, action, onChange }: DecisionProps) {
   );
 }
 
-interface SizeProps extends Omit<DecisionProps, 'onChange'> {
-  readonly size: string;
-  readonly onChange: (size: string) => void;
+interface SizeProps {
+  readonly call: Call;
+  readonly action: Action;
+  readonly value: string;
+  readonly onChange: (event: ChangeEvent<HTMLInputElement>) => void;
 }
 
-function Size({ call, action, size, onChange }: SizeProps) {
+function Size({ call, action, ...field }: SizeProps) {
   const text = useTexts(correctionTexts);
   const format = useFormat();
   if (action === 'release') return null;
@@ -107,9 +102,8 @@ function Size({ call, action, size, onChange }: SizeProps) {
           : text.tokensHint(format.count(call.heldTokens ?? 0))
       }
       inputMode={isCharge ? 'decimal' : 'numeric'}
-      value={size}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
       required
+      {...field}
     />
   );
 }

@@ -15,7 +15,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   const text = useTexts(sessionTexts);
   const queries = useQueryClient();
   const place = usePlace();
-  const [{ user, password }, set] = useDraft(() => ({ user: '', password: '' }));
+  const [{ user, password }, field] = useDraft(() => ({ user: '', password: '' }));
   const signIn = useChange('POST /account/v1/sessions');
   const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
   const failure = place.path === '/sign-in' ? place.query.error : undefined;
@@ -37,21 +37,13 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
           error={signIn.error}
           isWide
         >
-          <TextInput
-            label={text.user}
-            name="user"
-            autoComplete="username"
-            required
-            value={user}
-            onChange={({ currentTarget }) => set({ user: currentTarget.value })}
-          />
+          <TextInput label={text.user} name="user" autoComplete="username" required {...field('user')} />
           <PasswordInput
             label={text.password}
             name="password"
             autoComplete="current-password"
             required
-            value={password}
-            onChange={({ currentTarget }) => set({ password: currentTarget.value })}
+            {...field('password')}
           />
         </Form>
         {providers.length > 0 && <Divider label={text.or} />}

@@ -1,9 +1,9 @@
 import { Button, Group } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { Key } from '../../api/types.ts';
 import { Instant, useNowMs } from '../../parts/figures.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { keyStateOf } from '../../parts/keys/key-state.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { useModelNames } from '../../parts/model-names.ts';
@@ -27,9 +27,9 @@ const ENDPOINTS: KeyEndpoints = {
 export function KeysTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorKeysTexts);
   const mayOperate = useMayOperate();
-  const [isCreating, { open, close }] = useDisclosure(false);
+  const [open, newKey] = useDialog();
   const [dialog, setDialog] = useState<OpenKeyDialog | null>(null);
-  const models = useModelNames(isCreating || dialog !== null);
+  const models = useModelNames(newKey.isOpen || dialog !== null);
   const list = useList('GET /admin/v1/accounts/{id}/keys', { path: { id: accountId } }, { isLive: true });
   const created: Column<Key> = {
     header: text.created,
@@ -60,8 +60,7 @@ export function KeysTab({ accountId }: { readonly accountId: string }) {
         models={models}
         people={null}
         isShort={false}
-        isOpen={isCreating}
-        onClose={close}
+        {...newKey}
       />
       <KeyDialogs
         endpoints={ENDPOINTS}

@@ -1,9 +1,9 @@
 import { Button, Group, NativeSelect, SegmentedControl, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useAccountChoice } from '../../api/account-choice.ts';
 import { useList, useRead } from '../../api/queries.ts';
 import type { Key, MemberLimits } from '../../api/types.ts';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { KEY_STATES, useKeyStateTexts } from '../../parts/keys/key-state.tsx';
 import { LimitsInShort, OF_KEYS_ALONE } from '../../parts/limits/limits-in-short.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
@@ -36,7 +36,7 @@ export function KeysPage() {
   const isOwner = role === 'owner';
   const people = usePeople();
   const models = useOwnModelNames();
-  const [isCreating, { open, close }] = useDisclosure(false);
+  const [open, newKey] = useDialog();
   const [dialog, setDialog] = useState<OpenKeyDialog | null>(null);
   const status = query.state === 'all' ? undefined : (KEY_STATES.find((state) => state === query.state) ?? 'active');
   const userId = isOwner ? query.userId : undefined;
@@ -87,8 +87,7 @@ export function KeysPage() {
         models={models}
         people={people}
         isShort
-        isOpen={isCreating}
-        onClose={close}
+        {...newKey}
       />
       <KeyDialogs
         endpoints={ENDPOINTS}

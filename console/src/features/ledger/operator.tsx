@@ -1,10 +1,10 @@
 import { Button, Stack } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { Account, LedgerEntry } from '../../api/types.ts';
 import { RefundDialog } from '../../parts/calls/refund-dialog.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -23,8 +23,8 @@ export function MoneyTab({ account }: { readonly account: Account }) {
   const text = useTexts(moneyTexts);
   const { ledger, noneFits, noneFitsHint } = useTexts(ledgerTexts);
   const mayOperate = useMayOperate();
-  const [isToppingUp, topUp] = useDisclosure(false);
-  const [isAdjusting, adjust] = useDisclosure(false);
+  const [openTopUp, topUp] = useDialog();
+  const [openAdjustment, adjustment] = useDialog();
   const [refunded, setRefunded] = useState<string | null>(null);
   const { billingTimezone } = useSession();
   const [query] = usePlaceQuery();
@@ -51,8 +51,8 @@ export function MoneyTab({ account }: { readonly account: Account }) {
         actions={
           mayOperate && (
             <>
-              <Button onClick={topUp.open}>{text.topUp}</Button>
-              <Button variant="default" onClick={adjust.open}>
+              <Button onClick={openTopUp}>{text.topUp}</Button>
+              <Button variant="default" onClick={openAdjustment}>
                 {text.adjust}
               </Button>
             </>
@@ -76,8 +76,8 @@ export function MoneyTab({ account }: { readonly account: Account }) {
           }
         />
       </Section>
-      <PostEntryDialog kind="top_up" account={account} isOpen={isToppingUp} onClose={topUp.close} />
-      <PostEntryDialog kind="adjustment" account={account} isOpen={isAdjusting} onClose={adjust.close} />
+      <PostEntryDialog kind="top_up" account={account} {...topUp} />
+      <PostEntryDialog kind="adjustment" account={account} {...adjustment} />
       <RefundDialog callId={refunded} onClose={() => setRefunded(null)} />
     </Stack>
   );

@@ -1,5 +1,4 @@
 import { ActionIcon, Anchor, Group, Menu, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { KebabHorizontalIcon } from '@primer/octicons-react';
 import { useState } from 'react';
 import { useList, useRead } from '../../api/queries.ts';
@@ -98,11 +97,10 @@ function RoleDialog({ member, onClose }: MemberDialogProps) {
     <ChangeDialog
       endpoint="PATCH /account/v1/members/{id}"
       title={label}
-      submitLabel={label}
       isOpen
       onClose={onClose}
       input={() => ({ path: { id: member.userId }, body: { role } })}
-      onDone={() => notifications.show({ color: 'teal', message: text.roleChanged })}
+      doneText={text.roleChanged}
     >
       <Text>{becomesOwner ? text.makeOwnerQuestion(member.name) : consequence}</Text>
     </ChangeDialog>

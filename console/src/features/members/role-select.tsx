@@ -7,14 +7,14 @@ export type Role = Member['role'];
 
 const ROLES: readonly Role[] = ['member', 'owner'];
 
-export function RoleSelect({ role, onChange }: { readonly role: Role; readonly onChange: (role: Role) => void }) {
+export function RoleSelect({ value, onChange }: { readonly value: Role; readonly onChange: (role: Role) => void }) {
   const text = useTexts(membersTexts);
   return (
     <NativeSelect
       label={text.role}
-      value={role}
+      value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value as Role)}
-      data={ROLES.map((value) => ({ value, label: text[value] }))}
+      data={ROLES.map((role) => ({ value: role, label: text[role] }))}
     />
   );
 }

@@ -1,10 +1,10 @@
 import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { useChange, useList, useRead } from '../../api/queries.ts';
+import { useList, useRead } from '../../api/queries.ts';
 import type { Subscription } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { InstantInput } from '../../parts/forms/instant-input.tsx';
+import { type DialogProps, useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -23,9 +23,7 @@ export function PlanTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorPlanTexts);
   const words = useTexts(planTexts);
   const mayOperate = useMayOperate();
-  const [isGranting, { open, close }] = useDisclosure(false);
-  const { mutateAsync: renew } = useChange('POST /admin/v1/subscriptions/{id}/renewals');
-  const { mutateAsync: cancel } = useChange('DELETE /admin/v1/subscriptions/{id}');
+  const [open, grant] = useDialog();
   const list = useList('GET /admin/v1/accounts/{id}/subscriptions', { path: { id: accountId } });
   const columns = useSubscriptionColumns<Subscription>();
   const actions: Column<Subscription> = {
@@ -33,13 +31,19 @@ export function PlanTab({ accountId }: { readonly accountId: string }) {
     cell: ({ id, status }) =>
       status === 'canceled' ? null : (
         <Group gap={4} wrap="nowrap">
-          <ConfirmButton label={text.renew} question={text.renewQuestion} onConfirm={() => renew({ path: { id } })} />
+          <ConfirmButton
+            label={text.renew}
+            question={text.renewQuestion}
+            endpoint="POST /admin/v1/subscriptions/{id}/renewals"
+            input={{ path: { id } }}
+          />
           {status !== 'expired' && (
             <ConfirmButton
               label={text.cancel}
               question={text.cancelQuestion}
               isDangerous
-              onConfirm={() => cancel({ path: { id } })}
+              endpoint="DELETE /admin/v1/subscriptions/{id}"
+              input={{ path: { id } }}
             />
           )}
         </Group>
@@ -57,30 +61,26 @@ export function PlanTab({ accountId }: { readonly accountId: string }) {
           empty={<EmptyState title={text.noSubscriptions} />}
         />
       </Section>
-      <GrantDialog accountId={accountId} isOpen={isGranting} onClose={close} />
+      <GrantDialog accountId={accountId} {...grant} />
     </Stack>
   );
 }
 
-interface GrantDialogProps {
+interface GrantDialogProps extends DialogProps {
   readonly accountId: string;
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
 }
 
-function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
+function GrantDialog({ accountId, ...dialog }: GrantDialogProps) {
   const text = useTexts(operatorPlanTexts);
   const { zone } = useTimezone();
   const words = useTexts(planTexts);
-  const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen }).data?.data;
-  const [{ planId, startsAt }, set] = useDraft(() => ({ planId: '', startsAt: '' }), isOpen);
+  const plans = useRead('GET /admin/v1/plans', {}, { isWanted: dialog.isOpen }).data?.data;
+  const [{ planId, startsAt }, field] = useDraft(() => ({ planId: '', startsAt: '' }), dialog.isOpen);
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/accounts/{id}/subscriptions"
       title={text.grant}
-      submitLabel={text.grant}
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => ({ path: { id: accountId }, body: { planId, startsAt: fromLocalTime(startsAt, zone) || null } })}
     >
       <Text size="sm">{plans?.length === 0 ? text.noPlans : text.grantHint}</Text>
@@ -88,8 +88,7 @@ function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
         label={words.plan}
         required
         data-autofocus
-        value={planId}
-        onChange={({ currentTarget }) => set({ planId: currentTarget.value })}
+        {...field('planId')}
         data={[
           { value: '', label: text.choose },
           ...(plans ?? []).map(({ id, name, periodDays }) => ({
@@ -98,12 +97,7 @@ function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
           })),
         ]}
       />
-      <InstantInput
-        label={text.startsAt}
-        description={text.startsAtHint}
-        value={startsAt}
-        onChange={(entered) => set({ startsAt: entered })}
-      />
+      <InstantInput label={text.startsAt} description={text.startsAtHint} {...field('startsAt')} />
     </ChangeDialog>
   );
 }

@@ -1,11 +1,10 @@
 import { Button, PasswordInput, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { ResponseOf } from '../../api/client.ts';
-import { useChange, useRead } from '../../api/queries.ts';
+import { useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
@@ -21,16 +20,11 @@ export function Identities() {
   const text = useTexts(profileTexts);
   const read = useRead('GET /account/v1/identities', {});
   const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
-  const remove = useChange('DELETE /account/v1/identities/{id}');
   const [added, setAdded] = useState<Provider | null>(null);
   const identities = read.data?.data ?? [];
   if (providers.length === 0 && identities.length === 0 && read.error === null) return null;
   const nameOf = (provider: string | null, issuer: string): string =>
     providers.find(({ name }) => name === provider)?.displayName ?? issuer;
-  const removeOne = async (id: string): Promise<void> => {
-    await remove.mutateAsync({ path: { id } });
-    notifications.show({ color: 'teal', message: text.removed });
-  };
   return (
     <Section
       title={text.identities}
@@ -62,7 +56,9 @@ export function Identities() {
                   label={text.remove}
                   question={text.removeQuestion}
                   isDangerous
-                  onConfirm={() => removeOne(id)}
+                  endpoint="DELETE /account/v1/identities/{id}"
+                  input={{ path: { id } }}
+                  doneText={text.removed}
                 />
               ),
             },
@@ -78,7 +74,7 @@ export function Identities() {
 function AddDialog({ provider, onClose }: { readonly provider: Provider; readonly onClose: () => void }) {
   const text = useTexts(profileTexts);
   const { user } = useSession();
-  const [{ currentPassword }, set] = useDraft(() => ({ currentPassword: '' }));
+  const [{ currentPassword }, field] = useDraft(() => ({ currentPassword: '' }));
   const password = user.hasPassword ? { currentPassword } : {};
   return (
     <ChangeDialog
@@ -99,8 +95,7 @@ function AddDialog({ provider, onClose }: { readonly provider: Provider; readonl
           label={text.currentPassword}
           required
           autoComplete="current-password"
-          value={currentPassword}
-          onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
+          {...field('currentPassword')}
           data-autofocus
         />
       )}

@@ -1,8 +1,7 @@
 import { Badge, Stack, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useChange, useRead } from '../../api/queries.ts';
+import { useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -14,24 +13,20 @@ import { profileTexts } from './texts.ts';
 export function OwnSessions() {
   const text = useTexts(profileTexts);
   const read = useRead('GET /account/v1/sessions', {});
-  const end = useChange('DELETE /account/v1/sessions/{id}');
-  const endAll = useChange('DELETE /account/v1/sessions');
   const sessions = read.data?.data ?? [];
-  const endOne = async (id: string): Promise<void> => {
-    await end.mutateAsync({ path: { id } });
-    notifications.show({ color: 'teal', message: text.ended });
-  };
-  const endOthers = async (): Promise<void> => {
-    await endAll.mutateAsync({ query: { keepThis: 'true' } });
-    notifications.show({ color: 'teal', message: text.othersEnded });
-  };
   return (
     <Section
       title={text.sessions}
       lead={text.sessionsLead}
       actions={
         sessions.length > 1 && (
-          <ConfirmButton label={text.endOthers} question={text.endOthersQuestion} onConfirm={endOthers} />
+          <ConfirmButton
+            label={text.endOthers}
+            question={text.endOthersQuestion}
+            endpoint="DELETE /account/v1/sessions"
+            input={{ query: { keepThis: 'true' } }}
+            doneText={text.othersEnded}
+          />
         )
       }
     >
@@ -62,7 +57,13 @@ export function OwnSessions() {
               header: text.actions,
               cell: ({ id, isThisOne }) =>
                 !isThisOne && (
-                  <ConfirmButton label={text.end} question={text.endQuestion} onConfirm={() => endOne(id)} />
+                  <ConfirmButton
+                    label={text.end}
+                    question={text.endQuestion}
+                    endpoint="DELETE /account/v1/sessions/{id}"
+                    input={{ path: { id } }}
+                    doneText={text.ended}
+                  />
                 ),
             },
           ]}

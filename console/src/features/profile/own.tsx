@@ -1,5 +1,4 @@
 import { PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { ChangeForm } from '../../parts/forms/change-form.tsx';
 import { changedMembers } from '../../parts/forms/changed-members.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
@@ -27,7 +26,7 @@ function You() {
   const text = useTexts(profileTexts);
   const { user } = useSession();
   const stored = { name: user.name, email: user.email ?? '' };
-  const [{ name, email, currentPassword }, set] = useDraft(() => ({ ...stored, currentPassword: '' }));
+  const [{ name, email, currentPassword }, field, set] = useDraft(() => ({ ...stored, currentPassword: '' }));
   const body = changedMembers(stored, { name: name.trim(), email: email.trim() });
   const isChanged = Object.keys(body).length > 0;
   const changesSignIn = body.email !== undefined || (isChanged && user.email === null);
@@ -37,20 +36,11 @@ function You() {
       <ChangeForm
         endpoint="PATCH /account/v1/user"
         input={mayChange ? { body: changesSignIn ? { ...body, currentPassword } : body } : null}
-        onDone={() => {
-          set({ currentPassword: '' });
-          notifications.show({ color: 'teal', message: text.saved });
-        }}
+        doneText={text.saved}
+        onDone={() => set({ currentPassword: '' })}
       >
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-          <TextInput
-            label={text.name}
-            required
-            maxLength={200}
-            autoComplete="name"
-            value={name}
-            onChange={({ currentTarget }) => set({ name: currentTarget.value })}
-          />
+          <TextInput label={text.name} required maxLength={200} autoComplete="name" {...field('name')} />
           <TextInput
             label={text.email}
             description={user.email === null ? text.noEmailHint : text.emailHint}
@@ -59,8 +49,7 @@ function You() {
             required={user.email !== null}
             maxLength={200}
             autoComplete="email"
-            value={email}
-            onChange={({ currentTarget }) => set({ email: currentTarget.value })}
+            {...field('email')}
           />
         </SimpleGrid>
         {changesSignIn && !user.hasPassword && <Text size="sm">{text.noPasswordHint}</Text>}
@@ -71,8 +60,7 @@ function You() {
             required
             maw={400}
             autoComplete="current-password"
-            value={currentPassword}
-            onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
+            {...field('currentPassword')}
           />
         )}
       </ChangeForm>
@@ -85,7 +73,7 @@ const noPasswords = () => ({ currentPassword: '', password: '', repeated: '' });
 function Password() {
   const text = useTexts(profileTexts);
   const { user } = useSession();
-  const [{ currentPassword, password, repeated }, set] = useDraft(noPasswords);
+  const [{ currentPassword, password, repeated }, field, set] = useDraft(noPasswords);
   const isWhole = currentPassword !== '' && password !== '' && password === repeated;
   if (!user.hasPassword) {
     return (
@@ -100,18 +88,15 @@ function Password() {
         endpoint="PUT /account/v1/password"
         submitLabel={text.changePassword}
         input={isWhole ? { body: { currentPassword, password } } : null}
-        onDone={() => {
-          set(noPasswords());
-          notifications.show({ color: 'teal', message: text.passwordChanged });
-        }}
+        doneText={text.passwordChanged}
+        onDone={() => set(noPasswords())}
       >
         <Stack maw={400} gap="sm">
           <PasswordInput
             label={text.currentPassword}
             required
             autoComplete="current-password"
-            value={currentPassword}
-            onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
+            {...field('currentPassword')}
           />
           <PasswordInput
             label={text.newPassword}
@@ -120,17 +105,15 @@ function Password() {
             minLength={12}
             maxLength={200}
             autoComplete="new-password"
-            value={password}
-            onChange={({ currentTarget }) => set({ password: currentTarget.value })}
+            {...field('password')}
           />
           <PasswordInput
             label={text.repeated}
             required
             maxLength={200}
             autoComplete="new-password"
-            value={repeated}
             error={repeated !== '' && !password.startsWith(repeated) && text.differs}
-            onChange={({ currentTarget }) => set({ repeated: currentTarget.value })}
+            {...field('repeated')}
           />
         </Stack>
       </ChangeForm>

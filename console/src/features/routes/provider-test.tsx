@@ -1,10 +1,10 @@
 import { Badge, Button, NativeSelect, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import type { ProviderTest } from '../../api/types.ts';
 import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { useFormat } from '../../text/format.ts';
@@ -19,8 +19,8 @@ interface ProviderTestButtonProps {
 /** Calls a provider with each of its credentials, and shows what came back. */
 export function ProviderTestButton({ provider, models }: ProviderTestButtonProps) {
   const text = useTexts(routesTexts);
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [{ model }, set] = useDraft(() => ({ model: '' }), isOpen);
+  const [open, dialog] = useDialog();
+  const [{ model }, field] = useDraft(() => ({ model: '' }), dialog.isOpen);
   return (
     <>
       <Button size="compact-sm" variant="default" onClick={open} aria-label={text.testTitle(provider)}>
@@ -31,18 +31,12 @@ export function ProviderTestButton({ provider, models }: ProviderTestButtonProps
         title={text.testTitle(provider)}
         submitLabel={text.testRun}
         size="lg"
-        isOpen={isOpen}
-        onClose={close}
+        {...dialog}
         input={() => ({ path: { id: provider }, body: { model: model || undefined } })}
         result={(test) => <TestResult test={test} />}
       >
         <Text size="sm">{text.testHint}</Text>
-        <NativeSelect
-          label={text.model}
-          value={model}
-          onChange={({ currentTarget }) => set({ model: currentTarget.value })}
-          data={[{ value: '', label: text.anyModel }, ...models]}
-        />
+        <NativeSelect label={text.model} {...field('model')} data={[{ value: '', label: text.anyModel }, ...models]} />
       </ChangeDialog>
     </>
   );

@@ -1,11 +1,11 @@
 import { Anchor, Button, Group, Stack, Switch, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { User } from '../../api/types.ts';
 import { StatusWord } from '../../parts/account-status.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -22,7 +22,7 @@ export function UsersTab() {
   const text = useTexts(usersTexts);
   const mayOperate = useMayOperate();
   const [{ search = '', operators }, setQuery] = usePlaceQuery();
-  const [isCreating, { open, close }] = useDisclosure(false);
+  const [open, newUser] = useDialog();
   const [link, setLink] = useState<ShownLink | null>(null);
   const query = search !== '' ? { search } : operators === 'true' ? { operators: 'true' as const } : {};
   const list = useList('GET /admin/v1/users', { query });
@@ -104,7 +104,7 @@ export function UsersTab() {
           }
         />
       </Stack>
-      <UserDialog user={null} isOpen={isCreating} onClose={close} onLink={setLink} />
+      <UserDialog user={null} {...newUser} onLink={setLink} />
     </Section>
   );
 }

@@ -1,12 +1,12 @@
 import { Badge, Button, Group, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { PlusIcon } from '@primer/octicons-react';
 import { useState } from 'react';
-import { useChange, useList } from '../../api/queries.ts';
+import { useList } from '../../api/queries.ts';
 import type { NewVoucherBatch, VoucherBatch } from '../../api/types.ts';
 import { Instant, useNowMs, Yuan } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -27,10 +27,9 @@ export function VoucherBatchesPage() {
   const format = useFormat();
   const nowMs = useNowMs();
   const mayOperate = useMayOperate();
-  const [isCreating, { open, close }] = useDisclosure(false);
+  const [open, newBatch] = useDialog();
   const [created, setCreated] = useState<NewVoucherBatch | null>(null);
   const [looked, setLooked] = useState<VoucherBatch | null>(null);
-  const { mutateAsync: cancel } = useChange('DELETE /admin/v1/vouchers/{id}');
   const [{ search = '' }, setQuery] = usePlaceQuery();
   const list = useList('GET /admin/v1/vouchers', { query: search === '' ? {} : { search } });
   const columns: Column<VoucherBatch>[] = [
@@ -79,7 +78,8 @@ export function VoucherBatchesPage() {
               label={text.cancel}
               question={text.cancelQuestion(batch.name, format.count(batch.count - batch.redeemedCount))}
               isDangerous
-              onConfirm={() => cancel({ path: { id: batch.id } })}
+              endpoint="DELETE /admin/v1/vouchers/{id}"
+              input={{ path: { id: batch.id } }}
             />
           )}
         </Group>
@@ -109,7 +109,7 @@ export function VoucherBatchesPage() {
           }
         />
       </Section>
-      <NewBatchDialog isOpen={isCreating} onClose={close} onCreated={setCreated} />
+      <NewBatchDialog {...newBatch} onCreated={setCreated} />
       <CodesDialog batch={created} onClose={() => setCreated(null)} />
       {looked !== null && <RedemptionsDialog batch={looked} onClose={() => setLooked(null)} />}
     </Page>

@@ -1,9 +1,9 @@
 import { Checkbox, NativeSelect, Stack, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import type { BodyOf } from '../../api/client.ts';
 import type { WebhookEndpoint } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { useDraft } from '../../parts/forms/use-draft.ts';
+import type { DialogProps } from '../../parts/forms/use-dialog.ts';
+import { type FieldOf, useDraft } from '../../parts/forms/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
 import { webhooksTexts } from './texts.ts';
 import { useWebhookSide } from './webhook-side.ts';
@@ -21,52 +21,44 @@ interface EndpointDraft {
   readonly events: readonly Event[];
 }
 
-interface DialogProps {
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
-}
-
 /** Adds an endpoint; its secret is shown once. */
-export function NewEndpointDialog(props: DialogProps & { readonly onSecret: (secret: string) => void }) {
-  const { isOpen, onClose, onSecret } = props;
+export function NewEndpointDialog({
+  onSecret,
+  ...dialog
+}: DialogProps & { readonly onSecret: (secret: string) => void }) {
   const { api } = useWebhookSide();
   const events = eventsOf(api === '/admin/v1' ? null : '');
   const text = useTexts(webhooksTexts);
-  const [draft, set] = useDraft<EndpointDraft>(() => ({ url: '', hearsAll: true, events }), isOpen);
+  const [draft, field, set] = useDraft<EndpointDraft>(() => ({ url: '', hearsAll: true, events }), dialog.isOpen);
   return (
     <ChangeDialog
       endpoint={`POST ${api}/webhooks` as const}
       title={text.create}
-      submitLabel={text.create}
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => ({ body: bodyOf(draft) })}
       problem={() => (isWhole(draft) ? null : text.eventMissing)}
       onDone={({ secret }) => onSecret(secret)}
     >
-      <EndpointFields draft={draft} onChange={set} known={events} />
+      <EndpointFields draft={draft} field={field} onChange={set} known={events} />
     </ChangeDialog>
   );
 }
 
-export function EditEndpointDialog(props: DialogProps & { readonly endpoint: WebhookEndpoint }) {
-  const { endpoint, isOpen, onClose } = props;
+export function EditEndpointDialog({ endpoint, ...dialog }: DialogProps & { readonly endpoint: WebhookEndpoint }) {
   const { api } = useWebhookSide();
   const events = eventsOf(endpoint.accountId);
   const text = useTexts(webhooksTexts);
-  const [draft, set] = useDraft<EndpointDraft>(() => draftOf(endpoint), isOpen);
+  const [draft, field, set] = useDraft<EndpointDraft>(() => draftOf(endpoint), dialog.isOpen);
   return (
     <ChangeDialog
       endpoint={`PATCH ${api}/webhooks/{id}` as const}
       title={text.edit}
-      submitLabel={text.edit}
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => ({ path: { id: endpoint.id }, body: bodyOf(draft) })}
       problem={() => (isWhole(draft) ? null : text.eventMissing)}
-      onDone={() => notifications.show({ color: 'teal', message: text.saved })}
+      doneText={text.saved}
     >
-      <EndpointFields draft={draft} onChange={set} known={events} />
+      <EndpointFields draft={draft} field={field} onChange={set} known={events} />
     </ChangeDialog>
   );
 }
@@ -95,13 +87,14 @@ function bodyOf({ url, hearsAll, events }: EndpointDraft) {
 
 interface EndpointFieldsProps {
   readonly draft: EndpointDraft;
+  readonly field: FieldOf<EndpointDraft>;
   readonly onChange: (change: Partial<EndpointDraft>) => void;
   /** What can be chosen. */
   readonly known: readonly Event[];
 }
 
 /** The address of an endpoint, and what it hears of. */
-function EndpointFields({ draft: { url, hearsAll, events }, onChange, known }: EndpointFieldsProps) {
+function EndpointFields({ draft: { hearsAll, events }, field, onChange, known }: EndpointFieldsProps) {
   const text = useTexts(webhooksTexts);
   return (
     <>
@@ -112,8 +105,7 @@ function EndpointFields({ draft: { url, hearsAll, events }, onChange, known }: E
         type="url"
         required
         maxLength={2000}
-        value={url}
-        onChange={({ currentTarget }) => onChange({ url: currentTarget.value })}
+        {...field('url')}
         data-autofocus
       />
       <NativeSelect

@@ -1,10 +1,10 @@
 import { ActionIcon, Group, Menu, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { KebabHorizontalIcon } from '@primer/octicons-react';
 import { useChange } from '../../api/queries.ts';
 import type { WebhookEndpoint } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { useTexts } from '../../text/language.tsx';
 import { EditEndpointDialog } from './endpoint-dialogs.tsx';
 import { webhooksTexts } from './texts.ts';
@@ -22,8 +22,8 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
   const path = { id: endpoint.id };
   const change = useChange(`PATCH ${api}/webhooks/{id}` as const);
   const test = useChange(`POST ${api}/webhooks/{id}/test` as const);
-  const [isEditing, edit] = useDisclosure(false);
-  const [isDeleting, remove] = useDisclosure(false);
+  const [openEdit, edit] = useDialog();
+  const [openDelete, remove] = useDialog();
   const isActive = endpoint.status === 'active';
   const done = (message: string): void => {
     notifications.show({ color: 'teal', message });
@@ -58,29 +58,27 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
             <>
               {isActive && <Menu.Item onClick={sendTest}>{text.test}</Menu.Item>}
               <Menu.Divider />
-              <Menu.Item onClick={edit.open}>{text.edit}</Menu.Item>
+              <Menu.Item onClick={openEdit}>{text.edit}</Menu.Item>
               <Menu.Item
                 onClick={() => (isActive ? switchTo('disabled', text.disabled) : switchTo('active', text.enabled))}
               >
                 {isActive ? text.disable : text.enable}
               </Menu.Item>
-              <Menu.Item color="red" onClick={remove.open}>
+              <Menu.Item color="red" onClick={openDelete}>
                 {text.delete}
               </Menu.Item>
             </>
           )}
         </Menu.Dropdown>
       </Menu>
-      <EditEndpointDialog endpoint={endpoint} isOpen={isEditing} onClose={edit.close} />
+      <EditEndpointDialog endpoint={endpoint} {...edit} />
       <ChangeDialog
         endpoint={`DELETE ${api}/webhooks/{id}` as const}
         title={text.delete}
-        submitLabel={text.delete}
         isDangerous
-        isOpen={isDeleting}
-        onClose={remove.close}
+        {...remove}
         input={() => ({ path })}
-        onDone={() => done(text.deleted)}
+        doneText={text.deleted}
       >
         <Text>{text.deleteQuestion(endpoint.url)}</Text>
       </ChangeDialog>

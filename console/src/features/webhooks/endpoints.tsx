@@ -1,9 +1,9 @@
 import { Badge, Button, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { WebhookEndpoint } from '../../api/types.ts';
 import { Instant } from '../../parts/figures.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { AccountLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
@@ -90,12 +90,12 @@ function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
 /** Creates an endpoint; its secret is shown once. */
 function CreateButton() {
   const text = useTexts(webhooksTexts);
-  const [isOpen, { open, close }] = useDisclosure(false);
+  const [open, dialog] = useDialog();
   const [secret, setSecret] = useState<string | null>(null);
   return (
     <>
       <Button onClick={open}>{text.create}</Button>
-      <NewEndpointDialog isOpen={isOpen} onClose={close} onSecret={setSecret} />
+      <NewEndpointDialog {...dialog} onSecret={setSecret} />
       <SecretDialog title={text.created} secret={secret} hint={text.secretOnce} onClose={() => setSecret(null)}>
         {text.secretHint}
       </SecretDialog>
