@@ -1,8 +1,9 @@
-import { Button, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import type { OneTimeLink } from '../api/types.ts';
 import { useTexts } from '../text/language.tsx';
 import { SecretOnce } from './copy.tsx';
 import { Instant } from './figures.tsx';
+import { SmallButton } from './small.ts';
 import { pageTexts } from './texts.ts';
 
 const texts = pageTexts(
@@ -37,9 +38,7 @@ export function OneTimeLinkNotice({ link, onClose }: OneTimeLinkNoticeProps) {
         {text.until} <Instant at={link.linkExpiresAt} />
       </Text>
       {link.linkHint !== null && <Text size="sm">{link.linkHint}</Text>}
-      <Button size="compact-sm" variant="default" onClick={onClose}>
-        {text.done}
-      </Button>
+      <SmallButton onClick={onClose}>{text.done}</SmallButton>
     </Stack>
   );
 }

@@ -1,4 +1,4 @@
-import { Anchor, Button, Text } from '@mantine/core';
+import { Anchor, Button } from '@mantine/core';
 import { PlusIcon } from '@primer/octicons-react';
 import { useList } from '../../api/queries.ts';
 import { AccountStatus } from '../../parts/account-status.tsx';
@@ -10,6 +10,7 @@ import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { NewAccountDialog } from './new-account-dialog.tsx';
@@ -52,9 +53,7 @@ export function AccountsPage() {
                     <Anchor href={hashOf(`/operator/accounts/${id}`)} size="sm" fw={600}>
                       {name}
                     </Anchor>
-                    <Text size="xs" c="dimmed">
-                      {email ?? id}
-                    </Text>
+                    <SmallText>{email ?? id}</SmallText>
                   </>
                 ),
               },

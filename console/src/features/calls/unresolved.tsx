@@ -9,6 +9,7 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page, usePageTitle } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -32,10 +33,10 @@ export function UnresolvedPage() {
       cell: ({ model, operation, isStream }) => (
         <>
           <Text size="sm">{model}</Text>
-          <Text size="xs" c="dimmed">
+          <SmallText>
             {operationName(operation)}
             {isStream && ' · SSE'}
-          </Text>
+          </SmallText>
         </>
       ),
     },
@@ -44,9 +45,7 @@ export function UnresolvedPage() {
       cell: ({ route }) => (
         <>
           <Text size="sm">{route.provider}</Text>
-          <Text size="xs" c="dimmed">
-            {route.model}
-          </Text>
+          <SmallText>{route.model}</SmallText>
         </>
       ),
     },

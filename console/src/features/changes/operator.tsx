@@ -1,4 +1,4 @@
-import { Badge, Button, Stack, Text } from '@mantine/core';
+import { Badge, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type ItemOf, useList } from '../../api/queries.ts';
 import type { Change } from '../../api/types.ts';
@@ -10,6 +10,7 @@ import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallButton, SmallText } from '../../parts/small.ts';
 import { useLanguage, useTexts } from '../../text/language.tsx';
 import { ChangeDialog } from './change-dialog.tsx';
 import { ChangeFilters, filterOf } from './change-filters.tsx';
@@ -45,14 +46,9 @@ export function ChangesPage() {
               {
                 header: text.details,
                 cell: (change) => (
-                  <Button
-                    size="compact-sm"
-                    variant="default"
-                    onClick={() => setShown(change)}
-                    aria-label={text.detailsOf(change.sentence[language])}
-                  >
+                  <SmallButton onClick={() => setShown(change)} aria-label={text.detailsOf(change.sentence[language])}>
                     {text.details}
-                  </Button>
+                  </SmallButton>
                 ),
               },
             ]}
@@ -72,9 +68,7 @@ function Who({ change: { actor, clientAddress } }: { readonly change: Change }) 
       <Text size="sm" maw={200} truncate>
         {actor.localUser ?? actor.name}
       </Text>
-      <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-        {by}
-      </Text>
+      <SmallText style={{ whiteSpace: 'nowrap' }}>{by}</SmallText>
     </>
   );
 }
@@ -116,11 +110,7 @@ function What({ change: { sentence, outcome, errorCode, before, after } }: { rea
           {shownOf(field, values.before)} → {shownOf(field, values.after)}
         </Text>
       ))}
-      {altered.length > SUMMARY_FIELDS && (
-        <Text size="xs" c="dimmed">
-          {text.more(altered.length - SUMMARY_FIELDS)}
-        </Text>
-      )}
+      {altered.length > SUMMARY_FIELDS && <SmallText>{text.more(altered.length - SUMMARY_FIELDS)}</SmallText>}
     </>
   );
 }

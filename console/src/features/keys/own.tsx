@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Button, Group, NativeSelect, SegmentedControl, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useAccountChoice } from '../../api/account-choice.ts';
 import { useList, useRead } from '../../api/queries.ts';
@@ -12,6 +12,7 @@ import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { type People, usePeople } from '../../parts/people.ts';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { KeyDialogs, type KeyEndpoints, type OpenKeyDialog } from './key-dialogs.tsx';
@@ -129,11 +130,7 @@ function useOwnerColumns(people: People | null): Column<Key>[] {
       cell: ({ userId, formerUserName }) => (
         <div>
           <div>{userId === null ? text.ofAccount : nameOf(userId, formerUserName)}</div>
-          {formerUserName !== null && (
-            <Text size="xs" c="dimmed">
-              {text.wasOf(formerUserName)}
-            </Text>
-          )}
+          {formerUserName !== null && <SmallText>{text.wasOf(formerUserName)}</SmallText>}
         </div>
       ),
     },

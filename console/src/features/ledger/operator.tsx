@@ -9,6 +9,7 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -38,9 +39,7 @@ export function MoneyTab({ account }: { readonly account: Account }) {
     header: text.actions,
     cell: ({ kind, callId }) =>
       kind === 'charge' && callId !== null ? (
-        <Button size="compact-sm" variant="default" onClick={() => setRefunded(callId)}>
-          {text.refund}
-        </Button>
+        <SmallButton onClick={() => setRefunded(callId)}>{text.refund}</SmallButton>
       ) : null,
   };
   return (

@@ -6,6 +6,7 @@ import { atPriceFactor, LIST_PRICE_BASIS_POINTS, percentOf } from '../../parts/b
 import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
@@ -104,9 +105,7 @@ function ModelCard({ model, priceFactor }: ModelCardProps) {
 function Named({ name, children }: { readonly name: string; readonly children: string }) {
   return (
     <div>
-      <Text size="xs" c="dimmed">
-        {name}
-      </Text>
+      <SmallText>{name}</SmallText>
       <Text size="sm">{children}</Text>
     </div>
   );
@@ -167,11 +166,7 @@ function Price({ list, priceFactor }: { readonly list: string; readonly priceFac
   return (
     <>
       {format.yuan(own)}
-      {own !== list && (
-        <Text size="xs" c="dimmed">
-          {text.listPrice(format.yuan(list))}
-        </Text>
-      )}
+      {own !== list && <SmallText>{text.listPrice(format.yuan(list))}</SmallText>}
     </>
   );
 }

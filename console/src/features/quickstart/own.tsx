@@ -9,6 +9,7 @@ import { hashOf, PlaceLink } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useMessagesName } from './messages-name.ts';
@@ -205,11 +206,7 @@ function Settings({ wanted, operations, isTrial, onSystem }: SettingsProps) {
       {client.settings(isWithoutKey ? { ...wanted, key: PLACEHOLDER } : wanted).map((setting) => (
         <SettingView key={JSON.stringify(setting)} setting={setting} client={client.name} />
       ))}
-      {checked !== null && (
-        <Text size="xs" c="dimmed">
-          {text.checked(checked.on, checked.against)}
-        </Text>
-      )}
+      {checked !== null && <SmallText>{text.checked(checked.on, checked.against)}</SmallText>}
     </Stack>
   );
 }

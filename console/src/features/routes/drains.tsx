@@ -1,4 +1,4 @@
-import { Alert, Button, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useRead } from '../../api/queries.ts';
 import type { Drain } from '../../api/types.ts';
@@ -9,6 +9,7 @@ import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { type DrainTarget, modelsLeftWithout } from './only-routes.ts';
@@ -81,9 +82,9 @@ export function DrainButton({ label, targets }: DrainButtonProps) {
   const without = dialog.isOpen ? modelsLeftWithout(routes, targets[chosen]!) : [];
   return (
     <>
-      <Button size="compact-sm" variant="default" onClick={open} aria-label={`${label}: ${nameOf(targets[0]!)}`}>
+      <SmallButton onClick={open} aria-label={`${label}: ${nameOf(targets[0]!)}`}>
         {label}
-      </Button>
+      </SmallButton>
       <ChangeDialog
         endpoint="POST /admin/v1/routes/drain"
         title={text.drain}

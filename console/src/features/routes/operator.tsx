@@ -9,6 +9,7 @@ import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -117,14 +118,14 @@ function LastError({ route: { lastError, lastErrorAt, triedAgainAt } }: { readon
       <Text size="sm" maw={320}>
         {lastError}
       </Text>
-      <Text size="xs" c="dimmed" component="div">
+      <SmallText component="div">
         {lastErrorAt !== null && <Instant at={lastErrorAt} />}
         {triedAgainAt !== null && (
           <div>
             {text.triedAgain}: <Instant at={triedAgainAt} />
           </div>
         )}
-      </Text>
+      </SmallText>
     </>
   );
 }

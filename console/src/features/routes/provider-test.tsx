@@ -1,4 +1,4 @@
-import { Badge, Button, NativeSelect, Stack, Text } from '@mantine/core';
+import { Badge, NativeSelect, Stack, Text } from '@mantine/core';
 import type { ProviderTest } from '../../api/types.ts';
 import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { Facts } from '../../parts/facts.tsx';
@@ -7,6 +7,7 @@ import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
+import { SmallButton } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { routesTexts } from './texts.ts';
@@ -23,9 +24,9 @@ export function ProviderTestButton({ provider, models }: ProviderTestButtonProps
   const [{ model }, field] = useDraft(() => ({ model: '' }), dialog.isOpen);
   return (
     <>
-      <Button size="compact-sm" variant="default" onClick={open} aria-label={text.testTitle(provider)}>
+      <SmallButton onClick={open} aria-label={text.testTitle(provider)}>
         {text.test}
-      </Button>
+      </SmallButton>
       <ChangeDialog
         endpoint="POST /admin/v1/providers/{id}/test"
         title={text.testTitle(provider)}

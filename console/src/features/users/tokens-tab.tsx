@@ -13,6 +13,7 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { fromLocalTime } from '../../text/local-time.ts';
@@ -37,9 +38,7 @@ export function TokensTab() {
           <Text size="sm" fw={600}>
             {name}
           </Text>
-          <Text size="xs" c="dimmed" ff="monospace">
-            {prefix}…
-          </Text>
+          <SmallText ff="monospace">{prefix}…</SmallText>
         </>
       ),
     },

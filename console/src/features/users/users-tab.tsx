@@ -11,6 +11,7 @@ import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { usersTexts } from './texts.ts';
@@ -34,9 +35,7 @@ export function UsersTab() {
           <Text size="sm" fw={600}>
             {name}
           </Text>
-          <Text size="xs" c="dimmed">
-            {email ?? id}
-          </Text>
+          <SmallText>{email ?? id}</SmallText>
         </>
       ),
     },

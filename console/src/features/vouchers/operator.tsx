@@ -12,6 +12,7 @@ import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page, usePageTitle } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallButton, SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -40,9 +41,7 @@ export function VoucherBatchesPage() {
           <Text size="sm" fw={600}>
             {name}
           </Text>
-          <Text size="xs" c="dimmed">
-            {id}
-          </Text>
+          <SmallText>{id}</SmallText>
         </>
       ),
     },
@@ -70,9 +69,7 @@ export function VoucherBatchesPage() {
       header: text.actions,
       cell: (batch) => (
         <Group gap={4} wrap="nowrap">
-          <Button size="compact-sm" variant="default" onClick={() => setLooked(batch)}>
-            {text.redemptions}
-          </Button>
+          <SmallButton onClick={() => setLooked(batch)}>{text.redemptions}</SmallButton>
           {mayOperate && statusOf(batch, nowMs) === 'open' && (
             <ConfirmButton
               label={text.cancel}

@@ -1,4 +1,4 @@
-import { Badge, Button, Stack, Text } from '@mantine/core';
+import { Badge, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useChange, useList } from '../../api/queries.ts';
 import type { WebhookDelivery, WebhookEndpoint } from '../../api/types.ts';
@@ -6,6 +6,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallButton } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { webhooksTexts } from './texts.ts';
@@ -35,11 +36,7 @@ export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
     <Section
       title={text.deliveries}
       lead={endpoint.url}
-      actions={
-        <Button size="compact-sm" variant="default" onClick={onClose}>
-          {text.hideDeliveries}
-        </Button>
-      }
+      actions={<SmallButton onClick={onClose}>{text.hideDeliveries}</SmallButton>}
     >
       <Stack gap="sm">
         <ErrorNotice error={redeliver.error} />
@@ -66,14 +63,12 @@ export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
               cell: ({ noticeId, status }) =>
                 mayChange &&
                 status !== 'pending' && (
-                  <Button
-                    size="compact-sm"
-                    variant="default"
+                  <SmallButton
                     loading={redeliver.isPending && redeliver.variables.body.noticeId === noticeId}
                     onClick={() => sendAgain(noticeId)}
                   >
                     {text.redeliver}
-                  </Button>
+                  </SmallButton>
                 ),
             },
           ]}
