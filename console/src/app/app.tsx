@@ -6,7 +6,7 @@ import type { ConsolePage } from '../layout/console-page.ts';
 import { PageFrame } from '../layout/page-frame.tsx';
 import { Shell } from '../layout/shell.tsx';
 import { goTo, usePlace } from '../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../parts/notices.tsx';
+import { EmptyState, Loading, ReadState } from '../parts/notices.tsx';
 import { PageTitle } from '../parts/page.tsx';
 import { SESSION_ENDED, SessionProvider, useSession, useSessionRead } from '../session/session.tsx';
 import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
@@ -33,8 +33,7 @@ export function App() {
   const session = useSessionRead();
   useEffect(() => findPage(path)?.page.code.preload(), [path]);
   if (path === '/welcome') return <WelcomePage />;
-  if (session.isPending) return <Loading />;
-  if (session.data === undefined) return <ErrorNotice error={session.error} onRetry={() => void session.refetch()} />;
+  if (session.data === undefined) return <ReadState read={session} />;
   if (session.data === null || session.data === SESSION_ENDED) return <SignInPage hasEnded={session.data !== null} />;
   return (
     <SessionProvider whoAmI={session.data}>

@@ -87,3 +87,15 @@ export function Loading() {
     </Group>
   );
 }
+
+/** Something that is read, as `useRead` has it. */
+export interface Read {
+  readonly isPending: boolean;
+  readonly error: Error | null;
+  refetch(): unknown;
+}
+
+/** Says that something is being read, or why it cannot be. Nothing once it is there. */
+export function ReadState({ read }: { readonly read: Read }) {
+  return read.isPending ? <Loading /> : <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />;
+}

@@ -1,6 +1,6 @@
 import { useRead } from '../../api/queries.ts';
 import { DataTable } from '../../parts/list-table.tsx';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -21,8 +21,7 @@ export function RateLimits() {
         ];
   return (
     <Section title={text.rates} lead={text.ratesLead}>
-      {read.isPending && <Loading />}
-      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
+      <ReadState read={read} />
       {rows.length > 0 && (
         <DataTable
           label={text.rates}

@@ -11,7 +11,7 @@ import { changedMembers } from '../../parts/forms/changed-members.ts';
 import { YuanField } from '../../parts/forms/number-fields.tsx';
 import { isYuan, textOrNull } from '../../parts/forms/number-text.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
@@ -25,8 +25,7 @@ export function AccountSettingsPage() {
   const account = read.data;
   return (
     <Page>
-      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
-      {read.isPending && <Loading />}
+      <ReadState read={read} />
       {account?.role === 'owner' && (
         <>
           <About account={account} />
@@ -147,7 +146,7 @@ function LowBalance() {
   if (read.isPending || read.data === undefined) {
     return (
       <Section title={text.lowBalance}>
-        {read.isPending ? <Loading /> : <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />}
+        <ReadState read={read} />
       </Section>
     );
   }

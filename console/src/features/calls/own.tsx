@@ -9,7 +9,7 @@ import { instantsOfDays, isDay } from '../../parts/days.ts';
 import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { DataTable, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -126,8 +126,7 @@ function CallsOfRequest({ requestId }: { readonly requestId: string }) {
   const found = useRead('GET /account/v1/calls', { query: { requestId } });
   const columns = useOwnCallColumns();
   const refusalColumns = useRefusalColumns<OwnRefusal>();
-  if (found.isPending) return <Loading />;
-  if (found.data === undefined) return <ErrorNotice error={found.error} onRetry={() => void found.refetch()} />;
+  if (found.data === undefined) return <ReadState read={found} />;
   const refusals = 'refusals' in found.data ? found.data.refusals : [];
   if (found.data.data.length === 0 && refusals.length === 0) return <EmptyState title={text.nothing} />;
   return (

@@ -7,7 +7,7 @@ import type { ConfigInForce } from '../../api/types.ts';
 import { CopyIconButton } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant } from '../../parts/figures.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -16,11 +16,11 @@ import { configTexts } from './texts.ts';
 
 export function ConfigPage() {
   const text = useTexts(configTexts);
-  const { data, error, refetch } = useRead('GET /admin/v1/config', {}, { isLive: true });
+  const read = useRead('GET /admin/v1/config', {}, { isLive: true });
   return (
     <Page lead={text.lead}>
-      <ErrorNotice error={error} onRetry={() => void refetch()} />
-      {data === undefined ? error === null && <Loading /> : <Loaded loaded={data} />}
+      <ReadState read={read} />
+      {read.data !== undefined && <Loaded loaded={read.data} />}
     </Page>
   );
 }

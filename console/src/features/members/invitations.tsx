@@ -9,7 +9,7 @@ import { textOrNull } from '../../parts/forms/number-text.ts';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -23,8 +23,7 @@ export function Invitations() {
   const invitations = read.data?.data ?? [];
   return (
     <Section title={text.invitations} lead={text.invitationsLead}>
-      {read.isPending && <Loading />}
-      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
+      <ReadState read={read} />
       {read.data !== undefined && invitations.length === 0 && (
         <EmptyState title={text.noInvitations} hint={text.noInvitationsHint} />
       )}

@@ -4,7 +4,7 @@ import { useRead } from '../../api/queries.ts';
 import type { OwnModel } from '../../api/types.ts';
 import { atPriceFactor, LIST_PRICE_BASIS_POINTS, percentOf } from '../../parts/basis-points.ts';
 import { useOperationName } from '../../parts/calls/operation-name.ts';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { SmallText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
@@ -33,8 +33,7 @@ export function ModelsPage() {
         />
         {priceFactor !== LIST_PRICE_BASIS_POINTS && <Text>{text.factor(`${percentOf(priceFactor)}%`)}</Text>}
       </Group>
-      <ErrorNotice error={models.error} onRetry={() => void models.refetch()} />
-      {models.isPending && <Loading />}
+      <ReadState read={models} />
       {models.data !== undefined && found.length === 0 && <EmptyState title={text.nothing} />}
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         {found.map((model) => (

@@ -2,7 +2,7 @@ import { Alert, Badge, SimpleGrid, Stack } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import { ListTable } from '../../parts/list-table.tsx';
 import { PlaceLink } from '../../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { PlanRings } from '../../parts/plan/plan-rings.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -24,8 +24,7 @@ export function PlanPage() {
   const others = plans.filter(({ id }) => id !== data?.planId);
   return (
     <Page lead={text.lead}>
-      <ErrorNotice error={plan.error} onRetry={() => void plan.refetch()} />
-      {plan.isPending && <Loading />}
+      <ReadState read={plan} />
       {data !== undefined && data.planId === null && (
         <EmptyState title={text.noPlan} hint={<PlaceLink to="/vouchers">{text.noPlanHint}</PlaceLink>} />
       )}

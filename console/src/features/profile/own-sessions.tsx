@@ -3,7 +3,7 @@ import { useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { browserOf } from './browser-name.ts';
@@ -30,8 +30,7 @@ export function OwnSessions() {
         )
       }
     >
-      {read.isPending && <Loading />}
-      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
+      <ReadState read={read} />
       {sessions.length > 0 && (
         <DataTable
           label={text.sessions}

@@ -6,7 +6,7 @@ import { CodeBlock, CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { useNowMs } from '../../parts/figures.tsx';
 import { hashOf, PlaceLink } from '../../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { SmallText } from '../../parts/small.ts';
@@ -30,8 +30,7 @@ export function QuickstartPage() {
   const plan = useRead('GET /account/v1/plan', {}).data;
   return (
     <Page lead={text.lead}>
-      <ErrorNotice error={models.error} onRetry={() => void models.refetch()} />
-      {models.isPending && <Loading />}
+      <ReadState read={models} />
       {models.data !== undefined && <Quickstart models={models.data.data} hasPlan={plan?.isUsable === true} />}
     </Page>
   );

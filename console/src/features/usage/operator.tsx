@@ -5,7 +5,7 @@ import { DateRangePicker } from '../../parts/date-range.tsx';
 import { dayIn, usageRange } from '../../parts/days.ts';
 import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { type Place, usePlaceQuery } from '../../parts/location.tsx';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useSession } from '../../session/session.tsx';
@@ -67,8 +67,8 @@ export function OperatorUsagePage() {
           </SimpleGrid>
         </Stack>
       </FoldedFilters>
-      <ErrorNotice error={sums.error} onRetry={() => void sums.refetch()} />
-      {sums.data === undefined ? sums.error === null && <Loading /> : <SumTiles sums={sums.data.data[0]} />}
+      <ReadState read={sums} />
+      {sums.data !== undefined && <SumTiles sums={sums.data.data[0]} />}
       <Section
         title={text.chart}
         actions={
