@@ -71,7 +71,7 @@ export function Picker({ label, value, onChange, choices, placeholder, isDisable
 }
 
 /** What is typed into a picker, once somebody has paused; a secret is sent nowhere. */
-export function useTyped(chosen: string | undefined) {
+function useTyped(chosen: string | undefined) {
   const [typed, onType] = useState('');
   const [paused] = useDebouncedValue(typed, 250);
   // The name of what is chosen stands in the field, and is searched for by nobody.

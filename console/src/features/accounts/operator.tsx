@@ -18,7 +18,7 @@ import { accountsTexts } from './operator-texts.ts';
 
 export function AccountsPage() {
   const text = useTexts(accountsTexts);
-  const [{ search = '' }, setQuery] = usePlaceQuery();
+  const [{ search = '' }] = usePlaceQuery();
   const mayOperate = useMayOperate();
   const [open, dialog] = useDialog();
   const list = useList('GET /admin/v1/accounts', { query: search === '' ? {} : { search } }, { isTyped: true });
@@ -34,12 +34,7 @@ export function AccountsPage() {
       }
     >
       <Section>
-        <FilterText
-          label={text.search}
-          placeholder={text.searchHint}
-          value={search}
-          onChange={(entered) => setQuery({ search: entered })}
-        />
+        <FilterText name="search" label={text.search} placeholder={text.searchHint} />
         <div style={{ marginTop: 16 }}>
           <ListTable
             label={text.accounts}

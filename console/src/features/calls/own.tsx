@@ -1,12 +1,11 @@
-import { Group, Select, Tabs, Text } from '@mantine/core';
+import { Group, Select, Tabs } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
-import { CalendarField } from '../../parts/calendar-field.tsx';
 import { useRefusalColumns } from '../../parts/calls/refusal-columns.tsx';
 import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { instantsOfDays, isDay } from '../../parts/days.ts';
-import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
+import { instantsOfDays } from '../../parts/days.ts';
+import { DayFilters, DaysHint, FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { DataTable, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
@@ -65,26 +64,8 @@ function Filters() {
           clearable
           w={150}
         />
-        <CalendarField
-          type="date"
-          label={text.from}
-          value={query.from ?? ''}
-          isClearable
-          onChange={(from) => change({ from, requestId: null })}
-        />
-        <CalendarField
-          type="date"
-          label={text.to}
-          value={query.to ?? ''}
-          isClearable
-          onChange={(to) => change({ to, requestId: null })}
-        />
-        <FilterText
-          label={text.requestId}
-          placeholder={text.requestIdHint}
-          value={query.requestId ?? ''}
-          onChange={findRequest}
-        />
+        <DayFilters onChange={(changed) => change({ ...changed, requestId: null })} />
+        <FilterText name="requestId" label={text.requestId} placeholder={text.requestIdHint} onChange={findRequest} />
       </Group>
     </FoldedFilters>
   );
@@ -104,11 +85,7 @@ function Calls() {
       <Group justify="flex-end" mb="xs">
         <CsvButton endpoint="GET /account/v1/calls" input={input} fileName="calls.csv" />
       </Group>
-      {(isDay(query.from) || isDay(query.to)) && (
-        <Text size="sm" c="dimmed" mb="xs">
-          {text.daysOf(billingTimezone)}
-        </Text>
-      )}
+      <DaysHint textOf={text.daysOf} />
       <ListTable<OwnCall | OwnCallInFlight>
         label={text.served}
         list={list}

@@ -6,14 +6,14 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { AccountLink, CallLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { chosenOf, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { SmallButton, SmallText } from '../../parts/small.ts';
 import { useLanguage, useTexts } from '../../text/language.tsx';
 import { ChangeDialog } from './change-dialog.tsx';
-import { ChangeFilters, filterOf } from './change-filters.tsx';
+import { CHANGE_FILTERS, ChangeFilters } from './change-filters.tsx';
 import { isAltered, sharedFieldsOf } from './difference.ts';
 import { useFieldWriter } from './field-writer.ts';
 import { changesTexts } from './texts.ts';
@@ -21,9 +21,9 @@ import { changesTexts } from './texts.ts';
 export function ChangesPage() {
   const text = useTexts(changesTexts);
   const { language } = useLanguage();
-  const [query, setQuery] = usePlaceQuery();
+  const [query] = usePlaceQuery();
   const [shown, setShown] = useState<Change | null>(null);
-  const input = { query: filterOf(query) };
+  const input = { query: chosenOf(query, CHANGE_FILTERS) };
   const list = useList('GET /admin/v1/changes', input);
   return (
     <Page
@@ -32,7 +32,7 @@ export function ChangesPage() {
     >
       <Section>
         <Stack>
-          <ChangeFilters query={query} onChange={setQuery} />
+          <ChangeFilters />
           <ListTable<ItemOf<'GET /admin/v1/changes'>>
             label={text.list}
             list={list}

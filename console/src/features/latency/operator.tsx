@@ -61,12 +61,8 @@ export function LatencyPage() {
           />
         </Group>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
-          <FilterText label={text.onlyModel} value={query.model ?? ''} onChange={(model) => setQuery({ model })} />
-          <FilterText
-            label={text.onlyProvider}
-            value={query.provider ?? ''}
-            onChange={(provider) => setQuery({ provider })}
-          />
+          <FilterText name="model" label={text.onlyModel} />
+          <FilterText name="provider" label={text.onlyProvider} />
         </SimpleGrid>
       </Stack>
       <ErrorNotice error={error} onRetry={() => void Promise.all([routes.refetch(), course.refetch()])} />

@@ -76,7 +76,7 @@ export function UsersTab() {
           <FilterText
             label={text.search}
             placeholder={text.searchHint}
-            value={search}
+            name="search"
             onChange={(entered) => setQuery({ search: entered, operators: null })}
           />
           <Switch

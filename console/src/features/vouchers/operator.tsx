@@ -31,7 +31,7 @@ export function VoucherBatchesPage() {
   const [open, newBatch] = useDialog();
   const [created, setCreated] = useState<NewVoucherBatch | null>(null);
   const [looked, setLooked] = useState<VoucherBatch | null>(null);
-  const [{ search = '' }, setQuery] = usePlaceQuery();
+  const [{ search = '' }] = usePlaceQuery();
   const list = useList('GET /admin/v1/vouchers', { query: search === '' ? {} : { search } });
   const columns: Column<VoucherBatch>[] = [
     {
@@ -95,7 +95,7 @@ export function VoucherBatchesPage() {
       }
     >
       <Section>
-        <FilterText label={text.search} value={search} onChange={(entered) => setQuery({ search: entered })} />
+        <FilterText name="search" label={text.search} />
         <ListTable
           label={usePageTitle()}
           list={list}
