@@ -82,13 +82,12 @@ function useTyped(chosen: string | undefined) {
 interface IdPickerProps {
   readonly value: string | undefined;
   readonly onChange: (id: string | null) => void;
-  readonly label?: string;
 }
 
 const FOUND_MAX = 20;
 
 /** Chooses an account of all, by its name. */
-export function AccountPicker({ value, onChange, label }: IdPickerProps) {
+export function AccountPicker({ value, onChange }: IdPickerProps) {
   const text = useTexts(texts);
   const known = useRead(
     'GET /admin/v1/accounts/{id}',
@@ -100,7 +99,7 @@ export function AccountPicker({ value, onChange, label }: IdPickerProps) {
   const found = useRead('GET /admin/v1/accounts', { query: { search, limit: FOUND_MAX } }, { isTyped: true });
   return (
     <Picker
-      label={label ?? text.account}
+      label={text.account}
       placeholder={text.search}
       value={value}
       onChange={onChange}
@@ -110,13 +109,14 @@ export function AccountPicker({ value, onChange, label }: IdPickerProps) {
   );
 }
 
+interface UserPickerProps extends IdPickerProps {
+  readonly label: string;
+  /** What else may be chosen. */
+  readonly more: readonly Choice[];
+}
+
 /** Chooses a person of all, by the name. */
-export function UserPicker({
-  value,
-  onChange,
-  label,
-  more = [],
-}: IdPickerProps & { readonly more?: readonly Choice[] }) {
+export function UserPicker({ value, onChange, label, more }: UserPickerProps) {
   const text = useTexts(texts);
   const isPerson = value?.startsWith('usr_') ?? false;
   const known = useRead('GET /admin/v1/users/{id}', { path: { id: value ?? '' } }, { isWanted: isPerson });
@@ -126,7 +126,7 @@ export function UserPicker({
   const wanted = search?.toLowerCase() ?? '';
   return (
     <Picker
-      label={label ?? text.person}
+      label={label}
       placeholder={text.search}
       value={value}
       onChange={onChange}
@@ -156,7 +156,7 @@ interface OfAccountProps extends IdPickerProps {
 }
 
 /** Chooses a key of an account: of the newest 500, which is more than people tell apart. */
-export function KeyPicker({ value, onChange, accountId, label }: OfAccountProps) {
+export function KeyPicker({ value, onChange, accountId, label }: OfAccountProps & { readonly label?: string }) {
   const text = useTexts(texts);
   const isWanted = accountId !== undefined;
   const path = { id: accountId ?? '' };
@@ -174,14 +174,14 @@ export function KeyPicker({ value, onChange, accountId, label }: OfAccountProps)
 }
 
 /** Chooses a person of an account, which has no more than these. */
-export function MemberPicker({ value, onChange, accountId, label }: OfAccountProps) {
+export function MemberPicker({ value, onChange, accountId }: OfAccountProps) {
   const text = useTexts(texts);
   const isWanted = accountId !== undefined;
   const path = { id: accountId ?? '' };
   const members = useRead('GET /admin/v1/accounts/{id}/members', { path, query: { limit: 200 } }, { isWanted });
   return (
     <Picker
-      label={label ?? text.person}
+      label={text.person}
       placeholder={isWanted ? text.any : text.accountFirst}
       isDisabled={!isWanted && value === undefined}
       value={value}
@@ -192,12 +192,12 @@ export function MemberPicker({ value, onChange, accountId, label }: OfAccountPro
 }
 
 /** Chooses a model that has routes. */
-export function ModelPicker({ value, onChange, label }: IdPickerProps) {
+export function ModelPicker({ value, onChange }: IdPickerProps) {
   const text = useTexts(texts);
   const models = useModelNames(true);
   return (
     <Picker
-      label={label ?? text.model}
+      label={text.model}
       value={value}
       onChange={onChange}
       choices={models.map((id) => ({ value: id, label: id }))}

@@ -1,5 +1,4 @@
 import { Button, Radio, Stack, Text, TextInput } from '@mantine/core';
-import type { ChangeEvent } from 'react';
 import type { Call } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
@@ -21,7 +20,9 @@ interface ResolutionButtonProps {
 export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProps) {
   const text = useTexts(correctionTexts);
   const [open, dialog] = useDialog();
-  const [{ action, size, memo }, field] = useDraft(noDecision, dialog.isOpen);
+  const format = useFormat();
+  const [{ action, size, memo }, field, set] = useDraft(noDecision, dialog.isOpen);
+  const isOnPlan = call.context === 'coding';
   return (
     <>
       <Button {...(isSmall ? { size: 'compact-sm', variant: 'default' } : {})} onClick={open}>
@@ -40,8 +41,32 @@ export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProp
         doneText={text.resolved}
       >
         <Text size="sm">{text.resolveHint}</Text>
-        <Decision call={call} {...field('action')} />
-        <Size call={call} action={action} {...field('size')} />
+        <Radio.Group label={text.decision} value={action} onChange={(chosen) => set({ action: chosen as Action })}>
+          <Stack gap="xs" mt={4}>
+            {!isOnPlan && <Radio value="charge" label={text.charge} />}
+            {isOnPlan && <Radio value="count" label={text.count} disabled={call.heldTokens === null} />}
+            <Radio value="release" label={text.release} />
+            {isOnPlan && call.heldTokens === null && <Text size="sm">{text.tokensUnknown}</Text>}
+          </Stack>
+        </Radio.Group>
+        {action === 'charge' && (
+          <TextInput
+            label={text.amount}
+            description={text.chargeHint(format.yuan(call.heldYuan ?? '0'))}
+            inputMode="decimal"
+            required
+            {...field('size')}
+          />
+        )}
+        {action === 'count' && (
+          <TextInput
+            label={text.tokens}
+            description={text.tokensHint(format.count(call.heldTokens ?? 0))}
+            inputMode="numeric"
+            required
+            {...field('size')}
+          />
+        )}
         <TextInput label={text.memo} description={text.memoHint} maxLength={200} {...field('memo')} />
       </ChangeDialog>
     </>
@@ -58,52 +83,4 @@ function sizeOf(action: Action, size: string) {
     case 'release':
       return { action };
   }
-}
-
-interface DecisionProps {
-  readonly call: Call;
-  readonly value: Action;
-  readonly onChange: (action: Action) => void;
-}
-
-function Decision({ call, value, onChange }: DecisionProps) {
-  const text = useTexts(correctionTexts);
-  const isOnPlan = call.context === 'coding';
-  return (
-    <Radio.Group label={text.decision} value={value} onChange={(chosen) => onChange(chosen as Action)}>
-      <Stack gap="xs" mt={4}>
-        {!isOnPlan && <Radio value="charge" label={text.charge} />}
-        {isOnPlan && <Radio value="count" label={text.count} disabled={call.heldTokens === null} />}
-        <Radio value="release" label={text.release} />
-        {isOnPlan && call.heldTokens === null && <Text size="sm">{text.tokensUnknown}</Text>}
-      </Stack>
-    </Radio.Group>
-  );
-}
-
-interface SizeProps {
-  readonly call: Call;
-  readonly action: Action;
-  readonly value: string;
-  readonly onChange: (event: ChangeEvent<HTMLInputElement>) => void;
-}
-
-function Size({ call, action, ...field }: SizeProps) {
-  const text = useTexts(correctionTexts);
-  const format = useFormat();
-  if (action === 'release') return null;
-  const isCharge = action === 'charge';
-  return (
-    <TextInput
-      label={isCharge ? text.amount : text.tokens}
-      description={
-        isCharge
-          ? text.chargeHint(format.yuan(call.heldYuan ?? '0'))
-          : text.tokensHint(format.count(call.heldTokens ?? 0))
-      }
-      inputMode={isCharge ? 'decimal' : 'numeric'}
-      required
-      {...field}
-    />
-  );
 }

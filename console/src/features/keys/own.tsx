@@ -8,6 +8,7 @@ import { KEY_STATES, useKeyStateTexts } from '../../parts/keys/key-state.tsx';
 import { LimitsInShort, OF_KEYS_ALONE } from '../../parts/limits/limits-in-short.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
+import { useOwnModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { type People, usePeople } from '../../parts/people.ts';
@@ -19,7 +20,6 @@ import { KeyDialogs, type KeyEndpoints, type OpenKeyDialog } from './key-dialogs
 import { KeyMenu } from './key-menu.tsx';
 import { useKeyColumns } from './key-table.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
-import { useOwnModelNames } from './own-model-names.ts';
 import { keysTexts } from './texts.ts';
 
 const ENDPOINTS: KeyEndpoints = {

@@ -1,12 +1,13 @@
-import { ActionIcon, Anchor, Group, Menu, Text } from '@mantine/core';
-import { KebabHorizontalIcon } from '@primer/octicons-react';
+import { Anchor, Menu, Text } from '@mantine/core';
 import { useState } from 'react';
-import { useList, useRead } from '../../api/queries.ts';
+import { useList } from '../../api/queries.ts';
 import type { Member } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { goTo, hashOf } from '../../parts/location.tsx';
+import { useOwnModelNames } from '../../parts/model-names.ts';
 import { Page } from '../../parts/page.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -59,14 +60,7 @@ interface MemberMenuProps {
 function MemberMenu({ member, onOpen }: MemberMenuProps) {
   const text = useTexts(membersTexts);
   return (
-    <Group justify="flex-end">
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={text.actionsFor(member.name)}>
-            <KebabHorizontalIcon />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
+<RowMenu label={text.actionsFor(member.name)}>
           <Menu.Item onClick={() => goTo(keysOf(member))}>{text.showKeys}</Menu.Item>
           <Menu.Item onClick={() => onOpen({ kind: 'role', member })}>
             {member.role === 'owner' ? text.makeMember : text.makeOwner}
@@ -75,9 +69,7 @@ function MemberMenu({ member, onOpen }: MemberMenuProps) {
           <Menu.Item color="red" onClick={() => onOpen({ kind: 'remove', member })}>
             {text.remove}
           </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-    </Group>
+</RowMenu>
   );
 }
 
@@ -119,8 +111,7 @@ function RemoveDialog({ member, others, onClose }: MemberDialogProps & { readonl
 }
 
 function LimitsDialog({ member, onClose }: MemberDialogProps) {
-  const models = (useRead('GET /account/v1/models', {}).data?.data ?? []).map(({ id }) => id);
-  return <MemberLimitsDialog member={member} accountId={null} models={models} onClose={onClose} />;
+  return <MemberLimitsDialog member={member} accountId={null} models={useOwnModelNames()} onClose={onClose} />;
 }
 
 function keysOf({ userId }: Member): string {

@@ -42,3 +42,7 @@ export const usageTexts = pageTexts(
 
 /** What usage can be divided by. */
 export type Dimension = keyof (typeof usageTexts)['en']['dimensions'];
+
+/** What operators can divide it by. */
+export const GROUPINGS = ['model', 'provider', 'account', 'day', 'status'] as const satisfies readonly Dimension[];
+export type Grouping = (typeof GROUPINGS)[number];

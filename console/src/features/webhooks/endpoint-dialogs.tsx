@@ -21,63 +21,55 @@ interface EndpointDraft {
   readonly events: readonly Event[];
 }
 
-/** Adds an endpoint; its secret is shown once. */
-export function NewEndpointDialog({
-  onSecret,
-  ...dialog
-}: DialogProps & { readonly onSecret: (secret: string) => void }) {
-  const { api } = useWebhookSide();
-  const events = eventsOf(api === '/admin/v1' ? null : '');
-  const text = useTexts(webhooksTexts);
-  const [draft, field, set] = useDraft<EndpointDraft>(() => ({ url: '', hearsAll: true, events }), dialog.isOpen);
-  return (
-    <ChangeDialog
-      endpoint={`POST ${api}/webhooks` as const}
-      title={text.create}
-      {...dialog}
-      input={() => ({ body: bodyOf(draft) })}
-      problem={() => (isWhole(draft) ? null : text.eventMissing)}
-      onDone={({ secret }) => onSecret(secret)}
-    >
-      <EndpointFields draft={draft} field={field} onChange={set} known={events} />
-    </ChangeDialog>
-  );
+interface EndpointDialogProps extends DialogProps {
+  /** `null`: a new one. */
+  readonly endpoint: WebhookEndpoint | null;
+  /** Told the secret of a new one, which is shown once. */
+  readonly onSecret?: (secret: string) => void;
 }
 
-export function EditEndpointDialog({ endpoint, ...dialog }: DialogProps & { readonly endpoint: WebhookEndpoint }) {
+/** Adds an endpoint, or changes one. */
+export function EndpointDialog({ endpoint, onSecret, ...dialog }: EndpointDialogProps) {
   const { api } = useWebhookSide();
-  const events = eventsOf(endpoint.accountId);
   const text = useTexts(webhooksTexts);
-  const [draft, field, set] = useDraft<EndpointDraft>(() => draftOf(endpoint), dialog.isOpen);
+  const isOfAccount = endpoint === null ? api === '/account/v1' : endpoint.accountId !== null;
+  const known: readonly Event[] = isOfAccount ? ACCOUNT_EVENTS : EVENTS;
+  const [draft, field, set] = useDraft<EndpointDraft>(
+    () => ({
+      url: endpoint?.url ?? '',
+      hearsAll: (endpoint?.events ?? null) === null,
+      events: known.filter((event) => endpoint?.events?.includes(event) ?? true),
+    }),
+    dialog.isOpen,
+  );
+  const problem = () => (draft.hearsAll || draft.events.length > 0 ? null : text.eventMissing);
+  const fields = <EndpointFields draft={draft} field={field} onChange={set} known={known} />;
+  if (endpoint === null) {
+    return (
+      <ChangeDialog
+        endpoint={`POST ${api}/webhooks` as const}
+        title={text.create}
+        {...dialog}
+        input={() => ({ body: bodyOf(draft) })}
+        problem={problem}
+        onDone={({ secret }) => onSecret?.(secret)}
+      >
+        {fields}
+      </ChangeDialog>
+    );
+  }
   return (
     <ChangeDialog
       endpoint={`PATCH ${api}/webhooks/{id}` as const}
       title={text.edit}
       {...dialog}
       input={() => ({ path: { id: endpoint.id }, body: bodyOf(draft) })}
-      problem={() => (isWhole(draft) ? null : text.eventMissing)}
+      problem={problem}
       doneText={text.saved}
     >
-      <EndpointFields draft={draft} field={field} onChange={set} known={events} />
+      {fields}
     </ChangeDialog>
   );
-}
-
-function draftOf({ url, events, accountId }: WebhookEndpoint): EndpointDraft {
-  return {
-    url,
-    hearsAll: events === null,
-    events: eventsOf(accountId).filter((event) => events?.includes(event) ?? true),
-  };
-}
-
-/** What an endpoint of an account can hear of, or one of the operators (`null`). */
-function eventsOf(accountId: string | null): readonly Event[] {
-  return accountId === null ? EVENTS : ACCOUNT_EVENTS;
-}
-
-function isWhole({ hearsAll, events }: EndpointDraft): boolean {
-  return hearsAll || events.length > 0;
 }
 
 /** Of an account without the events that only operators hear of, which cannot be chosen for it. */

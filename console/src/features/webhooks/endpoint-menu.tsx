@@ -1,12 +1,12 @@
-import { ActionIcon, Group, Menu, Text } from '@mantine/core';
+import { Menu, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { KebabHorizontalIcon } from '@primer/octicons-react';
 import { useChange } from '../../api/queries.ts';
 import type { WebhookEndpoint } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { EditEndpointDialog } from './endpoint-dialogs.tsx';
+import { EndpointDialog } from './endpoint-dialogs.tsx';
 import { webhooksTexts } from './texts.ts';
 import { useWebhookSide } from './webhook-side.ts';
 
@@ -45,14 +45,8 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
       },
     );
   return (
-    <Group justify="flex-end">
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={text.actionsFor(endpoint.url)}>
-            <KebabHorizontalIcon />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
+<>
+<RowMenu label={text.actionsFor(endpoint.url)}>
           <Menu.Item onClick={() => onShowDeliveries(endpoint)}>{text.showDeliveries}</Menu.Item>
           {mayChange && (
             <>
@@ -69,9 +63,8 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
               </Menu.Item>
             </>
           )}
-        </Menu.Dropdown>
-      </Menu>
-      <EditEndpointDialog endpoint={endpoint} {...edit} />
+</RowMenu>
+      <EndpointDialog endpoint={endpoint} {...edit} />
       <ChangeDialog
         endpoint={`DELETE ${api}/webhooks/{id}` as const}
         title={text.delete}
@@ -82,6 +75,6 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
       >
         <Text>{text.deleteQuestion(endpoint.url)}</Text>
       </ChangeDialog>
-    </Group>
+</>
   );
 }

@@ -14,7 +14,7 @@ import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { Deliveries } from './deliveries.tsx';
-import { NewEndpointDialog } from './endpoint-dialogs.tsx';
+import { EndpointDialog } from './endpoint-dialogs.tsx';
 import { EndpointMenu } from './endpoint-menu.tsx';
 import { webhooksTexts } from './texts.ts';
 import { useWebhookSide } from './webhook-side.ts';
@@ -95,7 +95,7 @@ function CreateButton() {
   return (
     <>
       <Button onClick={open}>{text.create}</Button>
-      <NewEndpointDialog {...dialog} onSecret={setSecret} />
+      <EndpointDialog endpoint={null} {...dialog} onSecret={setSecret} />
       <SecretDialog title={text.created} secret={secret} hint={text.secretOnce} onClose={() => setSecret(null)}>
         {text.secretHint}
       </SecretDialog>
