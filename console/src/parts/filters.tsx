@@ -1,4 +1,4 @@
-import { Button, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Button, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { FilterIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useState } from 'react';
@@ -8,6 +8,7 @@ import { useTimezone } from '../text/timezone.tsx';
 import { CalendarField } from './calendar-field.tsx';
 import { isDay } from './days.ts';
 import { type Place, usePlaceQuery } from './location.tsx';
+import { DimmedText } from './small.ts';
 import { commonTexts } from './texts.ts';
 import { useIsPhone } from './use-is-phone.ts';
 
@@ -166,9 +167,5 @@ export function DaysHint({ textOf }: { readonly textOf: (timezone: string) => st
   const { zones } = useTimezone();
   const [query] = usePlaceQuery();
   if (!isDay(query.from) && !isDay(query.to)) return null;
-  return (
-    <Text size="sm" c="dimmed" mb="xs">
-      {textOf(zones.billing)}
-    </Text>
-  );
+  return <DimmedText mb="xs">{textOf(zones.billing)}</DimmedText>;
 }

@@ -5,3 +5,6 @@ export const SmallButton = Button.withProps({ size: 'compact-sm', variant: 'defa
 
 /** What says more of a figure or a cell, below it. */
 export const SmallText = Text.withProps({ size: 'xs', c: 'dimmed' });
+
+/** What matters less than what stands around it. */
+export const DimmedText = Text.withProps({ size: 'sm', c: 'dimmed' });

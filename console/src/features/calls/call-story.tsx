@@ -7,6 +7,7 @@ import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { Section } from '../../parts/section.tsx';
+import { DimmedText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
@@ -95,7 +96,7 @@ function Course({ call }: { readonly call: OwnCall | Call }) {
   return (
     <Timeline bulletSize={14} lineWidth={2} active={3 + corrections.length}>
       <Timeline.Item title={text.admitted}>
-        <Text size="sm" c="dimmed" component="div">
+        <DimmedText component="div">
           <Instant at={call.startedAt} />
           {call.heldYuan !== null && (
             <>
@@ -104,21 +105,21 @@ function Course({ call }: { readonly call: OwnCall | Call }) {
             </>
           )}
           {call.heldTokens !== null && ` · ${text.heldTokens(format.count(call.heldTokens))}`}
-        </Text>
+        </DimmedText>
       </Timeline.Item>
       {call.firstByteMs !== null && <Timeline.Item title={text.firstByte(format.duration(call.firstByteMs))} />}
       <Timeline.Item title={text.ended(format.duration(call.durationMs))}>
-        <Text size="sm" c="dimmed" component="div">
+        <DimmedText component="div">
           <Instant at={call.endedAt} />
-        </Text>
+        </DimmedText>
       </Timeline.Item>
       {corrections.map((correction, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: corrections stay, in their order
         <Timeline.Item key={place} title={<CorrectionTitle correction={correction} />}>
-          <Text size="sm" c="dimmed" component="div">
+          <DimmedText component="div">
             <Instant at={correction.at} />
             {correction.note !== null && <div>{correction.note}</div>}
-          </Text>
+          </DimmedText>
         </Timeline.Item>
       ))}
     </Timeline>
@@ -155,15 +156,11 @@ function Used({ call }: { readonly call: OwnCall | Call }) {
             <Text size="xl" fw={700} className="figure">
               {format.count(count)}
             </Text>
-            <Text size="sm" c="dimmed">
-              {ownValue(units, unit) ?? unit}
-            </Text>
+            <DimmedText>{ownValue(units, unit) ?? unit}</DimmedText>
           </div>
         ))}
       </Group>
-      <Text size="sm" c="dimmed">
-        {source === 'observed' ? text.observed : text.estimated}
-      </Text>
+      <DimmedText>{source === 'observed' ? text.observed : text.estimated}</DimmedText>
       {excess.length > 0 && (
         <Alert color="yellow" title={text.excess}>
           {excess

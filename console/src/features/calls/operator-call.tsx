@@ -27,11 +27,7 @@ export function OperatorCallPage({ id }: PageProps) {
   const isUnknown = read.error instanceof ApiError && read.error.status === 404;
   return (
     <Page title={text.call} actions={call !== undefined && <Corrections call={call} />}>
-      {isUnknown ? (
-        <EmptyState title={text.noCall} hint={text.noCallHint} />
-      ) : (
-        <ReadState read={read} />
-      )}
+      {isUnknown ? <EmptyState title={text.noCall} hint={text.noCallHint} /> : <ReadState read={read} />}
       {call !== undefined && (
         <>
           <CallStory

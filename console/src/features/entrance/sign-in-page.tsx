@@ -1,9 +1,10 @@
-import { Alert, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Divider, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useChange, useRead } from '../../api/queries.ts';
 import { Form } from '../../parts/forms/form.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { hashOf, type Place, usePlace } from '../../parts/location.tsx';
+import { DimmedText } from '../../parts/small.ts';
 import { changeSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
@@ -52,9 +53,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
             {text.signInWith(displayName)}
           </Button>
         ))}
-        <Text size="sm" c="dimmed">
-          {text.noAccountYet}
-        </Text>
+        <DimmedText>{text.noAccountYet}</DimmedText>
       </Stack>
     </Entrance>
   );

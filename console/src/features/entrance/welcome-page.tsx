@@ -25,7 +25,12 @@ export function WelcomePage() {
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (link.isPending) return <Entrance title={text.welcome}><Loading /></Entrance>;
+  if (link.isPending)
+    return (
+      <Entrance title={text.welcome}>
+        <Loading />
+      </Entrance>
+    );
   if (link.isError) {
     const isVoid = link.error instanceof ApiError && [400, 404, 410].includes(link.error.status);
     return (

@@ -19,24 +19,24 @@ export function KeyMenu({ apiKey, mayChangeLimits, onOpen }: KeyMenuProps) {
   const text = useTexts(keysTexts);
   const isActive = keyStateOf(apiKey, useNowMs()) === 'active';
   return (
-<RowMenu label={text.actionsFor(apiKey.name ?? apiKey.prefix)}>
-          <Menu.Item onClick={() => goTo(hashOf('/calls', { keyId: apiKey.id }))}>{text.showCalls}</Menu.Item>
-          <Menu.Item onClick={() => goTo(hashOf('/usage', { keyId: apiKey.id }))}>{text.showUsage}</Menu.Item>
-          {isActive && (
+    <RowMenu label={text.actionsFor(apiKey.name ?? apiKey.prefix)}>
+      <Menu.Item onClick={() => goTo(hashOf('/calls', { keyId: apiKey.id }))}>{text.showCalls}</Menu.Item>
+      <Menu.Item onClick={() => goTo(hashOf('/usage', { keyId: apiKey.id }))}>{text.showUsage}</Menu.Item>
+      {isActive && (
+        <>
+          <Menu.Divider />
+          {mayChangeLimits && (
             <>
-              <Menu.Divider />
-              {mayChangeLimits && (
-                <>
-                  <Menu.Item onClick={() => onOpen({ kind: 'rename', apiKey })}>{text.rename}</Menu.Item>
-                  <Menu.Item onClick={() => onOpen({ kind: 'limits', apiKey })}>{text.changeLimits}</Menu.Item>
-                </>
-              )}
-              <Menu.Item onClick={() => onOpen({ kind: 'replace', apiKey })}>{text.replace}</Menu.Item>
-              <Menu.Item color="red" onClick={() => onOpen({ kind: 'revoke', apiKey })}>
-                {text.revoke}
-              </Menu.Item>
+              <Menu.Item onClick={() => onOpen({ kind: 'rename', apiKey })}>{text.rename}</Menu.Item>
+              <Menu.Item onClick={() => onOpen({ kind: 'limits', apiKey })}>{text.changeLimits}</Menu.Item>
             </>
           )}
-</RowMenu>
+          <Menu.Item onClick={() => onOpen({ kind: 'replace', apiKey })}>{text.replace}</Menu.Item>
+          <Menu.Item color="red" onClick={() => onOpen({ kind: 'revoke', apiKey })}>
+            {text.revoke}
+          </Menu.Item>
+        </>
+      )}
+    </RowMenu>
   );
 }

@@ -1,4 +1,4 @@
-import { Alert, Group, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Group, SegmentedControl, SimpleGrid, Stack } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { LatencyGroup } from '../../api/types.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
@@ -9,6 +9,7 @@ import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { DimmedText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { LatencyChart } from './latency-chart.tsx';
@@ -87,9 +88,7 @@ export function LatencyPage() {
             <RoutesTable groups={routes.data.data} />
           </Section>
           {routes.data.isCut && <Alert color="yellow">{text.cut}</Alert>}
-          <Text size="sm" c="dimmed">
-            {text.since(format.instant(routes.data.from))}
-          </Text>
+          <DimmedText>{text.since(format.instant(routes.data.from))}</DimmedText>
         </>
       )}
     </Page>

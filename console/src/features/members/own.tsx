@@ -60,16 +60,16 @@ interface MemberMenuProps {
 function MemberMenu({ member, onOpen }: MemberMenuProps) {
   const text = useTexts(membersTexts);
   return (
-<RowMenu label={text.actionsFor(member.name)}>
-          <Menu.Item onClick={() => goTo(keysOf(member))}>{text.showKeys}</Menu.Item>
-          <Menu.Item onClick={() => onOpen({ kind: 'role', member })}>
-            {member.role === 'owner' ? text.makeMember : text.makeOwner}
-          </Menu.Item>
-          <Menu.Item onClick={() => onOpen({ kind: 'limits', member })}>{text.changeLimits}</Menu.Item>
-          <Menu.Item color="red" onClick={() => onOpen({ kind: 'remove', member })}>
-            {text.remove}
-          </Menu.Item>
-</RowMenu>
+    <RowMenu label={text.actionsFor(member.name)}>
+      <Menu.Item onClick={() => goTo(keysOf(member))}>{text.showKeys}</Menu.Item>
+      <Menu.Item onClick={() => onOpen({ kind: 'role', member })}>
+        {member.role === 'owner' ? text.makeMember : text.makeOwner}
+      </Menu.Item>
+      <Menu.Item onClick={() => onOpen({ kind: 'limits', member })}>{text.changeLimits}</Menu.Item>
+      <Menu.Item color="red" onClick={() => onOpen({ kind: 'remove', member })}>
+        {text.remove}
+      </Menu.Item>
+    </RowMenu>
   );
 }
 

@@ -6,7 +6,7 @@ import { atPriceFactor, LIST_PRICE_BASIS_POINTS, percentOf } from '../../parts/b
 import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
-import { SmallText } from '../../parts/small.ts';
+import { DimmedText, SmallText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
@@ -67,10 +67,10 @@ function ModelCard({ model, priceFactor }: ModelCardProps) {
             <Title order={2} size="h4">
               {displayName}
             </Title>
-            <Text size="sm" c="dimmed">
+            <DimmedText>
               {id}
               {aliases.length > 0 && ` · ${text.aliases(aliases.join(', '))}`}
-            </Text>
+            </DimmedText>
           </div>
           <Group gap="xs">
             {isInPlan && <Badge color="teal">{text.inPlan}</Badge>}

@@ -9,7 +9,7 @@ import { hashOf, PlaceLink } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { SmallText } from '../../parts/small.ts';
+import { DimmedText, SmallText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useMessagesName } from './messages-name.ts';
@@ -215,9 +215,7 @@ function SettingView({ setting, client }: { readonly setting: Setting; readonly 
   if ('form' in setting) {
     return (
       <div>
-        <Text size="sm" c="dimmed" mb={4}>
-          {text.enterInto(client, setting.form)}
-        </Text>
+        <DimmedText mb={4}>{text.enterInto(client, setting.form)}</DimmedText>
         <Facts facts={setting.fields.map(([label, value]) => [label, <CopyText key={label} value={value} />])} />
       </div>
     );
@@ -225,9 +223,7 @@ function SettingView({ setting, client }: { readonly setting: Setting; readonly 
   const { file, code } = setting;
   return (
     <div>
-      <Text size="sm" c="dimmed" mb={4}>
-        {file === null ? text.run : text.putInto(file)}
-      </Text>
+      <DimmedText mb={4}>{file === null ? text.run : text.putInto(file)}</DimmedText>
       <CodeBlock code={code} label={file ?? client} />
     </div>
   );

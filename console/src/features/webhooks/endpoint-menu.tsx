@@ -45,25 +45,25 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
       },
     );
   return (
-<>
-<RowMenu label={text.actionsFor(endpoint.url)}>
-          <Menu.Item onClick={() => onShowDeliveries(endpoint)}>{text.showDeliveries}</Menu.Item>
-          {mayChange && (
-            <>
-              {isActive && <Menu.Item onClick={sendTest}>{text.test}</Menu.Item>}
-              <Menu.Divider />
-              <Menu.Item onClick={openEdit}>{text.edit}</Menu.Item>
-              <Menu.Item
-                onClick={() => (isActive ? switchTo('disabled', text.disabled) : switchTo('active', text.enabled))}
-              >
-                {isActive ? text.disable : text.enable}
-              </Menu.Item>
-              <Menu.Item color="red" onClick={openDelete}>
-                {text.delete}
-              </Menu.Item>
-            </>
-          )}
-</RowMenu>
+    <>
+      <RowMenu label={text.actionsFor(endpoint.url)}>
+        <Menu.Item onClick={() => onShowDeliveries(endpoint)}>{text.showDeliveries}</Menu.Item>
+        {mayChange && (
+          <>
+            {isActive && <Menu.Item onClick={sendTest}>{text.test}</Menu.Item>}
+            <Menu.Divider />
+            <Menu.Item onClick={openEdit}>{text.edit}</Menu.Item>
+            <Menu.Item
+              onClick={() => (isActive ? switchTo('disabled', text.disabled) : switchTo('active', text.enabled))}
+            >
+              {isActive ? text.disable : text.enable}
+            </Menu.Item>
+            <Menu.Item color="red" onClick={openDelete}>
+              {text.delete}
+            </Menu.Item>
+          </>
+        )}
+      </RowMenu>
       <EndpointDialog endpoint={endpoint} {...edit} />
       <ChangeDialog
         endpoint={`DELETE ${api}/webhooks/{id}` as const}
@@ -75,6 +75,6 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
       >
         <Text>{text.deleteQuestion(endpoint.url)}</Text>
       </ChangeDialog>
-</>
+    </>
   );
 }

@@ -1,6 +1,7 @@
-import { Fieldset, MultiSelect, SimpleGrid, Stack, TagsInput, Text } from '@mantine/core';
+import { Fieldset, MultiSelect, SimpleGrid, Stack, TagsInput } from '@mantine/core';
 import { useTexts } from '../../text/language.tsx';
 import { CountField, YuanField } from '../forms/number-fields.tsx';
+import { DimmedText } from '../small.ts';
 import { AMOUNTS, COUNTS, type LimitsDraft } from './limit-draft.ts';
 import { RateFields } from './rate-fields.tsx';
 import { limitsTexts } from './texts.ts';
@@ -31,9 +32,7 @@ export function LimitFields({ draft, onChange, models, isOfMember = false }: Lim
             />
           ))}
         </SimpleGrid>
-        <Text size="sm" c="dimmed" mt="xs">
-          {text.budgetsHint}
-        </Text>
+        <DimmedText mt="xs">{text.budgetsHint}</DimmedText>
       </Fieldset>
       <Fieldset legend={text.rates}>
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" mb="sm">
