@@ -20,7 +20,7 @@ const theme = createTheme({
   respectReducedMotion: true,
   components: {
     Anchor: Anchor.extend({ defaultProps: { inherit: true } }),
-    Badge: Badge.extend({ defaultProps: { tt: 'none' } }),
+    Badge: Badge.extend({ defaultProps: { tt: 'none', variant: 'light' } }),
     // A `header` would be a second one of the page, beside that of the frame.
     ModalHeader: { defaultProps: { component: 'div' } },
   },

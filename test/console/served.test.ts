@@ -51,7 +51,7 @@ describe('the files of the console', () => {
   it('what is loaded before the overview is shown is at most 210 KB compressed', async () => {
     const [script] = addresses().filter((each) => each.endsWith('.js'));
     const code = (await read(script!, 'identity')).bytes.toString();
-    const [, overview] = /[`"']OverviewPage[`"'][^:]*?import\([`"']\.\/([\w.-]+)/.exec(code) ?? [];
+    const [, overview] = /\bOverviewPage\b.*?import\([`"']\.\/([\w.-]+)/.exec(code) ?? [];
     assert.ok(overview !== undefined);
     const needed = new Set(addresses());
     // What a script imports is loaded with it; what it imports later, such as charts, is written `import(`.

@@ -73,23 +73,22 @@ export interface ConsoleOptions {
   /** 390: a phone. */
   readonly widthPx?: number;
   readonly heightPx?: number;
+  /** That of this process, if none is given. */
+  readonly browser?: Browser;
 }
 
-/** A page of the console as somebody sees it. */
-export interface OpenConsole {
+/** A page of the console as somebody sees it. Disposed of, it is closed, and fails where it broke its policy or threw. */
+export interface OpenConsole extends AsyncDisposable {
   readonly page: Page;
   readonly context: BrowserContext;
   /** Goes to another place of the console, such as `#/keys`. */
   go(place: string): Promise<void>;
   /** Fails where axe finds something, or the page is wider than the window. */
   assertAccessible(): Promise<void>;
-  /** Closes the page, and fails where it broke its policy or threw. */
-  close(): Promise<void>;
 }
 
 /** Opens the console as a person, in a browser without a past. */
 export async function openConsole(
-  browser: Browser,
   { url }: Pick<TestGateway, 'url'>,
   {
     person,
@@ -99,9 +98,10 @@ export async function openConsole(
     timezone = 'Asia/Shanghai',
     widthPx = 1280,
     heightPx = 900,
+    browser,
   }: ConsoleOptions = {},
 ): Promise<OpenConsole> {
-  const context = await browser.newContext({
+  const context = await (browser ?? (await openBrowser())).newContext({
     viewport: { width: widthPx, height: heightPx },
     locale: language === 'zh' ? 'zh-CN' : 'en-GB',
     timezoneId: timezone,
@@ -141,7 +141,7 @@ export async function openConsole(
       const overhangPx = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
       assert.ok(overhangPx <= 0, `the page is ${overhangPx} px wider than the window`);
     },
-    async close() {
+    async [Symbol.asyncDispose]() {
       await context.close();
       assert.deepEqual(problems, []);
     },

@@ -12,7 +12,7 @@ import type { PageProps } from '../layout/console-page.ts';
 import { AccountStatus } from '../parts/account-status.tsx';
 import { CopyText } from '../parts/copy.tsx';
 import { hashOf, usePlaceQuery } from '../parts/location.tsx';
-import { ErrorNotice, Loading } from '../parts/notices.tsx';
+import { ErrorNotice, ReadState } from '../parts/notices.tsx';
 import { Page } from '../parts/page.tsx';
 import { useTexts } from '../text/language.tsx';
 import { accountTexts } from './account-texts.ts';
@@ -32,10 +32,9 @@ type TabName = 'summary' | 'money' | 'keys' | 'plan' | 'people' | 'statement';
 export function AccountPage({ id }: PageProps) {
   const text = useTexts(accountTexts);
   const [query, setQuery] = usePlaceQuery();
-  const { data: account, error, refetch } = useRead('GET /admin/v1/accounts/{id}', { path: { id } }, { isLive: true });
-  if (account === undefined) {
-    return error === null ? <Loading /> : <ErrorNotice error={error} onRetry={() => void refetch()} />;
-  }
+  const read = useRead('GET /admin/v1/accounts/{id}', { path: { id } }, { isLive: true });
+  const account = read.data;
+  if (account === undefined) return <ReadState read={read} />;
   const tab = query.tab !== undefined && Object.hasOwn(TABS, query.tab) ? (query.tab as TabName) : 'summary';
   return (
     <Page
@@ -55,7 +54,7 @@ export function AccountPage({ id }: PageProps) {
         </Group>
       }
     >
-      <ErrorNotice error={error} />
+      <ErrorNotice error={read.error} />
       <Tabs value={tab} onChange={(chosen) => setQuery({ tab: chosen })} keepMounted={false}>
         <Tabs.List mb="md">
           {(Object.keys(TABS) as TabName[]).map((name) => (

@@ -1,7 +1,7 @@
-import { defineTexts } from '../text/language.tsx';
+import { pageTexts } from '../parts/texts.ts';
 
 /** Words of the page of an account; each of its tabs has its own. */
-export const accountTexts = defineTexts(
+export const accountTexts = pageTexts(
   {
     all: 'All accounts',
     tabs: {
@@ -13,14 +13,12 @@ export const accountTexts = defineTexts(
       statement: 'Statement',
     },
     calls: 'Calls',
-    usage: 'Usage',
     changes: 'Change log',
   },
   {
     all: '全部账户',
     tabs: { summary: '概况', money: '资金', keys: 'API 密钥', plan: '编码套餐', people: '成员', statement: '对账单' },
     calls: '调用记录',
-    usage: '用量',
     changes: '变更日志',
   },
 );

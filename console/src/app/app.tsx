@@ -6,9 +6,10 @@ import type { ConsolePage } from '../layout/console-page.ts';
 import { PageFrame } from '../layout/page-frame.tsx';
 import { Shell } from '../layout/shell.tsx';
 import { goTo, usePlace } from '../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../parts/notices.tsx';
+import { EmptyState, Loading, ReadState } from '../parts/notices.tsx';
+import { PageTitle } from '../parts/page.tsx';
 import { SESSION_ENDED, SessionProvider, useSession, useSessionRead } from '../session/session.tsx';
-import { defineTexts, useTexts } from '../text/language.tsx';
+import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
 import { findPage, PAGES } from './pages.ts';
 
 const texts = defineTexts(
@@ -32,8 +33,7 @@ export function App() {
   const session = useSessionRead();
   useEffect(() => findPage(path)?.page.code.preload(), [path]);
   if (path === '/welcome') return <WelcomePage />;
-  if (session.isPending) return <Loading />;
-  if (session.data === undefined) return <ErrorNotice error={session.error} onRetry={() => void session.refetch()} />;
+  if (session.data === undefined) return <ReadState read={session} />;
   if (session.data === null || session.data === SESSION_ENDED) return <SignInPage hasEnded={session.data !== null} />;
   return (
     <SessionProvider whoAmI={session.data}>
@@ -44,6 +44,7 @@ export function App() {
 
 function CurrentPage() {
   const text = useTexts(texts);
+  const { language } = useLanguage();
   const { path } = usePlace();
   const { operatorRole } = useSession();
   const choice = useAccountChoice();
@@ -69,7 +70,9 @@ function CurrentPage() {
   return (
     <Shell pages={PAGES} current={page}>
       <PageFrame key={`${choice.accountId} ${path}`}>
-        <page.code.Component id={id} />
+        <PageTitle value={page.title[language]}>
+          <page.code.Component id={id} />
+        </PageTitle>
       </PageFrame>
     </Shell>
   );

@@ -2,13 +2,13 @@ import { NavLink, Select, Text, UnstyledButton } from '@mantine/core';
 import { ChevronDownIcon, ChevronRightIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useAccountChoice } from '../api/account-choice.ts';
+import { pageTexts } from '../parts/texts.ts';
 import { useSession } from '../session/session.tsx';
-import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
+import { useLanguage, useTexts } from '../text/language.tsx';
 import { type ConsolePage, MENU_GROUPS, type MenuGroup } from './console-page.ts';
 
-const texts = defineTexts(
+const texts = pageTexts(
   {
-    account: 'Account',
     chooseAccount: 'Account that is shown',
     operator: 'Operator',
     auditor: 'Auditor',
@@ -22,7 +22,6 @@ const texts = defineTexts(
     } satisfies Record<MenuGroup, string>,
   },
   {
-    account: '账户',
     chooseAccount: '当前账户',
     operator: '管理员',
     auditor: '审计员',

@@ -1,8 +1,9 @@
-import { ActionIcon, AppShell, Burger, Group, Menu, ScrollArea, Text } from '@mantine/core';
+import { ActionIcon, AppShell, Burger, Group, Menu, ScrollArea } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { PersonIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { goTo, usePlace } from '../parts/location.tsx';
+import { DimmedText } from '../parts/small.ts';
 import { useIsPhone } from '../parts/use-is-phone.ts';
 import { useSession } from '../session/session.tsx';
 import { defineTexts, useTexts } from '../text/language.tsx';
@@ -87,11 +88,7 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
 function Zones() {
   const text = useTexts(texts);
   const { zone, zones, differs } = useTimezone();
-  return differs ? (
-    <Text size="sm" c="dimmed" mt="md">
-      {text.zones(zone, zones.billing)}
-    </Text>
-  ) : null;
+  return differs ? <DimmedText mt="md">{text.zones(zone, zones.billing)}</DimmedText> : null;
 }
 
 /** When one has gone to another page, the keyboard and the screen reader go on there, unless the page has chosen a field. */

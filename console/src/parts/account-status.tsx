@@ -9,9 +9,7 @@ export function AccountStatus({ account }: { readonly account: Pick<Account, 'st
   return (
     <Group gap={4} wrap="nowrap" display="inline-flex">
       <StatusWord status={account.status} />
-      <Badge variant="light" color={account.verified ? 'teal' : 'yellow'} autoContrast>
-        {account.verified ? text.verified : text.unverified}
-      </Badge>
+      <Badge color={account.verified ? 'teal' : 'yellow'}>{account.verified ? text.verified : text.unverified}</Badge>
     </Group>
   );
 }
@@ -19,9 +17,5 @@ export function AccountStatus({ account }: { readonly account: Pick<Account, 'st
 /** Of an account or a user. */
 export function StatusWord({ status }: { readonly status: 'active' | 'suspended' }) {
   const text = useTexts(commonTexts);
-  return (
-    <Badge variant="light" color={status === 'active' ? 'teal' : 'red'} autoContrast>
-      {text[status]}
-    </Badge>
-  );
+  return <Badge color={status === 'active' ? 'teal' : 'red'}>{text[status]}</Badge>;
 }

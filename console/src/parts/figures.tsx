@@ -4,6 +4,7 @@ import { useFormat } from '../text/format.ts';
 import { useTexts } from '../text/language.tsx';
 import { useTimezone } from '../text/timezone.tsx';
 import { Revealed } from './revealed.tsx';
+import { DimmedText } from './small.ts';
 import { commonTexts } from './texts.ts';
 
 /** An amount; one that is rounded says on hover, on tap and to the keyboard what it is. */
@@ -50,17 +51,11 @@ interface TileProps {
 export function Tile({ label, children, detail }: TileProps) {
   return (
     <Card withBorder padding="md">
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
+      <DimmedText>{label}</DimmedText>
       <Text size="xl" fw={700} component="div" className="figure">
         {children}
       </Text>
-      {detail !== undefined && (
-        <Text size="sm" c="dimmed" component="div">
-          {detail}
-        </Text>
-      )}
+      {detail !== undefined && <DimmedText component="div">{detail}</DimmedText>}
     </Card>
   );
 }

@@ -1,11 +1,15 @@
-import { Button, Stack, TextInput } from '@mantine/core';
+import { Button, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { FilterIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { defineTexts, useTexts } from '../text/language.tsx';
 import { fromLocalTime, toLocalTime } from '../text/local-time.ts';
 import { useTimezone } from '../text/timezone.tsx';
-import { usePlaceQuery } from './location.tsx';
+import { CalendarField } from './calendar-field.tsx';
+import { isDay } from './days.ts';
+import { type Place, usePlaceQuery } from './location.tsx';
+import { DimmedText } from './small.ts';
+import { commonTexts } from './texts.ts';
 import { useIsPhone } from './use-is-phone.ts';
 
 /** Said of filters, and of a secret in a field of what stands in addresses. */
@@ -42,12 +46,41 @@ export function FoldedFilters({ names, children }: FoldedFiltersProps) {
   );
 }
 
+interface FilterGridProps {
+  readonly names: readonly string[];
+  readonly children: ReactNode;
+}
+
+/** The filters of a list of operators: its own, those by time, and a button that takes all away. */
+export function FilterGrid({ names, children }: FilterGridProps) {
+  const text = useTexts(commonTexts);
+  const [query, change] = usePlaceQuery();
+  return (
+    <FoldedFilters names={names}>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
+        {children}
+        <FilterInstant name="from" label={text.from} />
+        <FilterInstant name="to" label={text.to} />
+        <Button
+          variant="subtle"
+          style={{ alignSelf: 'end' }}
+          disabled={names.every((name) => query[name] === undefined)}
+          onClick={() => change(Object.fromEntries(names.map((name) => [name, null])))}
+        >
+          {text.clear}
+        </Button>
+      </SimpleGrid>
+    </FoldedFilters>
+  );
+}
+
 interface FilterProps {
+  /** What the filter is called in the address of the page. */
+  readonly name: string;
   readonly label: string;
-  /** What is filtered by; empty if nothing is. */
-  readonly value: string;
-  readonly onChange: (value: string) => void;
   readonly placeholder?: string;
+  /** Changes the address, where more than this filter has to change. */
+  readonly onChange?: (value: string) => void;
 }
 
 /** A filter that takes effect when somebody leaves the field or presses Enter, so that a list is not read for each letter. */
@@ -56,7 +89,7 @@ export function FilterText(props: FilterProps) {
 }
 
 /** An instant, entered in the time zone in which instants are shown. */
-export function FilterInstant(props: FilterProps) {
+function FilterInstant(props: FilterProps) {
   const { zone, differs } = useTimezone();
   return (
     <DraftInput
@@ -81,15 +114,19 @@ interface DraftInputProps extends FilterProps {
   readonly fromDraft: (draft: string) => string;
 }
 
-function DraftInput({ value, onChange, type, toDraft, fromDraft, ...input }: DraftInputProps) {
+function DraftInput({ name, onChange, type, toDraft, fromDraft, ...input }: DraftInputProps) {
   const text = useTexts(filterTexts);
+  const [query, change] = usePlaceQuery();
+  const value = query[name] ?? '';
   const [draft, setDraft] = useState(() => toDraft(value));
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a value from elsewhere replaces what is being entered
   useEffect(() => setDraft(toDraft(value)), [value]);
   const isSecret = looksSecret(draft);
   const commit = (): void => {
     const entered = fromDraft(draft);
-    if (!isSecret && entered !== fromDraft(toDraft(value))) onChange(entered);
+    if (isSecret || entered === fromDraft(toDraft(value))) return;
+    if (onChange === undefined) change({ [name]: entered });
+    else onChange(entered);
   };
   return (
     <TextInput
@@ -102,4 +139,33 @@ function DraftInput({ value, onChange, type, toDraft, fromDraft, ...input }: Dra
       onKeyDown={({ key }) => key === 'Enter' && commit()}
     />
   );
+}
+
+interface DayFiltersProps {
+  /** Changes the address, where more than the days has to change. */
+  readonly onChange?: (changed: Place['query']) => void;
+}
+
+/** Filters by the first and the last day, of the billing zone. */
+export function DayFilters({ onChange }: DayFiltersProps) {
+  const text = useTexts(commonTexts);
+  const [query, change] = usePlaceQuery();
+  return (['from', 'to'] as const).map((name) => (
+    <CalendarField
+      key={name}
+      type="date"
+      label={text[name]}
+      value={query[name] ?? ''}
+      isClearable
+      onChange={(day) => (onChange ?? change)({ [name]: day })}
+    />
+  ));
+}
+
+/** Says of which zone the days are that a list is filtered by. Nothing if it is not. */
+export function DaysHint({ textOf }: { readonly textOf: (timezone: string) => string }) {
+  const { zones } = useTimezone();
+  const [query] = usePlaceQuery();
+  if (!isDay(query.from) && !isDay(query.to)) return null;
+  return <DimmedText mb="xs">{textOf(zones.billing)}</DimmedText>;
 }

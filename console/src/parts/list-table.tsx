@@ -3,6 +3,7 @@ import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { useTexts } from '../text/language.tsx';
 import { EmptyState, ErrorNotice, Loading } from './notices.tsx';
+import { DimmedText } from './small.ts';
 import { commonTexts } from './texts.ts';
 
 export interface Column<Item> {
@@ -30,9 +31,7 @@ export function DataTable<Item>({ label, items, columns, idOf }: DataTableProps<
           <Card key={idOf(item)} withBorder padding="sm" role="listitem">
             {columns.map(({ header, cell }) => (
               <Group key={header} justify="space-between" gap="xs" wrap="nowrap" align="flex-start" py={2}>
-                <Text size="sm" c="dimmed" style={{ flexShrink: 0 }}>
-                  {header}
-                </Text>
+                <DimmedText style={{ flexShrink: 0 }}>{header}</DimmedText>
                 <Text size="sm" component="div" ta="right" style={{ overflowWrap: 'anywhere' }}>
                   {cell(item)}
                 </Text>

@@ -52,6 +52,11 @@ export function usePlaceQuery(): [
   return [query, change];
 }
 
+/** Those of some parameters that the place has. */
+export function chosenOf(query: Place['query'], names: readonly string[]) {
+  return Object.fromEntries(names.filter((name) => query[name] !== undefined).map((name) => [name, query[name]]));
+}
+
 interface PlaceLinkProps {
   /** As `hashOf` writes it, or a path. */
   readonly to: string;

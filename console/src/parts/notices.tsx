@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { ApiError, isAway } from '../api/client.ts';
 import { useLanguage, useTexts } from '../text/language.tsx';
 import { ownValue } from '../text/own-value.ts';
+import { SmallText } from './small.ts';
 import { commonTexts } from './texts.ts';
 
 interface ErrorNoticeProps {
@@ -29,11 +30,7 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
   return (
     <Alert color="red" icon={<AlertIcon />} title={isUnreachable ? undefined : (reason ?? text.failed)} role="alert">
       <Text size="sm">{messageOf()}</Text>
-      {requestId !== null && (
-        <Text size="xs" c="dimmed">
-          {text.requestId(requestId)}
-        </Text>
-      )}
+      {requestId !== null && <SmallText>{text.ofRequest(requestId)}</SmallText>}
       {onRetry !== undefined && (
         <Button mt="xs" size="xs" variant="light" color="red" onClick={onRetry}>
           {text.retry}
@@ -89,4 +86,16 @@ export function Loading() {
       </Text>
     </Group>
   );
+}
+
+/** Something that is read, as `useRead` has it. */
+export interface Read {
+  readonly isPending: boolean;
+  readonly error: Error | null;
+  refetch(): unknown;
+}
+
+/** Says that something is being read, or why it cannot be. Nothing once it is there. */
+export function ReadState({ read }: { readonly read: Read }) {
+  return read.isPending ? <Loading /> : <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />;
 }

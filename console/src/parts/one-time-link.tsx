@@ -1,19 +1,19 @@
-import { Button, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import type { OneTimeLink } from '../api/types.ts';
-import { defineTexts, useTexts } from '../text/language.tsx';
+import { useTexts } from '../text/language.tsx';
 import { SecretOnce } from './copy.tsx';
 import { Instant } from './figures.tsx';
+import { SmallButton } from './small.ts';
+import { pageTexts } from './texts.ts';
 
-const texts = defineTexts(
+const texts = pageTexts(
   {
     hint: (name: string) => `Send this link to ${name} yourself. It works once, and is never shown again.`,
     until: 'Works until',
-    close: 'Done',
   },
   {
     hint: (name: string) => `请自行将此链接发送给 ${name}。仅可使用一次，之后不再显示。`,
     until: '有效期至',
-    close: '完成',
   },
 );
 
@@ -38,9 +38,7 @@ export function OneTimeLinkNotice({ link, onClose }: OneTimeLinkNoticeProps) {
         {text.until} <Instant at={link.linkExpiresAt} />
       </Text>
       {link.linkHint !== null && <Text size="sm">{link.linkHint}</Text>}
-      <Button size="compact-sm" variant="default" onClick={onClose}>
-        {text.close}
-      </Button>
+      <SmallButton onClick={onClose}>{text.done}</SmallButton>
     </Stack>
   );
 }

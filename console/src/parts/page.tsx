@@ -1,8 +1,14 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
-import { type ReactNode, useEffect } from 'react';
+import { createContext, type ReactNode, useContext, useEffect } from 'react';
+
+/** What the page that is shown is called in the menu. */
+export const PageTitle = createContext('');
+
+export const usePageTitle = (): string => useContext(PageTitle);
 
 interface PageProps {
-  readonly title: string;
+  /** What is shown, where that is one of several; otherwise the title is that of the menu. */
+  readonly title?: string;
   /** A sentence on what the page is for. */
   readonly lead?: ReactNode;
   /** Buttons at the right of the title. */
@@ -11,7 +17,9 @@ interface PageProps {
 }
 
 /** A page: its title, what can be done with all of it, and its content. */
-export function Page({ title, lead, actions, children }: PageProps) {
+export function Page({ title: own, lead, actions, children }: PageProps) {
+  const ofMenu = usePageTitle();
+  const title = own ?? ofMenu;
   useEffect(() => {
     document.title = `${title} · Faregate`;
   }, [title]);

@@ -2,25 +2,18 @@ import { Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { useRead } from '../api/queries.ts';
-import { defineTexts, useTexts } from '../text/language.tsx';
+import { useTexts } from '../text/language.tsx';
 import { filterTexts, looksSecret } from './filters.tsx';
 import { useModelNames } from './model-names.ts';
+import { pageTexts } from './texts.ts';
 
-const texts = defineTexts(
+const texts = pageTexts(
   {
-    account: 'Account',
-    key: 'Key',
-    person: 'Person',
-    model: 'Model',
     any: 'any',
     accountFirst: 'choose an account first',
     search: 'name or e-mail address',
   },
   {
-    account: '账户',
-    key: '密钥',
-    person: '成员',
-    model: '模型',
     any: '不限',
     accountFirst: '请先选择账户',
     search: '名称或邮箱',
@@ -78,7 +71,7 @@ export function Picker({ label, value, onChange, choices, placeholder, isDisable
 }
 
 /** What is typed into a picker, once somebody has paused; a secret is sent nowhere. */
-export function useTyped(chosen: string | undefined) {
+function useTyped(chosen: string | undefined) {
   const [typed, onType] = useState('');
   const [paused] = useDebouncedValue(typed, 250);
   // The name of what is chosen stands in the field, and is searched for by nobody.
@@ -89,13 +82,12 @@ export function useTyped(chosen: string | undefined) {
 interface IdPickerProps {
   readonly value: string | undefined;
   readonly onChange: (id: string | null) => void;
-  readonly label?: string;
 }
 
 const FOUND_MAX = 20;
 
 /** Chooses an account of all, by its name. */
-export function AccountPicker({ value, onChange, label }: IdPickerProps) {
+export function AccountPicker({ value, onChange }: IdPickerProps) {
   const text = useTexts(texts);
   const known = useRead(
     'GET /admin/v1/accounts/{id}',
@@ -107,7 +99,7 @@ export function AccountPicker({ value, onChange, label }: IdPickerProps) {
   const found = useRead('GET /admin/v1/accounts', { query: { search, limit: FOUND_MAX } }, { isTyped: true });
   return (
     <Picker
-      label={label ?? text.account}
+      label={text.account}
       placeholder={text.search}
       value={value}
       onChange={onChange}
@@ -117,13 +109,14 @@ export function AccountPicker({ value, onChange, label }: IdPickerProps) {
   );
 }
 
+interface UserPickerProps extends IdPickerProps {
+  readonly label: string;
+  /** What else may be chosen. */
+  readonly more: readonly Choice[];
+}
+
 /** Chooses a person of all, by the name. */
-export function UserPicker({
-  value,
-  onChange,
-  label,
-  more = [],
-}: IdPickerProps & { readonly more?: readonly Choice[] }) {
+export function UserPicker({ value, onChange, label, more }: UserPickerProps) {
   const text = useTexts(texts);
   const isPerson = value?.startsWith('usr_') ?? false;
   const known = useRead('GET /admin/v1/users/{id}', { path: { id: value ?? '' } }, { isWanted: isPerson });
@@ -133,7 +126,7 @@ export function UserPicker({
   const wanted = search?.toLowerCase() ?? '';
   return (
     <Picker
-      label={label ?? text.person}
+      label={label}
       placeholder={text.search}
       value={value}
       onChange={onChange}
@@ -163,7 +156,7 @@ interface OfAccountProps extends IdPickerProps {
 }
 
 /** Chooses a key of an account: of the newest 500, which is more than people tell apart. */
-export function KeyPicker({ value, onChange, accountId, label }: OfAccountProps) {
+export function KeyPicker({ value, onChange, accountId, label }: OfAccountProps & { readonly label?: string }) {
   const text = useTexts(texts);
   const isWanted = accountId !== undefined;
   const path = { id: accountId ?? '' };
@@ -181,14 +174,14 @@ export function KeyPicker({ value, onChange, accountId, label }: OfAccountProps)
 }
 
 /** Chooses a person of an account, which has no more than these. */
-export function MemberPicker({ value, onChange, accountId, label }: OfAccountProps) {
+export function MemberPicker({ value, onChange, accountId }: OfAccountProps) {
   const text = useTexts(texts);
   const isWanted = accountId !== undefined;
   const path = { id: accountId ?? '' };
   const members = useRead('GET /admin/v1/accounts/{id}/members', { path, query: { limit: 200 } }, { isWanted });
   return (
     <Picker
-      label={label ?? text.person}
+      label={text.person}
       placeholder={isWanted ? text.any : text.accountFirst}
       isDisabled={!isWanted && value === undefined}
       value={value}
@@ -199,12 +192,12 @@ export function MemberPicker({ value, onChange, accountId, label }: OfAccountPro
 }
 
 /** Chooses a model that has routes. */
-export function ModelPicker({ value, onChange, label }: IdPickerProps) {
+export function ModelPicker({ value, onChange }: IdPickerProps) {
   const text = useTexts(texts);
   const models = useModelNames(true);
   return (
     <Picker
-      label={label ?? text.model}
+      label={text.model}
       value={value}
       onChange={onChange}
       choices={models.map((id) => ({ value: id, label: id }))}

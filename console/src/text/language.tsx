@@ -56,7 +56,8 @@ export interface Texts<Text> {
   readonly zh: Text;
 }
 
-type Words<Text> = {
+/** Texts that have the members of others. */
+export type Words<Text> = {
   readonly [Name in keyof Text]: Text[Name] extends string
     ? string
     : Text[Name] extends (...given: infer Given) => string

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import OpenAI from 'openai';
-import type { Browser } from 'playwright-core';
 import { responseAnything } from '../../conformance/addresses.ts';
 import { plansText, subscribe } from '../../conformance/plans.ts';
-import { openBrowser, openConsole } from '../../support/browser.ts';
+import { openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
@@ -14,13 +13,11 @@ import { until } from '../../support/until.ts';
 
 describe('an account holder', { skip: withoutBrowser }, () => {
   let server: TestGateway;
-  let browser: Browser;
   let account: TestAccount;
   let owner: TestPerson;
   before(async () => {
     server = await startGateway({ plans: plansText({ starter: {} }), usageIntervalMs: 10 });
     server.provider.respond = responseAnything;
-    browser = await openBrowser();
     account = await server.createAccount();
     await subscribe(server, account, 'starter');
     owner = await createPerson(server, { name: 'Ada', memberships: [{ accountId: account.id, role: 'owner' }] });
@@ -30,7 +27,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
   });
 
   it('signs in, makes a key, calls with an SDK, sees the charge, revokes the key, and is refused', async () => {
-    const console = await openConsole(browser, server, { at: '#/keys' });
+    await using console = await openConsole(server, { at: '#/keys' });
     const { page } = console;
     await page.getByLabel('E-mail address or name').fill(owner.email);
     await page.getByLabel(/^Password/).fill(owner.password);
@@ -69,11 +66,10 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await assert.rejects(ask(), (error: { status?: number }) => error.status === 401);
-    await console.close();
   });
 
   it('tries a call in the quickstart, and sees what it cost', async () => {
-    const console = await openConsole(browser, server, { person: owner, at: '#/quickstart' });
+    await using console = await openConsole(server, { person: owner, at: '#/quickstart' });
     const { page } = console;
     await page.getByRole('button', { name: 'Make a key for trying' }).click();
     await page.getByText('A key for trying is in use').waitFor();
@@ -100,11 +96,10 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await page.getByRole('option', { name: 'Cline' }).click();
     await page.getByText('Checked on').waitFor();
     await console.assertAccessible();
-    await console.close();
   });
 
   it('is told that a response ended early whose connection was cut, and what it cost all the same', async () => {
-    const console = await openConsole(browser, server, { person: owner, at: '#/quickstart' });
+    await using console = await openConsole(server, { person: owner, at: '#/quickstart' });
     const { page } = console;
     await page.route(/\/v1\/chat\/completions$/, async (route) => {
       const response = await route.fetch();
@@ -116,11 +111,10 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText('The response ended early').waitFor();
     await page.getByText('What it cost').waitFor();
-    await console.close();
   });
 
   it('is told that the plans could not be read, and reads them once more', async () => {
-    const console = await openConsole(browser, server, { person: owner });
+    await using console = await openConsole(server, { person: owner });
     const { page } = console;
     await page.route(/\/account\/v1\/plans/, (route) => route.abort());
     await console.go('#/plan');
@@ -130,7 +124,6 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await page.getByRole('alert').getByRole('button').click();
     await page.getByRole('heading', { name: 'What the plan gives' }).waitFor();
     assert.equal(await page.getByRole('alert').count(), 0);
-    await console.close();
   });
 
   it('finds a refused request by its id, with the reason', async () => {
@@ -147,21 +140,19 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     const requestId = response.headers.get('x-request-id')!;
     // Refusals are written together, some time after they were responded to.
     await until(async () => (await server.admin('GET', `/calls?requestId=${requestId}`)).body.refusals.length > 0);
-    const console = await openConsole(browser, server, { person: owner, at: '#/calls' });
+    await using console = await openConsole(server, { person: owner, at: '#/calls' });
     const { page } = console;
     await page.getByLabel('Request id').fill(requestId);
     await page.keyboard.press('Enter');
     await page.getByText('no-such-model').first().waitFor();
-    await console.close();
   });
 
   it('reads a statement of the month that comes to the balance', async () => {
-    const console = await openConsole(browser, server, { person: owner, at: '#/ledger?tab=statement' });
+    await using console = await openConsole(server, { person: owner, at: '#/ledger?tab=statement' });
     const { balanceNano } = await account.money();
     const balance = `¥${balanceNano / 1_000_000_000n}.${String((balanceNano / 10_000_000n) % 100n).padStart(2, '0')}`;
     await console.page.getByText('Closing balance').waitFor();
     await console.page.getByText(balance).first().waitFor();
     await console.assertAccessible();
-    await console.close();
   });
 });

@@ -1,26 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { openBrowser, openConsole } from '../../support/browser.ts';
+import type { Page } from 'playwright-core';
+import { plansText } from '../../conformance/plans.ts';
+import { openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
 
-const PLANS = `
-plans:
-  coder: { name: Coder, fiveHourCalls: 100, weeklyCalls: 500, concurrency: 2, quotaTokens: 1000000, periodDays: 30,
-    models: [test-chat], inputByteLimit: 4MiB, outputTokenLimit: 8000 }
-`;
-
 describe('the pages of accounts, for operators', { skip: withoutBrowser }, () => {
   let server: TestGateway;
-  let browser: Browser;
   let operator: TestPerson;
   let auditor: TestPerson;
 
   before(async () => {
-    server = await startGateway({ plans: PLANS });
-    browser = await openBrowser();
+    server = await startGateway({ plans: plansText({ coder: { name: 'Coder' } }) });
     operator = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
     auditor = await createPerson(server, { name: 'Aude', operatorRole: 'auditor' });
   });
@@ -31,7 +24,7 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
   const balanceOf = async (id: string) => (await server.admin('GET', `/accounts/${id}`)).body.balanceYuan;
 
   it('creates an account that is found by its name', async () => {
-    const console = await openConsole(browser, server, { person: operator, at: '#/operator/accounts' });
+    await using console = await openConsole(server, { person: operator, at: '#/operator/accounts' });
     const { page } = console;
     await page.getByRole('button', { name: 'New account' }).click();
     const dialog = page.getByRole('dialog');
@@ -48,24 +41,22 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
       [['Orchard', '12.5']],
     );
     await console.assertAccessible();
-    await console.close();
   });
 
   it('shows the summary of an account if its address names no tab that there is', async () => {
     const { id } = await server.createAccount();
     for (const tab of ['toString', '__proto__', 'no such tab']) {
-      const console = await openConsole(browser, server, {
+      await using console = await openConsole(server, {
         person: auditor,
         at: `#/operator/accounts/${id}?tab=${tab}`,
       });
       await console.page.getByRole('tab', { name: 'Summary', selected: true }).waitFor();
-      await console.close();
     }
   });
 
   it('says what the balance will be before it tops up, and adds exactly that', async () => {
     const { id } = await server.createAccount({ balanceYuan: '0.1' });
-    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=money` });
+    await using console = await openConsole(server, { person: operator, at: `#/operator/accounts/${id}?tab=money` });
     const { page } = console;
     await page.getByRole('button', { name: 'Top up' }).click();
     const dialog = page.getByRole('dialog');
@@ -83,12 +74,11 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('cell', { name: 'typed twice' }).waitFor();
     assert.equal(await balanceOf(id), '0.200000001');
-    await console.close();
   });
 
   it('suspends with a reason, and reactivates', async () => {
     const { id } = await server.createAccount();
-    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}` });
+    await using console = await openConsole(server, { person: operator, at: `#/operator/accounts/${id}` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Suspend' }).click();
@@ -100,7 +90,6 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
     await dialog.getByRole('button', { name: 'Reactivate' }).click();
     await page.getByRole('button', { name: 'Suspend' }).waitFor();
     assert.equal((await server.admin('GET', `/accounts/${id}`)).body.status, 'active');
-    await console.close();
   });
 
   it('shows an auditor every page, without a button that changes something', async () => {
@@ -116,11 +105,10 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
       '#/operator/plans',
     ];
     for (const at of places) {
-      const console = await openConsole(browser, server, { person: auditor, at });
+      await using console = await openConsole(server, { person: auditor, at });
       await console.page.locator('main h1').waitFor();
       await console.page.getByText('Loading…').first().waitFor({ state: 'detached' });
       assert.deepEqual(await changingButtons(console.page), [], at);
-      await console.close();
     }
   });
 });

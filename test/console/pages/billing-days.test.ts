@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { openBrowser, openConsole } from '../../support/browser.ts';
+import { openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { createTestClock } from '../../support/clock.ts';
@@ -17,12 +16,10 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
   const clock = createTestClock('2026-11-30T16:30:00Z');
   const elsewhere = { timezone: 'America/New_York' } as const;
   let server: TestGateway;
-  let browser: Browser;
   let account: TestAccount;
   let owner: TestPerson;
   before(async () => {
     server = await startGateway({ clock, usageIntervalMs: 10 });
-    browser = await openBrowser();
     account = await server.createAccount();
     owner = await createPerson(server, { memberships: [{ accountId: account.id, role: 'owner' }] });
     assert.equal((await call(`${server.url}/v1/chat/completions`, account.key, hello)).status, 200);
@@ -33,7 +30,7 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
   });
 
   it('usage ends today, by the billing time zone', async () => {
-    const console = await openConsole(browser, server, { person: owner, at: '#/usage', ...elsewhere });
+    await using console = await openConsole(server, { person: owner, at: '#/usage', ...elsewhere });
     const { page } = console;
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();
     assert.equal(await page.getByLabel('To', { exact: true }).inputValue(), '2026-12-01');
@@ -41,11 +38,10 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     await page.getByText('Today', { exact: true }).click();
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();
     assert.match(page.url(), /from=2026-12-01&to=2026-12-01/);
-    await console.close();
   });
 
   it('calls are found by the day on which they began there', async () => {
-    const console = await openConsole(browser, server, { person: owner, ...elsewhere });
+    await using console = await openConsole(server, { person: owner, ...elsewhere });
     const { page } = console;
     await console.go('#/calls?from=2026-12-01&to=2026-12-01');
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();
@@ -55,11 +51,10 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     // No day of any calendar: it filters nothing.
     await console.go('#/calls?from=2026-13-45');
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();
-    await console.close();
   });
 
   it('instants are shown in the zone that the reader chooses, and both zones are named where they differ', async () => {
-    const console = await openConsole(browser, server, { person: owner, at: '#/calls', ...elsewhere });
+    await using console = await openConsole(server, { person: owner, at: '#/calls', ...elsewhere });
     const { page } = console;
     await page.getByText('1 Dec 2026, 00:30:00').waitFor();
     const named = page.getByText('Times are those of America/New_York; days and months are those of Asia/Shanghai.');
@@ -78,11 +73,10 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     await page.getByRole('button', { name: 'You' }).click();
     await page.getByRole('menuitem', { name: 'UTC' }).click();
     await page.getByText('30 Nov 2026, 16:30:00').waitFor();
-    await console.close();
   });
 
   it('the statement is at first that of the month there, and of its first to its last day', async () => {
-    const console = await openConsole(browser, server, {
+    await using console = await openConsole(server, {
       person: owner,
       at: '#/ledger?tab=statement',
       ...elsewhere,
@@ -90,6 +84,5 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     const { page } = console;
     await page.getByRole('heading', { name: 'Statement of 2026-12' }).waitFor();
     await page.getByText('1 Dec 2026 – 31 Dec 2026').waitFor();
-    await console.close();
   });
 });

@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { openBrowser, openConsole } from '../../support/browser.ts';
+import { openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
 
 describe('the entrance of the console', { skip: withoutBrowser }, () => {
   let server: TestGateway;
-  let browser: Browser;
   let owner: TestPerson;
   let accountId: string;
 
   before(async () => {
     server = await startGateway();
-    browser = await openBrowser();
     accountId = (await server.createAccount()).id;
     owner = await createPerson(server, { name: 'Ada', memberships: [{ accountId, role: 'owner' }] });
   });
@@ -23,7 +20,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
   });
 
   it('signs a person in with a password, and leads to the page that was asked for', async () => {
-    const console = await openConsole(browser, server, { at: '#/keys' });
+    await using console = await openConsole(server, { at: '#/keys' });
     const { page } = console;
     await page.getByLabel('E-mail address or name').fill(owner.email);
     await page.getByLabel(/^Password/).fill('not the password');
@@ -34,11 +31,10 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
     assert.equal(new URL(page.url()).hash, '#/keys');
-    await console.close();
   });
 
   it('keeps the links of a closed menu from the keyboard on a phone, and goes on where one has gone', async () => {
-    const console = await openConsole(browser, server, { person: owner, at: '#/keys', widthPx: 390 });
+    await using console = await openConsole(server, { person: owner, at: '#/keys', widthPx: 390 });
     const { page } = console;
     const link = page.getByRole('link', { name: 'Vouchers' });
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
@@ -51,35 +47,31 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { level: 1, name: 'Vouchers' }).waitFor();
     await page.locator('nav[inert]').waitFor({ state: 'attached' });
     await page.locator('main:focus').waitFor();
-    await console.close();
   });
 
   it('shows the sign-in with whatever error its address names', async () => {
     for (const error of ['denied', '__proto__', 'constructor', 'no such error']) {
-      const console = await openConsole(browser, server, { at: `#/sign-in?error=${error}` });
+      await using console = await openConsole(server, { at: `#/sign-in?error=${error}` });
       await console.page.getByRole('alert').waitFor();
       await console.page.getByRole('button', { name: 'Sign in' }).waitFor();
-      await console.close();
     }
   });
 
   it('is in a language of its own, whatever the browser has stored', async () => {
-    const console = await openConsole(browser, server, { at: '#/' });
+    await using console = await openConsole(server, { at: '#/' });
     await console.page.evaluate(() => localStorage.setItem('faregate.language', 'toString'));
     await console.page.reload();
     await console.page.getByRole('button', { name: 'Sign in' }).waitFor();
-    await console.close();
   });
 
   it('says that there is no such page at an address that cannot be read', async () => {
-    const console = await openConsole(browser, server, { person: owner, at: '#/calls/%' });
+    await using console = await openConsole(server, { person: owner, at: '#/calls/%' });
     await console.page.getByText('There is no such page').waitFor();
-    await console.close();
   });
 
   it('signs a person out, and shows nothing that was read before', async () => {
     const person = await createPerson(server, { memberships: [{ accountId, role: 'owner' }] });
-    const console = await openConsole(browser, server, { person });
+    await using console = await openConsole(server, { person });
     const { page } = console;
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await page.getByRole('button', { name: 'You' }).click();
@@ -87,13 +79,12 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await page.reload();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    await console.close();
   });
 
   it('sets a password by a first link, and takes the token out of the address', async () => {
     const made = await server.admin('POST', '/users', { name: 'Grace', memberships: [{ accountId, role: 'member' }] });
     const link = new URL(made.body.link);
-    const console = await openConsole(browser, server, { at: link.hash });
+    await using console = await openConsole(server, { at: link.hash });
     const { page } = console;
     await page.getByText('Grace, choose a password').waitFor();
     assert.equal(new URL(page.url()).hash, '#/welcome');
@@ -101,15 +92,13 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByLabel('New password').fill('a password of Grace');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
-    await console.close();
-    const again = await openConsole(browser, server, { at: link.hash });
+    await using again = await openConsole(server, { at: link.hash });
     await again.page.getByText('This link does not work').waitFor();
-    await again.close();
   });
 
   it('a session that was ended elsewhere leads to a sign-in that says so, and back to the page', async () => {
     const person = await createPerson(server, { memberships: [{ accountId, role: 'owner' }] });
-    const console = await openConsole(browser, server, { person });
+    await using console = await openConsole(server, { person });
     const { page } = console;
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await server.admin('DELETE', `/users/${person.id}/sessions`);
@@ -125,11 +114,10 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor();
     assert.equal(new URL(page.url()).hash, '#/calls?status=failed');
-    await console.close();
   });
 
   it('a page that could not be loaded while the gateway was away is loaded when it is back', async () => {
-    const console = await openConsole(browser, server, { person: owner });
+    await using console = await openConsole(server, { person: owner });
     const { page, context } = console;
     await page.getByText('No calls yet').waitFor();
     await context.setOffline(true);
@@ -137,13 +125,12 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByText('The gateway cannot be reached').waitFor();
     await context.setOffline(false);
     await page.getByRole('heading', { level: 1, name: 'Vouchers' }).waitFor();
-    await console.close();
   });
 
   it('folds the groups of the menu, and keeps in view where one is', async () => {
     const memberships = [{ accountId, role: 'owner' }] as const;
     const operator = await createPerson(server, { operatorRole: 'operator', memberships });
-    const console = await openConsole(browser, server, { person: operator, at: '#/operator/changes' });
+    await using console = await openConsole(server, { person: operator, at: '#/operator/changes' });
     const { page } = console;
     const current = page.getByRole('link', { name: 'Change log' });
     await current.waitFor();
@@ -155,14 +142,13 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.reload();
     await page.getByRole('button', { name: 'Gateway', expanded: false }).waitFor();
     assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0);
-    await console.close();
   });
 
   it('shows nothing that somebody else has read before, even if that session had just ended', async () => {
     const memberships = [{ accountId, role: 'owner' }] as const;
     const first = await createPerson(server, { memberships });
     const second = await createPerson(server, { memberships });
-    const console = await openConsole(browser, server, { person: first });
+    await using console = await openConsole(server, { person: first });
     const { page } = console;
     await page.getByText('Spent today').waitFor();
     await server.admin('DELETE', `/users/${first.id}/sessions`);
@@ -176,11 +162,10 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await console.go('#/');
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     assert.equal(await page.getByText('Spent today').count(), 0);
-    await console.close();
   });
 
   it('speaks the language of the browser, or the one that was chosen, and keeps it', async () => {
-    const console = await openConsole(browser, server, { person: owner, language: 'zh', theme: 'dark' });
+    await using console = await openConsole(server, { person: owner, language: 'zh', theme: 'dark' });
     const { page } = console;
     await page.getByRole('link', { name: '概览' }).waitFor();
     assert.equal(await page.evaluate('document.documentElement.lang'), 'zh-CN');
@@ -189,16 +174,14 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByRole('link', { name: 'Overview' }).waitFor();
     await page.reload();
     await page.getByRole('link', { name: 'Overview' }).waitFor();
-    await console.close();
   });
 
   it('shows a page to those only who may open it', async () => {
     const member = await createPerson(server, { memberships: [{ accountId, role: 'member' }] });
-    const console = await openConsole(browser, server, { person: member, at: '#/ledger' });
+    await using console = await openConsole(server, { person: member, at: '#/ledger' });
     await console.page.getByText('There is no such page').waitFor();
     await console.go('#/operator/accounts');
     await console.page.getByText('There is no such page').waitFor();
     assert.equal(await console.page.getByRole('link', { name: 'Ledger and statements' }).count(), 0);
-    await console.close();
   });
 });

@@ -99,7 +99,7 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
     it(`can be used by everybody, and is as its pictures: ${language}`, { timeout: 600_000 }, async () => {
       // The pictures begin with the look that the page has.
       const looks = language === 'en' ? PAGE_LOOKS : [...PAGE_LOOKS.slice(2), ...PAGE_LOOKS.slice(0, 2)];
-      const console = await openConsole(browser, server, { language, ...looks[0], person });
+      await using console = await openConsole(server, { browser, language, ...looks[0], person });
       const { page } = console;
       await page.clock.setFixedTime(NOW);
       const pictures = await PagePictures.of(page, looks);
@@ -116,7 +116,6 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
           throw new Error(`${place}: ${error.message}`);
         });
       }
-      await console.close();
       pictures.end();
     });
   }

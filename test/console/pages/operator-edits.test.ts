@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, Page, Route } from 'playwright-core';
-import { type ConsoleOptions, openBrowser, openConsole } from '../../support/browser.ts';
+import type { Page, Route } from 'playwright-core';
+import { type ConsoleOptions, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { createTestDatabase } from '../../support/database.ts';
@@ -15,25 +15,23 @@ import { imported } from '../../transfer/books.ts';
 /** What operators change while others do, and where a response comes late or not at all. */
 describe('changes of operators', { skip: withoutBrowser }, () => {
   let server: TestGateway;
-  let browser: Browser;
   let operator: TestPerson;
 
   before(async () => {
     server = await startGateway({ noticeSettings: 'notices: { allowNetworks: [127.0.0.0/8] }' });
-    browser = await openBrowser();
     operator = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
   });
   after(async () => {
     await server?.stop();
   });
 
-  const open = (options: ConsoleOptions) => openConsole(browser, server, { person: operator, ...options });
+  const open = (options: ConsoleOptions) => openConsole(server, { person: operator, ...options });
   const read = async (path: string) => (await server.admin('GET', path)).body;
   const press = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
 
   it('of an account leave what somebody else has changed since the form was opened', async () => {
     const { id } = await server.createAccount();
-    const console = await open({ at: `#/operator/accounts/${id}` });
+    await using console = await open({ at: `#/operator/accounts/${id}` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
 
@@ -58,12 +56,11 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
       ['5', 8000, 60, 9000],
     );
     assert.deepEqual(account.modelLimits, { 'test-chat': { requestsPerMinute: 3, tokensPerMinute: null } });
-    await console.close();
   });
 
   it('of a key likewise, and nothing is sent if nothing was entered', async () => {
     const { id, keyId } = await server.createAccount();
-    const console = await open({ at: `#/operator/accounts/${id}?tab=keys` });
+    await using console = await open({ at: `#/operator/accounts/${id}?tab=keys` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     const asked: string[] = [];
@@ -83,12 +80,11 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await press(page, 'Save');
     await dialog.waitFor({ state: 'detached' });
     assert.equal(asked.filter((method) => method === 'PATCH').length, 1);
-    await console.close();
   });
 
   it('of a user do not give back a role that was taken away', async () => {
     const auditor = await createPerson(server, { name: 'Aude', operatorRole: 'auditor' });
-    const console = await open({ at: '#/operator/users?search=Aude' });
+    await using console = await open({ at: '#/operator/users?search=Aude' });
     const { page } = console;
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('dialog').getByLabel(/^Name/).fill('Aude Martin');
@@ -97,12 +93,11 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await page.getByText('Aude Martin', { exact: true }).waitFor();
     const user = await read(`/users/${auditor.id}`);
     assert.deepEqual([user.name, user.operatorRole], ['Aude Martin', null]);
-    await console.close();
   });
 
   it('whose response is lost may have been made, says the form, and a second try adds nothing', async () => {
     const { id } = await server.createAccount({ balanceYuan: '1' });
-    const console = await open({ at: `#/operator/accounts/${id}?tab=money` });
+    await using console = await open({ at: `#/operator/accounts/${id}?tab=money` });
     const { page } = console;
     const losesResponse = async (route: Route): Promise<void> => {
       await route.fetch();
@@ -125,12 +120,11 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await press(page, 'Top up');
     await dialog.waitFor({ state: 'detached' });
     assert.equal((await read(`/accounts/${id}`)).balanceYuan, '11');
-    await console.close();
   });
 
   it('keep their form open until the response is there, so that a key that is shown once is seen', async () => {
     const { id } = await server.createAccount();
-    const console = await open({ at: `#/operator/accounts/${id}?tab=keys` });
+    await using console = await open({ at: `#/operator/accounts/${id}?tab=keys` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     const held = Promise.withResolvers<void>();
@@ -152,7 +146,6 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await dialog.getByRole('button', { name: 'Close', disabled: true }).waitFor();
     held.resolve();
     await page.getByText(/^sk-fg-\w{20,}$/).waitFor();
-    await console.close();
   });
 
   it('refund a charge from the ledger, all that is left of it', async () => {
@@ -162,7 +155,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
       messages: [{ role: 'user', content: 'Hello' }],
     });
     const { id: callId, chargeYuan } = await account.endedCall();
-    const console = await open({ at: `#/operator/accounts/${account.id}?tab=money` });
+    await using console = await open({ at: `#/operator/accounts/${account.id}?tab=money` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Refund' }).click();
@@ -180,11 +173,10 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await dialog.getByText('All of this charge is refunded already').waitFor();
     await press(page, 'Refund all that is left');
     await dialog.getByRole('alert').waitFor();
-    await console.close();
   });
 
   it('make a user whose link is for that person, works once, and is void after another one', async () => {
-    const console = await open({ at: '#/operator/users' });
+    await using console = await open({ at: '#/operator/users' });
     const { page } = console;
     await page.getByRole('button', { name: 'New user' }).click();
     await page.getByRole('dialog').getByLabel(/^Name/).fill('Grace');
@@ -197,22 +189,19 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const second = await linkIn(page);
     await console.assertAccessible();
 
-    const ofFirst = await openConsole(browser, server, { at: new URL(first).hash });
+    await using ofFirst = await openConsole(server, { at: new URL(first).hash });
     await ofFirst.page.getByText('This link does not work').waitFor();
-    await ofFirst.close();
-    const ofSecond = await openConsole(browser, server, { at: new URL(second).hash });
+    await using ofSecond = await openConsole(server, { at: new URL(second).hash });
     await ofSecond.page.getByText('Grace').first().waitFor();
     await ofSecond.page.getByLabel('New password').fill('a password of Grace');
     await ofSecond.page.getByRole('button', { name: 'Sign in' }).click();
     await ofSecond.page.getByText('You belong to no account').waitFor();
-    await ofSecond.close();
-    await console.close();
   });
 
   it('add a user who exists to an account, found by a part of the name', async () => {
     const { id } = await server.createAccount();
     await createPerson(server, { name: 'Henrietta' });
-    const console = await open({ at: `#/operator/accounts/${id}?tab=people` });
+    await using console = await open({ at: `#/operator/accounts/${id}?tab=people` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Add a user' }).click();
@@ -227,7 +216,6 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
       data.map((each: { name: string; role: string }) => [each.name, each.role]),
       [['Henrietta', 'owner']],
     );
-    await console.close();
   });
 
   it('limit a member over all keys, and remove the person, whose keys are handed to another one', async () => {
@@ -238,7 +226,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
       ),
     );
     await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of Mo', userId: mo!.id });
-    const console = await open({ at: `#/operator/accounts/${accountId}?tab=people` });
+    await using console = await open({ at: `#/operator/accounts/${accountId}?tab=people` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     const ofMo = page.getByRole('row', { name: /Mo/ });
@@ -265,7 +253,6 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
       left.map(({ userId }: { userId: string }) => userId),
       [ada!.id],
     );
-    await console.close();
   });
 
   it('enable an endpoint of an account that the Notices page shows, and send a notice once more', async (test) => {
@@ -278,7 +265,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await ask(server, 'POST', `/webhooks/${made.body.id}/test`, {}, owner.headers);
     await until(() => receiver.received.length === 1);
     await ask(server, 'PATCH', `/webhooks/${made.body.id}`, { status: 'disabled' }, owner.headers);
-    const console = await open({ at: '#/operator/notices' });
+    await using console = await open({ at: '#/operator/notices' });
     const { page } = console;
     const row = page.getByRole('row').filter({ hasText: receiver.url });
     const choose = async (action: string) => {
@@ -299,13 +286,12 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
       receiver.received.map(({ id, body }) => [id, body.type]),
       Array(2).fill([receiver.received[0]!.id, 'webhook.test']),
     );
-    await console.close();
   });
 
   it('are in a backup that a button downloads, which an import takes; the change log says who took it', async (test) => {
     const stored = await createTestDatabase('postgresql');
     test.after(() => stored.remove());
-    const console = await open({ at: '#/operator/backup' });
+    await using console = await open({ at: '#/operator/backup' });
     const { page } = console;
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download a backup' }).click();
@@ -317,7 +303,6 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await console.go('#/operator/changes');
     const taken = page.getByRole('row').filter({ hasText: 'downloaded a backup of the database' });
     await taken.getByText('Olga').waitFor();
-    await console.close();
   });
 
   async function linkIn(page: Page): Promise<string> {

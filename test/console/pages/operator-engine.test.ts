@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import type { Browser } from 'playwright-core';
 import { createSettlementStore } from '../../../src/accounting/settlement/store.ts';
 import { TIME } from '../../support/accounting-builders.ts';
-import { type ConsoleOptions, openBrowser, openConsole } from '../../support/browser.ts';
+import { type ConsoleOptions, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call, startCall } from '../../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
@@ -18,14 +17,12 @@ const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' 
 
 describe('the pages of operators about calls, routes and the books', { skip: withoutBrowser, timeout: 300_000 }, () => {
   let server: TestGateway;
-  let browser: Browser;
   let operator: TestPerson;
   let auditor: TestPerson;
   let account: TestAccount;
 
   before(async () => {
     server = await startGateway({ usageIntervalMs: 100 });
-    browser = await openBrowser();
     operator = await createPerson(server, { name: 'Ada', operatorRole: 'operator' });
     auditor = await createPerson(server, { name: 'Audrey', operatorRole: 'auditor' });
     account = await server.createAccount();
@@ -34,7 +31,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await server?.stop();
   });
 
-  const open = (options: ConsoleOptions) => openConsole(browser, server, { person: operator, ...options });
+  const open = (options: ConsoleOptions) => openConsole(server, { person: operator, ...options });
   const chat = (of: TestAccount) => call(`${server.url}/v1/chat/completions`, of.key, hello);
 
   /** A call that another node takes for dead while it runs here: unresolved, until `end` lets it end after all. */
@@ -62,7 +59,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
   }
 
   it('find whose a pasted key is, without the key in an address or in storage', async () => {
-    const console = await open({ at: '#/operator/find' });
+    await using console = await open({ at: '#/operator/find' });
     const { page } = console;
     const addresses: string[] = [];
     page.on('request', (request) => addresses.push(request.url()));
@@ -74,7 +71,6 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     const stored = await page.evaluate<string>('JSON.stringify([localStorage, sessionStorage, document.cookie])');
     const kept = [page.url(), stored, ...addresses].filter((text) => text.includes(account.key.slice(0, 12)));
     assert.deepEqual(kept, []);
-    await console.close();
   });
 
   it('find what became of a request by its id, a refused one too', async () => {
@@ -82,7 +78,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     const requestId = String(refused.headers['x-request-id']);
     // Refusals are written together, some time after they were responded to.
     await until(async () => (await server.admin('GET', `/calls?requestId=${requestId}`)).body.refusals.length > 0);
-    const console = await open({ at: '#/operator/find' });
+    await using console = await open({ at: '#/operator/find' });
     const { page } = console;
     await page.getByLabel(/^Name, e-mail address/).fill(requestId);
     await page.keyboard.press('Enter');
@@ -91,14 +87,13 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await row.getByText(requestId).waitFor();
     await row.getByRole('cell', { name: 'test', exact: true }).waitFor();
     assert.ok(page.url().includes(requestId), 'the address can be sent to somebody');
-    await console.close();
   });
 
   it('find accounts and people by a part of their name, and a voucher by its code, which stands in no address', async () => {
     await server.admin('PATCH', `/accounts/${account.id}`, { name: 'Harbour Lights' });
     const batch = await server.admin('POST', '/vouchers', { name: 'harbour fair', count: 1, amountYuan: '5' });
     const [code] = batch.body.codes;
-    const console = await open({ at: '#/operator/find' });
+    await using console = await open({ at: '#/operator/find' });
     const { page } = console;
     const addresses: string[] = [];
     page.on('request', (request) => addresses.push(request.url()));
@@ -123,7 +118,6 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
       [page.url(), ...addresses].filter((text) => text.includes(code.slice(0, 5))),
       [],
     );
-    await console.close();
   });
 
   it('filter calls and refusals by the names of an account and its key, and save them as CSV', async () => {
@@ -131,7 +125,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await server.admin('PATCH', `/accounts/${own.id}`, { name: 'Northern Star' });
     await chat(own);
     await own.endedCall();
-    const console = await open({ at: '#/operator/calls' });
+    await using console = await open({ at: '#/operator/calls' });
     const { page } = console;
     await page.getByRole('combobox', { name: 'Account' }).fill('northern');
     await page.getByRole('option', { name: 'Northern Star' }).click();
@@ -156,14 +150,13 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     assert.equal(await page.getByRole('combobox', { name: 'Key' }).inputValue(), 'test');
     await page.getByRole('tab', { name: 'Refusals' }).click();
     await page.getByText('No refusal fits').waitFor();
-    await console.close();
   });
 
   it('see how fast the routes of called models are, in the time that they choose', async () => {
     assert.equal((await chat(account)).status, 200);
     // Sums are made in the background.
     await until(async () => (await server.admin('GET', '/latency?model=test-chat')).body.data.length > 0);
-    const console = await open({ at: '#/operator/latency?range=hour' });
+    await using console = await open({ at: '#/operator/latency?range=hour' });
     const { page } = console;
     await page.getByText('Last week', { exact: true }).click();
     await page.getByRole('radio', { name: 'Last week' }).and(page.locator(':checked')).waitFor({ state: 'attached' });
@@ -178,11 +171,10 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByLabel('Only model').fill('no-such-model');
     await page.keyboard.press('Enter');
     await page.getByText('No calls in this time').waitFor();
-    await console.close();
   });
 
   it('filter the change log by the name of who made a change', async () => {
-    const console = await open({ at: '#/operator/changes' });
+    await using console = await open({ at: '#/operator/changes' });
     const { page } = console;
     await page.getByRole('combobox', { name: 'Who' }).fill('audr');
     await page.getByRole('option', { name: 'Audrey' }).click();
@@ -192,7 +184,6 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await rows.filter({ hasText: 'Audrey' }).first().waitFor();
     assert.equal(await rows.count(), body.data.length + 1);
     await console.assertAccessible();
-    await console.close();
   });
 
   it('refund a part of a charge, and the change log says who did', async () => {
@@ -201,7 +192,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await server.observed.callsEnded(own.id, 1);
     const { body } = await server.admin('GET', `/calls?accountId=${own.id}`);
     const callId: string = body.data[0].id;
-    const console = await open({ at: `#/operator/calls/${callId}` });
+    await using console = await open({ at: `#/operator/calls/${callId}` });
     const { page } = console;
     await page.getByRole('button', { name: 'Refund' }).click();
     const dialog = page.getByRole('dialog');
@@ -219,12 +210,11 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByRole('button', { name: `Details of ${sentence}` }).click();
     await page.getByRole('dialog').getByRole('row', { name: 'Refunded ¥0.00 ¥0.00001' }).waitFor();
     await page.getByRole('dialog').getByText('Ada · Person').waitFor();
-    await console.close();
   });
 
   it('resolve an unresolved call with a charge that is no more than it had reserved', async () => {
     const { callId, end } = await unresolvedCall();
-    const console = await open({ at: '#/operator/unresolved' });
+    await using console = await open({ at: '#/operator/unresolved' });
     const { page } = console;
     await page.getByRole('button', { name: 'Resolve' }).click();
     await console.assertAccessible();
@@ -238,14 +228,13 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByText('No call waits for a decision').waitFor();
     const resolved = (await server.admin('GET', `/calls/${callId}`)).body;
     assert.deepEqual([resolved.status, resolved.chargeYuan], ['resolved', '0.00002']);
-    await console.close();
     await end();
   });
 
   it('drain a route, whose model then responds with 503, and resume it', async () => {
     const { body } = await server.admin('GET', '/routes');
     const { provider, providerModel } = body.data.find(({ model }: { model: string }) => model === 'test-chat');
-    const console = await open({ at: '#/operator/routes' });
+    await using console = await open({ at: '#/operator/routes' });
     const { page } = console;
     await page.getByRole('button', { name: `Drain: ${provider} for test-chat as ${providerModel}` }).click();
     const dialog = page.getByRole('dialog');
@@ -261,11 +250,10 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('region', { name: 'Drains in force' }).waitFor({ state: 'detached' });
     assert.equal((await chat(account)).status, 200);
-    await console.close();
   });
 
   it('test a provider, and show what it responded', async () => {
-    const console = await open({ at: '#/operator/routes' });
+    await using console = await open({ at: '#/operator/routes' });
     const { page } = console;
     await page
       .getByRole('button', { name: /^Test / })
@@ -274,11 +262,10 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByRole('dialog').getByRole('button', { name: 'Call it' }).click();
     await page.getByRole('dialog').getByText('Model at the provider').waitFor();
     await console.assertAccessible();
-    await console.close();
   });
 
   it('run the audit, and keep its result while other pages are looked at', async () => {
-    const console = await open({ at: '#/operator/audit' });
+    await using console = await open({ at: '#/operator/audit' });
     const { page } = console;
     await page.getByRole('button', { name: 'Run the audit' }).click();
     await page.getByText('The books are sound').waitFor();
@@ -286,11 +273,10 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByText('The books were sound').waitFor();
     await console.go('#/operator/audit');
     await page.getByText('The books are sound').waitFor();
-    await console.close();
   });
 
   it('stop an audit that runs, and run another one', async () => {
-    const console = await open({ at: '#/operator/audit' });
+    await using console = await open({ at: '#/operator/audit' });
     const { page } = console;
     const ranges = server.observed.statement('audit.next-range');
     ranges.hold();
@@ -305,11 +291,10 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByRole('heading', { name: 'The audit is running' }).waitFor();
     ranges.release();
     await page.getByText('The books are sound').waitFor();
-    await console.close();
   });
 
   it('show a filter’s effect in the address, and never send a key as a filter', async () => {
-    const console = await open({ at: '#/operator/calls' });
+    await using console = await open({ at: '#/operator/calls' });
     const { page } = console;
     const addresses: string[] = [];
     page.on('request', (request) => addresses.push(request.url()));
@@ -325,12 +310,11 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
       addresses.filter((address) => address.includes('sk-')),
       [],
     );
-    await console.close();
   });
 
   it('show an auditor everything, and no button that changes something', async () => {
     const { callId, end } = await unresolvedCall();
-    const console = await open({ person: auditor, at: `#/operator/calls/${callId}` });
+    await using console = await open({ person: auditor, at: `#/operator/calls/${callId}` });
     const { page } = console;
     await page.getByRole('heading', { name: 'For operators only' }).waitFor();
     assert.equal(await page.getByRole('button', { name: /Refund|Resolve/ }).count(), 0);
@@ -340,7 +324,6 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await console.go('#/operator/routes');
     await page.getByRole('columnheader', { name: 'Credentials' }).first().waitFor();
     assert.equal(await page.getByRole('button', { name: /Drain|Resume|Test/ }).count(), 0);
-    await console.close();
     await end();
   });
 });

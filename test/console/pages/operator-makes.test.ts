@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { openBrowser, openConsole } from '../../support/browser.ts';
+import { plansText } from '../../conformance/plans.ts';
+import { openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
 
-const PLANS = `
-plans:
-  coder: { name: Coder, fiveHourCalls: 100, weeklyCalls: 500, concurrency: 2, quotaTokens: 1000000, periodDays: 30,
-    models: [test-chat], inputByteLimit: 4MiB, outputTokenLimit: 8000 }
-`;
-
 describe('what operators make, and is shown once', { skip: withoutBrowser }, () => {
   let server: TestGateway;
-  let browser: Browser;
   let operator: TestPerson;
 
   before(async () => {
-    server = await startGateway({ plans: PLANS });
-    browser = await openBrowser();
+    server = await startGateway({ plans: plansText({ coder: { name: 'Coder' } }) });
     operator = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
   });
   after(async () => {
@@ -28,7 +20,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
 
   it('shows a new key once, and revokes it', async () => {
     const { id } = await server.createAccount();
-    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=keys` });
+    await using console = await openConsole(server, { person: operator, at: `#/operator/accounts/${id}?tab=keys` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'New key' }).click();
@@ -48,14 +40,13 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await dialog.getByRole('button', { name: 'Revoke' }).click();
     await row.getByText('revoked').waitFor();
     assert.equal((await listModels(key!)).status, 401);
-    await console.close();
   });
 
   it('replaces a key by one that ends when it would, and loses it to no slip', async () => {
     const { id } = await server.createAccount();
     const expiresAt = new Date(Date.now() + 90 * 86_400_000).toISOString();
     await server.admin('POST', `/accounts/${id}/keys`, { name: 'nightly', expiresAt });
-    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=keys` });
+    await using console = await openConsole(server, { person: operator, at: `#/operator/accounts/${id}?tab=keys` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page
@@ -71,12 +62,11 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     const keys = (await server.admin('GET', `/accounts/${id}/keys`)).body.data;
     const made = keys.find(({ prefix }: { prefix: string }) => key!.startsWith(prefix.replace(/\W+$/, '')));
     assert.equal(made.expiresAt, expiresAt);
-    await console.close();
   });
 
   it('grants a plan and cancels it', async () => {
     const { id } = await server.createAccount();
-    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=plan` });
+    await using console = await openConsole(server, { person: operator, at: `#/operator/accounts/${id}?tab=plan` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page.getByText('No plan is active').waitFor();
@@ -88,13 +78,12 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await page.getByRole('button', { name: 'Cancel the plan' }).click();
     await dialog.getByRole('button', { name: 'Cancel the plan' }).click();
     await page.getByText('No plan is active').waitFor();
-    await console.close();
   });
 
   it('invites somebody by a link that is shown once', async () => {
     const { id } = await server.createAccount();
     const at = `#/operator/accounts/${id}?tab=people`;
-    const console = await openConsole(browser, server, { person: operator, at });
+    await using console = await openConsole(server, { person: operator, at });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Invite somebody new' }).click();
@@ -108,11 +97,10 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
       [['Grace', 'owner']],
     );
     await console.assertAccessible();
-    await console.close();
   });
 
   it('makes vouchers whose codes are shown once, and cancels them', async () => {
-    const console = await openConsole(browser, server, { person: operator, at: '#/operator/vouchers' });
+    await using console = await openConsole(server, { person: operator, at: '#/operator/vouchers' });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'New batch' }).click();
@@ -138,11 +126,10 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await page.getByRole('button', { name: 'Cancel' }).click();
     await dialog.getByRole('button', { name: 'Cancel' }).last().click();
     await page.getByText('canceled').waitFor();
-    await console.close();
   });
 
   it('makes an admin token, shown once, and revokes it', async () => {
-    const console = await openConsole(browser, server, { person: operator, at: '#/operator/users?tab=tokens' });
+    await using console = await openConsole(server, { person: operator, at: '#/operator/users?tab=tokens' });
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'New token' }).click();
@@ -160,7 +147,6 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await dialog.getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('revoked').waitFor();
     assert.equal((await ask()).status, 401);
-    await console.close();
   });
 
   const listModels = (key: string) =>

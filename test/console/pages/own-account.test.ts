@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { openBrowser, openConsole, saveForm } from '../../support/browser.ts';
+import type { Page } from 'playwright-core';
+import { openConsole, saveForm } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
@@ -14,10 +14,8 @@ const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' 
 
 describe('what people look after in the console', { skip: withoutBrowser }, () => {
   let server: TestGateway;
-  let browser: Browser;
   before(async () => {
     server = await startGateway({ noticeSettings: 'notices: { allowNetworks: [127.0.0.0/8] }' });
-    browser = await openBrowser();
   });
   after(async () => {
     await server?.stop();
@@ -48,7 +46,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
 
   it('a key needs a name alone, is shown once, and works at once', async () => {
     const { owner } = await people();
-    const console = await openConsole(browser, server, { person: owner, at: '#/keys' });
+    await using console = await openConsole(server, { person: owner, at: '#/keys' });
     const { page } = console;
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByLabel('Name').fill('laptop');
@@ -64,12 +62,11 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href])',
     );
     assert.ok(!stored.includes(key));
-    await console.close();
   });
 
   it('limits of a key are sent as they were entered, and what is no amount is not sent', async () => {
     const { owner } = await people();
-    const console = await openConsole(browser, server, { person: owner, at: '#/keys' });
+    await using console = await openConsole(server, { person: owner, at: '#/keys' });
     const { page } = console;
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByLabel('Name').fill('ci');
@@ -109,14 +106,13 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
       [changed.dailySpendCapYuan, changed.totalSpendCapYuan, changed.dailyCalls],
       [null, '12345678.123456789', 200],
     );
-    await console.close();
   });
 
   it('a replaced key goes on for the time that was chosen, its new one ends when it would, a revoked one is refused and filtered', async () => {
     const { accountId, owner } = await people();
     const expiresAt = new Date(Date.now() + 90 * 86_400_000).toISOString();
     const old = (await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'server', expiresAt })).body;
-    const console = await openConsole(browser, server, { person: owner, at: '#/keys' });
+    await using console = await openConsole(server, { person: owner, at: '#/keys' });
     const { page } = console;
     await choose(page, 'server', 'Replace');
     await page.getByLabel('The old key goes on for').selectOption('3600');
@@ -139,14 +135,13 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByText('revoked', { exact: true }).click();
     await page.getByText(old.prefix).waitFor();
     assert.equal(new URL(page.url()).hash, '#/keys?state=revoked');
-    await console.close();
   });
 
   it('a member sees and makes own keys alone, and changes no limits', async () => {
     const { accountId, member } = await people();
     await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of the account' });
     await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of Mo', userId: member.id });
-    const console = await openConsole(browser, server, { person: member, at: '#/keys' });
+    await using console = await openConsole(server, { person: member, at: '#/keys' });
     const { page } = console;
     await page.getByText('of Mo').waitFor();
     assert.equal(await page.getByText('of the account').count(), 0);
@@ -157,13 +152,12 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('button', { name: 'More', exact: false }).click();
     assert.equal(await page.getByLabel('Whose').count(), 0);
-    await console.close();
   });
 
   it('an invitation is a link that is shown once; a member is limited, and its keys are revoked or handed over', async () => {
     const { accountId, owner, member } = await people();
     const made = await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of Mo', userId: member.id });
-    const console = await openConsole(browser, server, { person: owner, at: '#/members' });
+    await using console = await openConsole(server, { person: owner, at: '#/members' });
     const { page } = console;
     await page.getByRole('button', { name: 'Invite somebody' }).click();
     await page.getByText('can read the balance of the account with a key').waitFor();
@@ -194,12 +188,11 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await console.go(`#/keys?userId=${owner.id}`);
     await page.getByText('was Mo’s').waitFor();
     assert.equal((await ask(server, 'GET', '/keys', undefined, owner.headers)).body.data[0].id, made.body.id);
-    await console.close();
   });
 
   it('the cap of a day and the threshold of the low balance are set to the last digit', async () => {
     const { owner } = await people();
-    const console = await openConsole(browser, server, { person: owner, at: '#/settings' });
+    await using console = await openConsole(server, { person: owner, at: '#/settings' });
     const { page } = console;
     const form = (label: string) => page.locator('form').filter({ has: page.getByLabel(label) });
     for (const [label, amount] of [
@@ -212,12 +205,11 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByText('¥99.123456789').waitFor();
     const { body } = await ask(server, 'GET', '/low-balance', undefined, owner.headers);
     assert.equal(body.thresholdYuan, '10.000000001');
-    await console.close();
   });
 
   it('the balance is hidden from members, and the page says so afterwards', async () => {
     const { owner } = await people();
-    const console = await openConsole(browser, server, { person: owner, at: '#/settings' });
+    await using console = await openConsole(server, { person: owner, at: '#/settings' });
     const { page } = console;
     const seen = page.getByRole('switch', { name: 'Keys of members read the balance' });
     const form = page.locator('form').filter({ has: seen });
@@ -226,14 +218,13 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByText('Saved.', { exact: true }).waitFor();
     assert.equal(await seen.isChecked(), false);
     assert.equal((await ask(server, 'GET', '/account', undefined, owner.headers)).body.membersSeeBalance, false);
-    await console.close();
   });
 
   it('a webhook gets a test, and the page shows that it was delivered', async (test) => {
     const receiver = await startReceiver();
     test.after(() => receiver.close());
     const { owner } = await people();
-    const console = await openConsole(browser, server, { person: owner, at: '#/webhooks' });
+    await using console = await openConsole(server, { person: owner, at: '#/webhooks' });
     const { page } = console;
     await page.getByRole('button', { name: 'Add an endpoint' }).click();
     await page.getByLabel('Address').fill(receiver.url);
@@ -251,14 +242,13 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await choose(page, receiver.url, 'Delete');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No endpoints yet').waitFor();
-    await console.close();
   });
 
   it('a voucher says what it gave, and a mistyped one what is wrong with it', async () => {
     const { member } = await people();
     const batch = { name: 'spring', count: 1, amountYuan: '5.5' };
     const [code] = (await server.admin('POST', '/vouchers', batch, { 'idempotency-key': 'spring' })).body.codes;
-    const console = await openConsole(browser, server, { person: member, at: '#/vouchers' });
+    await using console = await openConsole(server, { person: member, at: '#/vouchers' });
     const { page } = console;
     await page.getByLabel('Voucher code').fill(`${code.slice(0, -1)}${code.endsWith('A') ? 'B' : 'A'}`);
     await page.getByRole('button', { name: 'Redeem' }).click();
@@ -267,13 +257,12 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByRole('button', { name: 'Redeem' }).click();
     await page.getByText('¥5.50 are added to the balance.').waitFor();
     await console.assertAccessible();
-    await console.close();
   });
 
   it('a person changes the name and the password, and ends all other sessions', async () => {
     const { owner } = await people();
     const elsewhere = await signIn(server, owner);
-    const console = await openConsole(browser, server, { person: owner, at: '#/profile' });
+    await using console = await openConsole(server, { person: owner, at: '#/profile' });
     const { page } = console;
     await page.getByLabel('Name').fill('Ada L.');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -292,6 +281,5 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByText('The password is changed.').waitFor();
     await signIn(server, { ...owner, password: 'another long password' });
     assert.equal((await ask(server, 'GET', '/session', undefined, owner.headers)).body.user.name, 'Ada L.');
-    await console.close();
   });
 });

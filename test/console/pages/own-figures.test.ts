@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import type { Browser } from 'playwright-core';
 import { formatOf } from '../../../console/src/text/written.ts';
-import { openBrowser, openConsole, saveForm } from '../../support/browser.ts';
+import { openConsole, saveForm } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
@@ -16,12 +15,10 @@ const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' 
 
 describe('the figures of an account', { skip: withoutBrowser }, () => {
   let server: TestGateway;
-  let browser: Browser;
   let account: TestAccount;
   let owner: TestPerson;
   before(async () => {
     server = await startGateway({ usageIntervalMs: 10 });
-    browser = await openBrowser();
     account = await server.createAccount();
     owner = await createPerson(server, { memberships: [{ accountId: account.id, role: 'owner' }] });
   });
@@ -34,7 +31,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
   };
 
   it('are its own prices, with the list prices beside them if they differ', async () => {
-    const console = await openConsole(browser, server, { person: owner, at: '#/models' });
+    await using console = await openConsole(server, { person: owner, at: '#/models' });
     const { page } = console;
     const input = page.getByRole('region', { name: 'test-chat', exact: true }).getByRole('row', { name: /^Input/ });
     await input.getByText('¥3.00', { exact: true }).waitFor();
@@ -45,7 +42,6 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await input.getByText('list ¥3.00', { exact: true }).waitFor();
     await page.getByText('pays 88.88% of the list prices').waitFor();
     await console.assertAccessible();
-    await console.close();
     await server.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 10_000 });
   });
 
@@ -58,17 +54,16 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     }
     await account.endedCall(2);
     await until(async () => (await server.admin('GET', `/usage?accountId=${account.id}`)).body.data[0]?.calls === 2);
-    const console = await openConsole(browser, server, { person: owner, at: '#/usage?by=key' });
+    await using console = await openConsole(server, { person: owner, at: '#/usage?by=key' });
     const table = console.page.getByRole('region', { name: 'Figures' });
     for (const { prefix } of twins) {
       const row = table.getByRole('row', { name: `twin · ${prefix}` });
       await row.getByRole('cell', { name: '1', exact: true }).waitFor();
     }
-    await console.close();
   });
 
   it('are of one key, if its menu leads to them, and may be typed days', async () => {
-    const console = await openConsole(browser, server, { person: owner, at: '#/keys' });
+    await using console = await openConsole(server, { person: owner, at: '#/keys' });
     const { page } = console;
     await page.getByRole('button', { name: 'Actions for twin' }).first().click();
     await page.getByRole('menuitem', { name: 'Its usage' }).click();
@@ -80,11 +75,10 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await page.getByLabel('From').pressSequentially('01152026');
     await page.waitForURL(/from=2026-01-15/);
     await console.assertAccessible();
-    await console.close();
   });
 
   it('stand under no words of the next ones while these are awaited', async () => {
-    const console = await openConsole(browser, server, { person: owner, at: '#/usage' });
+    await using console = await openConsole(server, { person: owner, at: '#/usage' });
     const { page } = console;
     const table = page.getByRole('region', { name: 'Figures' });
     await table.getByText('test-chat').waitFor();
@@ -99,7 +93,6 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     assert.equal(await table.count(), 0);
     resolve();
     await table.getByText('twin').first().waitFor();
-    await console.close();
   });
 
   it('are rounded half even, and exact on tap, on hover and to the keyboard', async () => {
@@ -112,7 +105,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     const short = formatOf('en-GB', 'UTC').yuan(chargeYuan, true);
     assert.notEqual(short, exact);
     for (const widthPx of [1280, 390]) {
-      const console = await openConsole(browser, server, { person: owner, at: '#/calls', widthPx });
+      await using console = await openConsole(server, { person: owner, at: '#/calls', widthPx });
       const { page } = console;
       const amount = page.getByRole('button', { name: short, exact: true });
       const whole = page.getByRole('tooltip', { name: exact });
@@ -126,12 +119,11 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
       await page.mouse.move(0, 0);
       await whole.waitFor({ state: 'hidden' });
       await console.assertAccessible();
-      await console.close();
     }
   });
 
   it('are of the ledger filtered by kind, and saved as CSV', async () => {
-    const console = await openConsole(browser, server, { person: owner, at: '#/ledger' });
+    await using console = await openConsole(server, { person: owner, at: '#/ledger' });
     const { page } = console;
     await page.getByRole('combobox', { name: 'Kind' }).selectOption({ label: 'Top-up' });
     const rows = page.getByRole('region', { name: 'Ledger' }).getByRole('row');
@@ -148,7 +140,6 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
       ['kind,amountYuan,balanceAfterYuan', 'top_up,100,100'],
     );
     await console.assertAccessible();
-    await console.close();
   });
 
   it('are refunds, which the story of a call tells with amount and time', async () => {
@@ -161,7 +152,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
       const { status } = await server.admin('POST', `/calls/${id}/refunds`, { amountYuan, memo });
       assert.equal(status, 201);
     }
-    const console = await openConsole(browser, server, { person: owner, at: `#/calls/${id}` });
+    await using console = await openConsole(server, { person: owner, at: `#/calls/${id}` });
     const { page } = console;
     await page.getByText('Refunded ¥0.00001', { exact: true }).waitFor();
     await page.getByText('Refunded ¥0.000002', { exact: true }).waitFor();
@@ -176,11 +167,10 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await entries.getByText('¥0.000002', { exact: true }).waitFor();
     await entries.getByRole('row', { name: /Top-up/ }).waitFor();
     await console.assertAccessible();
-    await console.close();
   });
 
   it('are a balance that is said to be low below the threshold of the settings', async () => {
-    const console = await openConsole(browser, server, { person: owner });
+    await using console = await openConsole(server, { person: owner });
     const { page } = console;
     await page.getByText('Spent today').waitFor();
     assert.equal(await page.getByText('The balance is low').count(), 0);
@@ -191,7 +181,6 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await console.go('#/');
     await page.getByText('It is below ¥100.00').waitFor();
     await console.assertAccessible();
-    await console.close();
   });
 
   it('have a legend that is whole at a desk and on a phone, where filters are folded away', async () => {
@@ -202,7 +191,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     );
     await until(async () => (await groups()).length === 2);
     for (const widthPx of [1440, 390]) {
-      const console = await openConsole(browser, server, { person: owner, widthPx });
+      await using console = await openConsole(server, { person: owner, widthPx });
       const { page } = console;
       const card = page.locator('section', { has: page.getByRole('heading', { name: 'Charge by day' }) });
       const legend = card.locator('.mantine-ChartLegend-legend');
@@ -219,7 +208,6 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
         await filters.click();
       }
       await status.waitFor();
-      await console.close();
     }
   });
 });

@@ -7,12 +7,12 @@ import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { changedMembers } from '../../parts/forms/changed-members.ts';
 import { YuanField } from '../../parts/forms/number-fields.tsx';
 import { textOrNull } from '../../parts/forms/number-text.ts';
+import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { areRatesComplete, changeOfRates, ratesDraftOf } from '../../parts/limits/limit-draft.ts';
 import { RateFields } from '../../parts/limits/rate-fields.tsx';
 import { limitsTexts } from '../../parts/limits/texts.ts';
 import { useModelNames } from '../../parts/model-names.ts';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountTexts } from './summary-texts.ts';
 
@@ -21,53 +21,35 @@ function changeOf(account: Account, body: BodyOf<'PATCH /admin/v1/accounts/{id}'
   return Object.keys(body).length === 0 ? null : { path: { id: account.id }, body };
 }
 
-export interface EditDialogProps {
+export interface EditDialogProps extends DialogProps {
   readonly account: Account;
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
 }
 
-export function DetailsDialog({ account, isOpen, onClose }: EditDialogProps) {
+export function DetailsDialog({ account, ...dialog }: EditDialogProps) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
-  const [draft, set, opened] = useDraft(() => ({ name: account.name, email: account.email ?? '' }), isOpen);
+  const [draft, field, , opened] = useDraft(() => ({ name: account.name, email: account.email ?? '' }), dialog.isOpen);
   return (
     <ChangeDialog
       endpoint="PATCH /admin/v1/accounts/{id}"
       title={text.editDetails}
-      submitLabel={common.save}
-      isOpen={isOpen}
-      onClose={onClose}
+      submitLabel={text.save}
+      {...dialog}
       input={() => changeOf(account, changedMembers(opened, draft))}
     >
-      <TextInput
-        label={text.name}
-        required
-        data-autofocus
-        maxLength={200}
-        value={draft.name}
-        onChange={({ currentTarget }) => set({ name: currentTarget.value })}
-      />
-      <TextInput
-        label={text.email}
-        type="email"
-        required={account.email !== null}
-        value={draft.email}
-        onChange={({ currentTarget }) => set({ email: currentTarget.value })}
-      />
+      <TextInput label={text.name} required data-autofocus maxLength={200} {...field('name')} />
+      <TextInput label={text.email} type="email" required={account.email !== null} {...field('email')} />
     </ChangeDialog>
   );
 }
 
-export function PricesDialog({ account, isOpen, onClose }: EditDialogProps) {
+export function PricesDialog({ account, ...dialog }: EditDialogProps) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
-  const [draft, set, opened] = useDraft(
+  const [draft, field, , opened] = useDraft(
     () => ({
       cap: account.dailySpendCapYuan ?? '',
       percent: percentOf(account.priceFactorBasisPoints),
     }),
-    isOpen,
+    dialog.isOpen,
   );
   const bodyOf = ({ cap, percent }: typeof draft) => ({
     dailySpendCapYuan: textOrNull(cap),
@@ -77,18 +59,11 @@ export function PricesDialog({ account, isOpen, onClose }: EditDialogProps) {
     <ChangeDialog
       endpoint="PATCH /admin/v1/accounts/{id}"
       title={text.editPrices}
-      submitLabel={common.save}
-      isOpen={isOpen}
-      onClose={onClose}
+      submitLabel={text.save}
+      {...dialog}
       input={() => changeOf(account, changedMembers(bodyOf(opened), bodyOf(draft)))}
     >
-      <YuanField
-        label={text.cap}
-        description={text.capHint}
-        data-autofocus
-        value={draft.cap}
-        onChange={(cap) => set({ cap })}
-      />
+      <YuanField label={text.cap} description={text.capHint} data-autofocus {...field('cap')} />
       <TextInput
         label={text.priceFactor}
         description={text.factorHint}
@@ -97,53 +72,42 @@ export function PricesDialog({ account, isOpen, onClose }: EditDialogProps) {
         autoComplete="off"
         pattern="[0-9]{1,4}([.][0-9]{1,2})?"
         rightSection="%"
-        value={draft.percent}
-        onChange={({ currentTarget }) => set({ percent: currentTarget.value })}
+        {...field('percent')}
       />
     </ChangeDialog>
   );
 }
 
-export function LowBalanceDialog({ account, isOpen, onClose }: EditDialogProps) {
+export function LowBalanceDialog({ account, ...dialog }: EditDialogProps) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
   const path = { id: account.id };
   const stored = useRead('GET /admin/v1/accounts/{id}/low-balance', { path }).data;
-  const [draft, set] = useDraft(() => ({ threshold: stored?.thresholdYuan ?? '' }), isOpen);
+  const [draft, field] = useDraft(() => ({ threshold: stored?.thresholdYuan ?? '' }), dialog.isOpen);
   return (
     <ChangeDialog
       endpoint="PUT /admin/v1/accounts/{id}/low-balance"
       title={text.editLowBalance}
-      submitLabel={common.save}
-      isOpen={isOpen}
-      onClose={onClose}
+      submitLabel={text.save}
+      {...dialog}
       input={() => ({ path, body: { thresholdYuan: textOrNull(draft.threshold) } })}
     >
-      <YuanField
-        label={text.lowBalance}
-        description={text.lowBalanceHint}
-        data-autofocus
-        value={draft.threshold}
-        onChange={(threshold) => set({ threshold })}
-      />
+      <YuanField label={text.lowBalance} description={text.lowBalanceHint} data-autofocus {...field('threshold')} />
     </ChangeDialog>
   );
 }
 
-export function RatesDialog({ account, isOpen, onClose }: EditDialogProps) {
+export function RatesDialog({ account, ...dialog }: EditDialogProps) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
-  const models = useModelNames(isOpen);
+  const models = useModelNames(dialog.isOpen);
   const { incomplete } = useTexts(limitsTexts);
-  const [draft, set, opened] = useDraft(() => ratesDraftOf(account), isOpen);
+  const [draft, , set, opened] = useDraft(() => ratesDraftOf(account), dialog.isOpen);
   return (
     <ChangeDialog
       endpoint="PATCH /admin/v1/accounts/{id}"
       title={text.editRates}
-      submitLabel={common.save}
+      submitLabel={text.save}
       size="lg"
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => changeOf(account, changeOfRates(opened, draft))}
       problem={() => (areRatesComplete(draft) ? null : incomplete)}
     >

@@ -2,6 +2,7 @@ import { Checkbox, TextInput } from '@mantine/core';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { YuanField } from '../../parts/forms/number-fields.tsx';
 import { textOrNull } from '../../parts/forms/number-text.ts';
+import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { goTo, hashOf } from '../../parts/location.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -9,22 +10,15 @@ import { accountsTexts } from './operator-texts.ts';
 
 const emptyDraft = () => ({ name: '', email: '', isVerified: true, balance: '', cap: '' });
 
-interface NewAccountDialogProps {
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
-}
-
 /** Creates an account, and leads to its page. */
-export function NewAccountDialog({ isOpen, onClose }: NewAccountDialogProps) {
+export function NewAccountDialog(dialog: DialogProps) {
   const text = useTexts(accountsTexts);
-  const [draft, set] = useDraft(emptyDraft, isOpen);
+  const [draft, field, set] = useDraft(emptyDraft, dialog.isOpen);
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/accounts"
       title={text.create}
-      submitLabel={text.create}
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => ({
         body: {
           name: draft.name,
@@ -36,34 +30,16 @@ export function NewAccountDialog({ isOpen, onClose }: NewAccountDialogProps) {
       })}
       onDone={({ id }) => goTo(hashOf(`/operator/accounts/${id}`))}
     >
-      <TextInput
-        label={text.name}
-        required
-        data-autofocus
-        maxLength={200}
-        value={draft.name}
-        onChange={({ currentTarget }) => set({ name: currentTarget.value })}
-      />
-      <TextInput
-        label={text.email}
-        type="email"
-        description={text.optional}
-        value={draft.email}
-        onChange={({ currentTarget }) => set({ email: currentTarget.value })}
-      />
+      <TextInput label={text.name} required data-autofocus maxLength={200} {...field('name')} />
+      <TextInput label={text.email} type="email" description={text.optional} {...field('email')} />
       <Checkbox
         label={text.verified}
         description={text.verifiedHint}
         checked={draft.isVerified}
         onChange={({ currentTarget }) => set({ isVerified: currentTarget.checked })}
       />
-      <YuanField
-        label={text.balanceNow}
-        description={text.optional}
-        value={draft.balance}
-        onChange={(balance) => set({ balance })}
-      />
-      <YuanField label={text.cap} description={text.capHint} value={draft.cap} onChange={(cap) => set({ cap })} />
+      <YuanField label={text.balanceNow} description={text.optional} {...field('balance')} />
+      <YuanField label={text.cap} description={text.capHint} {...field('cap')} />
     </ChangeDialog>
   );
 }

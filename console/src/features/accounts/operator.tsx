@@ -1,15 +1,16 @@
-import { Anchor, Button, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Anchor, Button } from '@mantine/core';
 import { PlusIcon } from '@primer/octicons-react';
 import { useList } from '../../api/queries.ts';
 import { AccountStatus } from '../../parts/account-status.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { ListTable } from '../../parts/list-table.tsx';
 import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { NewAccountDialog } from './new-account-dialog.tsx';
@@ -17,13 +18,12 @@ import { accountsTexts } from './operator-texts.ts';
 
 export function AccountsPage() {
   const text = useTexts(accountsTexts);
-  const [{ search = '' }, setQuery] = usePlaceQuery();
+  const [{ search = '' }] = usePlaceQuery();
   const mayOperate = useMayOperate();
-  const [isCreating, { open, close }] = useDisclosure(false);
+  const [open, dialog] = useDialog();
   const list = useList('GET /admin/v1/accounts', { query: search === '' ? {} : { search } }, { isTyped: true });
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={
         mayOperate && (
@@ -34,15 +34,10 @@ export function AccountsPage() {
       }
     >
       <Section>
-        <FilterText
-          label={text.search}
-          placeholder={text.searchHint}
-          value={search}
-          onChange={(entered) => setQuery({ search: entered })}
-        />
+        <FilterText name="search" label={text.search} placeholder={text.searchHint} />
         <div style={{ marginTop: 16 }}>
           <ListTable
-            label={text.title}
+            label={text.accounts}
             list={list}
             idOf={({ id }) => id}
             columns={[
@@ -53,9 +48,7 @@ export function AccountsPage() {
                     <Anchor href={hashOf(`/operator/accounts/${id}`)} size="sm" fw={600}>
                       {name}
                     </Anchor>
-                    <Text size="xs" c="dimmed">
-                      {email ?? id}
-                    </Text>
+                    <SmallText>{email ?? id}</SmallText>
                   </>
                 ),
               },
@@ -82,7 +75,7 @@ export function AccountsPage() {
           />
         </div>
       </Section>
-      <NewAccountDialog isOpen={isCreating} onClose={close} />
+      <NewAccountDialog {...dialog} />
     </Page>
   );
 }

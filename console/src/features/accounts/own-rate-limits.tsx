@@ -1,8 +1,7 @@
 import { useRead } from '../../api/queries.ts';
 import { DataTable } from '../../parts/list-table.tsx';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { settingsTexts } from './own-texts.ts';
@@ -10,10 +9,9 @@ import { settingsTexts } from './own-texts.ts';
 /** The limits by the minute that are in force for the account, and for models of their own. */
 export function RateLimits() {
   const text = useTexts(settingsTexts);
-  const common = useTexts(commonTexts);
   const format = useFormat();
   const read = useRead('GET /account/v1/limits', {});
-  const count = (limit: number | null) => (limit === null ? common.noLimit : format.count(limit));
+  const count = (limit: number | null) => (limit === null ? text.noLimit : format.count(limit));
   const rows =
     read.data === undefined
       ? []
@@ -23,8 +21,7 @@ export function RateLimits() {
         ];
   return (
     <Section title={text.rates} lead={text.ratesLead}>
-      {read.isPending && <Loading />}
-      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
+      <ReadState read={read} />
       {rows.length > 0 && (
         <DataTable
           label={text.rates}

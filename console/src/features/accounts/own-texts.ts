@@ -1,16 +1,12 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const settingsTexts = defineTexts(
+export const settingsTexts = pageTexts(
   {
-    title: 'Account settings',
     account: 'The account',
     id: 'Account id',
     status: 'Standing',
     since: 'Since',
-    name: 'Name',
-    email: 'E-mail address',
     emailHint: 'Notices are sent there if no owner has an address.',
-    saved: 'Saved.',
     cap: 'Spending a day',
     capLead: 'When a cap is reached, calls on the balance are refused until the next day. The lower cap applies.',
     ownCap: 'Your cap',
@@ -35,15 +31,11 @@ export const settingsTexts = defineTexts(
     tokens: 'Tokens a minute',
   },
   {
-    title: '账户设置',
     account: '账户',
     id: '账户 ID',
     status: '状态',
     since: '创建时间',
-    name: '名称',
-    email: '邮箱',
     emailHint: '所有者均未设置邮箱时，通知发送至此邮箱。',
-    saved: '已保存。',
     cap: '每日消费上限',
     capLead: '达到上限后，余额调用将被拒绝，直至次日。以较低的上限为准。',
     ownCap: '自设上限',

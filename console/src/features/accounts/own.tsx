@@ -1,5 +1,4 @@
 import { SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
 import type { BodyOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
@@ -12,10 +11,9 @@ import { changedMembers } from '../../parts/forms/changed-members.ts';
 import { YuanField } from '../../parts/forms/number-fields.tsx';
 import { isYuan, textOrNull } from '../../parts/forms/number-text.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { RateLimits } from './own-rate-limits.tsx';
@@ -23,13 +21,11 @@ import { settingsTexts } from './own-texts.ts';
 
 /** What owners may set of the account, and what is in force for it. */
 export function AccountSettingsPage() {
-  const text = useTexts(settingsTexts);
   const read = useRead('GET /account/v1/account', {});
   const account = read.data;
   return (
-    <Page title={text.title}>
-      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
-      {read.isPending && <Loading />}
+    <Page>
+      <ReadState read={read} />
       {account?.role === 'owner' && (
         <>
           <About account={account} />
@@ -45,28 +41,21 @@ export function AccountSettingsPage() {
 
 function About({ account }: { readonly account: AccountOfOwner }) {
   const text = useTexts(settingsTexts);
-  const common = useTexts(commonTexts);
   const stored = { name: account.name, email: account.email ?? '' };
-  const [{ name, email }, set] = useDraft(() => stored);
+  const [{ name, email }, field] = useDraft(() => stored);
   return (
     <Section title={text.account}>
       <Stack>
         <Facts
           facts={[
             [text.id, <CopyText key="id" value={account.id} />],
-            [text.status, `${common[account.status]}, ${account.verified ? common.verified : common.unverified}`],
+            [text.status, `${text[account.status]}, ${account.verified ? text.verified : text.unverified}`],
             [text.since, <Instant key="since" at={account.createdAt} />],
           ]}
         />
         <AccountForm body={changedMembers(stored, { name: name.trim(), email: email.trim() })}>
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-            <TextInput
-              label={text.name}
-              required
-              maxLength={200}
-              value={name}
-              onChange={({ currentTarget }) => set({ name: currentTarget.value })}
-            />
+            <TextInput label={text.name} required maxLength={200} {...field('name')} />
             <TextInput
               label={text.email}
               description={text.emailHint}
@@ -75,8 +64,7 @@ function About({ account }: { readonly account: AccountOfOwner }) {
               // An address can be changed, and not taken away.
               required={account.email !== null}
               maxLength={200}
-              value={email}
-              onChange={({ currentTarget }) => set({ email: currentTarget.value })}
+              {...field('email')}
             />
           </SimpleGrid>
         </AccountForm>
@@ -87,11 +75,10 @@ function About({ account }: { readonly account: AccountOfOwner }) {
 
 function DailyCap({ account }: { readonly account: AccountOfOwner }) {
   const text = useTexts(settingsTexts);
-  const common = useTexts(commonTexts);
   const stored = account.ownDailySpendCapYuan ?? '';
-  const [{ cap }, set] = useDraft(() => ({ cap: stored }));
+  const [{ cap }, field] = useDraft(() => ({ cap: stored }));
   const isRight = cap === '' || isYuan(cap);
-  const capOf = (amount: string | null) => (amount === null ? common.noLimit : <Yuan amount={amount} />);
+  const capOf = (amount: string | null) => (amount === null ? text.noLimit : <Yuan amount={amount} />);
   return (
     <Section title={text.cap} lead={text.capLead}>
       <Stack>
@@ -106,10 +93,9 @@ function DailyCap({ account }: { readonly account: AccountOfOwner }) {
           <YuanField
             label={text.ownCap}
             description={text.ownCapHint}
-            placeholder={common.noLimit}
+            placeholder={text.noLimit}
             maw={320}
-            value={cap}
-            onChange={(entered) => set({ cap: entered })}
+            {...field('cap')}
           />
         </AccountForm>
       </Stack>
@@ -120,7 +106,7 @@ function DailyCap({ account }: { readonly account: AccountOfOwner }) {
 function MembersSight({ account }: { readonly account: AccountOfOwner }) {
   const text = useTexts(settingsTexts);
   const stored = account.membersSeeBalance;
-  const [{ isSeen }, set] = useDraft(() => ({ isSeen: stored }));
+  const [{ isSeen }, , set] = useDraft(() => ({ isSeen: stored }));
   return (
     <Section title={text.members} lead={text.membersLead}>
       <AccountForm body={isSeen === stored ? {} : { membersSeeBalance: isSeen }}>
@@ -147,7 +133,7 @@ function AccountForm({ body, children }: AccountFormProps) {
     <ChangeForm
       endpoint="PATCH /account/v1/account"
       input={Object.keys(body).length === 0 ? null : { body }}
-      onDone={() => notifications.show({ color: 'teal', message: text.saved })}
+      doneText={text.saved}
     >
       {children}
     </ChangeForm>
@@ -160,7 +146,7 @@ function LowBalance() {
   if (read.isPending || read.data === undefined) {
     return (
       <Section title={text.lowBalance}>
-        {read.isPending ? <Loading /> : <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />}
+        <ReadState read={read} />
       </Section>
     );
   }
@@ -174,20 +160,19 @@ function LowBalance() {
 function LowBalanceForm({ stored, usual }: { readonly stored: string; readonly usual: string | null }) {
   const text = useTexts(settingsTexts);
   const format = useFormat();
-  const [{ threshold }, set] = useDraft(() => ({ threshold: stored }));
+  const [{ threshold }, field] = useDraft(() => ({ threshold: stored }));
   const isRight = threshold === '' || isYuan(threshold);
   return (
     <ChangeForm
       endpoint="PUT /account/v1/low-balance"
       input={threshold === stored || !isRight ? null : { body: { thresholdYuan: textOrNull(threshold) } }}
-      onDone={() => notifications.show({ color: 'teal', message: text.saved })}
+      doneText={text.saved}
     >
       <YuanField
         label={text.threshold}
         description={usual === null ? text.noThresholdHint : text.thresholdHint(format.yuan(usual))}
         maw={320}
-        value={threshold}
-        onChange={(entered) => set({ threshold: entered })}
+        {...field('threshold')}
       />
     </ChangeForm>
   );

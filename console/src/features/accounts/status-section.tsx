@@ -1,14 +1,12 @@
 import { Button, Group, Text, TextInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { useChange } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountTexts } from './summary-texts.ts';
@@ -16,19 +14,17 @@ import { accountTexts } from './summary-texts.ts';
 /** Whether the calls of an account are served, and the buttons that change it. */
 export function StatusSection({ account }: { readonly account: Account }) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
   const mayOperate = useMayOperate();
-  const { mutateAsync: change } = useChange('PATCH /admin/v1/accounts/{id}');
   const path = { id: account.id };
   const isActive = account.status === 'active';
   return (
     <Section title={text.status}>
       <Facts
         facts={[
-          [text.status, common[account.status]],
+          [text.status, text[account.status]],
           [text.reason, account.statusReason],
           [text.since, account.statusChangedAt && <Instant at={account.statusChangedAt} />],
-          [text.verification, account.verified ? common.verified : common.unverified],
+          [text.verification, account.verified ? text.verified : text.unverified],
         ]}
       />
       {mayOperate && (
@@ -39,14 +35,16 @@ export function StatusSection({ account }: { readonly account: Account }) {
             <ConfirmButton
               label={text.reactivate}
               question={text.reactivateQuestion}
-              onConfirm={() => change({ path, body: { status: 'active' } })}
+              endpoint="PATCH /admin/v1/accounts/{id}"
+              input={{ path, body: { status: 'active' } }}
             />
           )}
           <ConfirmButton
             label={account.verified ? text.unverify : text.verify}
             question={account.verified ? text.unverifyQuestion : text.verifyQuestion}
             isDangerous={account.verified}
-            onConfirm={() => change({ path, body: { verified: !account.verified } })}
+            endpoint="PATCH /admin/v1/accounts/{id}"
+            input={{ path, body: { verified: !account.verified } }}
           />
         </Group>
       )}
@@ -56,8 +54,8 @@ export function StatusSection({ account }: { readonly account: Account }) {
 
 function SuspendButton({ account }: { readonly account: Account }) {
   const text = useTexts(accountTexts);
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [{ reason }, set] = useDraft(() => ({ reason: '' }), isOpen);
+  const [open, dialog] = useDialog();
+  const [{ reason }, field] = useDraft(() => ({ reason: '' }), dialog.isOpen);
   return (
     <>
       <Button size="compact-sm" variant="light" color="red" onClick={open}>
@@ -66,10 +64,8 @@ function SuspendButton({ account }: { readonly account: Account }) {
       <ChangeDialog
         endpoint="PATCH /admin/v1/accounts/{id}"
         title={text.suspend}
-        submitLabel={text.suspend}
         isDangerous
-        isOpen={isOpen}
-        onClose={close}
+        {...dialog}
         input={() => ({ path: { id: account.id }, body: { status: 'suspended' as const, statusReason: reason } })}
       >
         <Text size="sm">{text.suspendHint}</Text>
@@ -79,8 +75,7 @@ function SuspendButton({ account }: { readonly account: Account }) {
           required
           data-autofocus
           maxLength={200}
-          value={reason}
-          onChange={({ currentTarget }) => set({ reason: currentTarget.value })}
+          {...field('reason')}
         />
       </ChangeDialog>
     </>

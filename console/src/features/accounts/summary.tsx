@@ -1,5 +1,4 @@
-import { Button, SimpleGrid, Stack } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { SimpleGrid, Stack } from '@mantine/core';
 import type { FunctionComponent } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
@@ -7,8 +6,9 @@ import { percentOf } from '../../parts/basis-points.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Tile, Yuan } from '../../parts/figures.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
+import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -52,7 +52,6 @@ export function SummaryTab({ account }: SummaryProps) {
 
 function DetailsSection({ account }: SummaryProps) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
   return (
     <Section
       title={text.details}
@@ -61,7 +60,7 @@ function DetailsSection({ account }: SummaryProps) {
       <Facts
         facts={[
           [text.name, account.name],
-          [text.email, account.email ?? common.none],
+          [text.email, account.email ?? text.none],
           [text.id, <CopyText key="id" value={account.id} />],
           [text.created, <Instant key="created" at={account.createdAt} />],
         ]}
@@ -72,7 +71,6 @@ function DetailsSection({ account }: SummaryProps) {
 
 function PricesSection({ account }: SummaryProps) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
   const format = useFormat();
   const { id, dailySpendCapYuan: cap, ownDailySpendCapYuan: ownCap, priceFactorBasisPoints } = account;
   const low = useRead('GET /admin/v1/accounts/{id}/low-balance', { path: { id } }).data;
@@ -91,7 +89,7 @@ function PricesSection({ account }: SummaryProps) {
       <Facts
         facts={[
           [text.cap, cap === null ? text.configured : format.yuan(cap)],
-          [text.ownCap, ownCap === null ? common.none : `${format.yuan(ownCap)} (${text.ownCapHint})`],
+          [text.ownCap, ownCap === null ? text.none : `${format.yuan(ownCap)} (${text.ownCapHint})`],
           [text.priceFactor, `${percentOf(priceFactorBasisPoints)}%`],
           [
             text.lowBalance,
@@ -105,7 +103,6 @@ function PricesSection({ account }: SummaryProps) {
 
 function RatesSection({ account }: SummaryProps) {
   const text = useTexts(accountTexts);
-  const common = useTexts(commonTexts);
   const format = useFormat();
   const limitText = (requests: number | null, tokens: number | null): string =>
     [
@@ -113,7 +110,7 @@ function RatesSection({ account }: SummaryProps) {
       tokens === null ? null : `${text.tokens} ${format.count(tokens)}`,
     ]
       .filter((each) => each !== null)
-      .join(' · ') || common.noLimit;
+      .join(' · ') || text.noLimit;
   return (
     <Section title={text.rates} actions={<EditButton label={text.editRates} account={account} Dialog={RatesDialog} />}>
       <Facts
@@ -135,14 +132,12 @@ interface EditButtonProps extends SummaryProps {
 
 /** Opens a form; auditors have none. */
 function EditButton({ label, account, Dialog }: EditButtonProps) {
-  const [isOpen, { open, close }] = useDisclosure(false);
+  const [open, dialog] = useDialog();
   if (!useMayOperate()) return null;
   return (
     <>
-      <Button size="compact-sm" variant="default" onClick={open}>
-        {label}
-      </Button>
-      <Dialog account={account} isOpen={isOpen} onClose={close} />
+      <SmallButton onClick={open}>{label}</SmallButton>
+      <Dialog account={account} {...dialog} />
     </>
   );
 }

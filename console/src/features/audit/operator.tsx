@@ -30,7 +30,7 @@ export function AuditPage() {
     </Button>
   );
   return (
-    <Page title={text.title} lead={text.lead} actions={actions}>
+    <Page lead={text.lead} actions={actions}>
       <Text size="sm" maw={720}>
         {text.warning}
       </Text>
@@ -120,7 +120,7 @@ function Result({ result, run }: { readonly result: Audit; readonly run: AuditRu
             {
               header: text.result,
               cell: ({ breaches }) => (
-                <Badge variant="light" autoContrast color={breaches.length === 0 ? 'teal' : 'red'}>
+                <Badge color={breaches.length === 0 ? 'teal' : 'red'}>
                   {breaches.length === 0 ? text.holds : text.breaches(breaches.length)}
                 </Badge>
               ),

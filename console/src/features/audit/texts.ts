@@ -1,19 +1,16 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const auditTexts = defineTexts(
+export const auditTexts = pageTexts(
   {
-    title: 'Audit',
     lead: 'Proves that balances, ledger entries, call records, plans and sums of usage agree, while calls go on. It changes nothing.',
     warning:
       'An audit reads the whole database. That takes seconds for thousands of calls and minutes for millions. It can be stopped, and goes on while you look at other pages.',
     run: 'Run the audit',
     runAgain: 'Run it again',
-    stop: 'Stop',
     none: 'No audit was run here yet',
     noneHint: 'Run one after an incident, a restore or a move, or before a month is closed.',
     running: 'The audit is running',
     progress: 'Progress',
-    accounts: 'Accounts',
     ofTotal: (done: string, total: string) => `${done} of ${total}`,
     entries: 'Ledger entries read',
     calls: 'Call records read',
@@ -27,25 +24,20 @@ export const auditTexts = defineTexts(
       'Look at the accounts that are named below, and at their ledgers and change logs, before anything is corrected. At most 100 breaches are listed of each invariant.',
     invariants: 'Invariants',
     invariant: 'Invariant',
-    result: 'Result',
     holds: 'holds',
     breaches: (count: number) => (count === 1 ? '1 breach' : `${count} breaches`),
     breachesOf: 'Breaches',
-    account: 'Account',
     detail: 'What is wrong',
   },
   {
-    title: '审计',
     lead: '在调用持续进行的同时，核对余额、账本、调用记录、套餐与用量汇总是否一致。审计不会更改任何数据。',
     warning: '审计会读取整个数据库：数千条调用需要数秒，数百万条需要数分钟。可随时停止；切换到其他页面时审计会继续。',
     run: '开始审计',
     runAgain: '重新审计',
-    stop: '停止',
     none: '尚未在此运行审计',
     noneHint: '建议在故障、恢复或迁移之后，以及月末结账之前运行。',
     running: '审计进行中',
     progress: '进度',
-    accounts: '账户',
     ofTotal: (done: string, total: string) => `${done} / ${total}`,
     entries: '已读账目',
     calls: '已读调用记录',
@@ -58,11 +50,9 @@ export const auditTexts = defineTexts(
     brokenHint: '更正之前，请先查看下列账户及其账本与变更日志。每项不变式最多列出 100 处问题。',
     invariants: '不变式',
     invariant: '不变式',
-    result: '结果',
     holds: '成立',
     breaches: (count: number) => `${count} 处问题`,
     breachesOf: '问题明细',
-    account: '账户',
     detail: '问题',
   },
 );

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { send } from '../../api/client.ts';
 import { saveFile } from '../../parts/csv-button.tsx';
 import { ErrorNotice } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Page, usePageTitle } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
@@ -19,6 +19,7 @@ type Run =
 /** Saves all of the database as a file. */
 export function BackupPage() {
   const text = useTexts(backupTexts);
+  const title = usePageTitle();
   const format = useFormat();
   const mayOperate = useMayOperate();
   const [run, setRun] = useState<Run>({ state: 'none' });
@@ -41,7 +42,7 @@ export function BackupPage() {
 
   const isRunning = run.state === 'running';
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Section>
         <Stack align="flex-start">
           <Text size="sm" maw={720}>
@@ -59,7 +60,7 @@ export function BackupPage() {
           )}
           {isRunning && (
             <>
-              <Progress value={100} animated w="100%" aria-label={text.title} />
+              <Progress value={100} animated w="100%" aria-label={title} />
               <Text role="status">{text.received(format.bytes(run.bytes))}</Text>
               <Button variant="default" leftSection={<SquareIcon />} onClick={() => stopping.current?.abort()}>
                 {text.stop}

@@ -7,7 +7,7 @@ import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
+import { DimmedText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
@@ -27,7 +27,6 @@ interface CallStoryProps {
 /** The story of a call: what was asked, what happened, what was used, and what that cost. */
 export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
   const text = useTexts(storyTexts);
-  const common = useTexts(commonTexts);
   const operationName = useOperationName();
   const forOperators = 'route' in call ? call : null;
   return (
@@ -36,9 +35,9 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
         <StatusBadge status={call.status} />
         {call.httpStatus !== null && <Badge variant="default">{text.status(call.httpStatus)}</Badge>}
         {call.errorCode !== null && (
-          <Badge variant="light" color="red">
+          <Badge color="red">
             {text.error}
-            {common.colon}
+            {text.colon}
             {call.errorCode}
           </Badge>
         )}
@@ -50,8 +49,8 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
             facts={[
               [text.model, call.model],
               [text.operation, operationName(call.operation)],
-              [text.paidBy, call.context === 'coding' ? common.coding : common.balance],
-              [text.stream, call.isStream ? common.yes : common.no],
+              [text.paidBy, call.context === 'coding' ? text.coding : text.balance],
+              [text.stream, call.isStream ? text.yes : text.no],
               [text.key, keyShown ?? call.keyId],
               [text.account, forOperators === null ? null : (accountShown ?? call.accountId)],
               [
@@ -63,11 +62,11 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
                 forOperators === null || forOperators.failedRoutes.length === 0
                   ? null
                   : forOperators.failedRoutes.map(({ provider, model, error }) => (
-                      <div key={`${provider} ${model}`}>{`${provider} · ${model}${common.colon}${error}`}</div>
+                      <div key={`${provider} ${model}`}>{`${provider} · ${model}${text.colon}${error}`}</div>
                     )),
               ],
-              [text.callId, <CopyText key="call" value={call.id} />],
-              [text.requestId, <CopyText key="request" value={call.requestId} />],
+              [text.call, <CopyText key="call" value={call.id} />],
+              [text.request, <CopyText key="request" value={call.requestId} />],
               [
                 text.clientRequestId,
                 call.clientRequestId === null ? null : <CopyText key="client" value={call.clientRequestId} />,
@@ -97,7 +96,7 @@ function Course({ call }: { readonly call: OwnCall | Call }) {
   return (
     <Timeline bulletSize={14} lineWidth={2} active={3 + corrections.length}>
       <Timeline.Item title={text.admitted}>
-        <Text size="sm" c="dimmed" component="div">
+        <DimmedText component="div">
           <Instant at={call.startedAt} />
           {call.heldYuan !== null && (
             <>
@@ -106,21 +105,21 @@ function Course({ call }: { readonly call: OwnCall | Call }) {
             </>
           )}
           {call.heldTokens !== null && ` · ${text.heldTokens(format.count(call.heldTokens))}`}
-        </Text>
+        </DimmedText>
       </Timeline.Item>
       {call.firstByteMs !== null && <Timeline.Item title={text.firstByte(format.duration(call.firstByteMs))} />}
       <Timeline.Item title={text.ended(format.duration(call.durationMs))}>
-        <Text size="sm" c="dimmed" component="div">
+        <DimmedText component="div">
           <Instant at={call.endedAt} />
-        </Text>
+        </DimmedText>
       </Timeline.Item>
       {corrections.map((correction, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: corrections stay, in their order
         <Timeline.Item key={place} title={<CorrectionTitle correction={correction} />}>
-          <Text size="sm" c="dimmed" component="div">
+          <DimmedText component="div">
             <Instant at={correction.at} />
             {correction.note !== null && <div>{correction.note}</div>}
-          </Text>
+          </DimmedText>
         </Timeline.Item>
       ))}
     </Timeline>
@@ -143,7 +142,6 @@ function CorrectionTitle({ correction }: { readonly correction: Correction }) {
 
 function Used({ call }: { readonly call: OwnCall | Call }) {
   const text = useTexts(storyTexts);
-  const common = useTexts(commonTexts);
   const units = useTexts(unitTexts) as Readonly<Record<string, string>>;
   const format = useFormat();
   if (call.usage === null) return <Text c="dimmed">{text.nothingUsed}</Text>;
@@ -158,20 +156,16 @@ function Used({ call }: { readonly call: OwnCall | Call }) {
             <Text size="xl" fw={700} className="figure">
               {format.count(count)}
             </Text>
-            <Text size="sm" c="dimmed">
-              {ownValue(units, unit) ?? unit}
-            </Text>
+            <DimmedText>{ownValue(units, unit) ?? unit}</DimmedText>
           </div>
         ))}
       </Group>
-      <Text size="sm" c="dimmed">
-        {source === 'observed' ? text.observed : text.estimated}
-      </Text>
+      <DimmedText>{source === 'observed' ? text.observed : text.estimated}</DimmedText>
       {excess.length > 0 && (
         <Alert color="yellow" title={text.excess}>
           {excess
             .map(([unit, count]) => `${format.count(count ?? 0)} ${ownValue(units, unit) ?? unit}`)
-            .join(common.comma)}
+            .join(text.comma)}
         </Alert>
       )}
       {'unpriced' in call && call.unpriced.length > 0 && (

@@ -22,9 +22,7 @@ export function ChargeTable({ call }: { readonly call: OwnCall | Call }) {
   return (
     <Stack gap="xs">
       <Group gap="xs">
-        <Badge variant="light" color={call.price.rule === 'peak' ? 'orange' : 'cyan'}>
-          {text.rules[call.price.rule]}
-        </Badge>
+        <Badge color={call.price.rule === 'peak' ? 'orange' : 'cyan'}>{text.rules[call.price.rule]}</Badge>
       </Group>
       <Table verticalSpacing={6}>
         <Table.Thead>

@@ -10,7 +10,7 @@ import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { AccountLink } from '../../parts/links.tsx';
 import { hashOf } from '../../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
@@ -22,16 +22,12 @@ import { ResolutionButton } from './resolution-dialog.tsx';
 /** One call, with what operators may correct of it. */
 export function OperatorCallPage({ id }: PageProps) {
   const text = useTexts(operatorCallsTexts);
-  const { data: call, error, refetch } = useRead('GET /admin/v1/calls/{id}', { path: { id } });
-  const isUnknown = error instanceof ApiError && error.status === 404;
+  const read = useRead('GET /admin/v1/calls/{id}', { path: { id } });
+  const call = read.data;
+  const isUnknown = read.error instanceof ApiError && read.error.status === 404;
   return (
     <Page title={text.call} actions={call !== undefined && <Corrections call={call} />}>
-      {isUnknown ? (
-        <EmptyState title={text.noCall} hint={text.noCallHint} />
-      ) : (
-        <ErrorNotice error={error} onRetry={() => void refetch()} />
-      )}
-      {call === undefined && error === null && <Loading />}
+      {isUnknown ? <EmptyState title={text.noCall} hint={text.noCallHint} /> : <ReadState read={read} />}
       {call !== undefined && (
         <>
           <CallStory

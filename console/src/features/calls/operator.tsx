@@ -1,17 +1,16 @@
-import { Button, NativeSelect, SimpleGrid, Stack, Tabs, Text } from '@mantine/core';
+import { NativeSelect, Stack, Tabs, Text } from '@mantine/core';
 import type { QueryOf } from '../../api/client.ts';
 import { useList } from '../../api/queries.ts';
 import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-tables.tsx';
 import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { FilterInstant, FilterText, FoldedFilters } from '../../parts/filters.tsx';
+import { FilterGrid, FilterText } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { type Place, usePlaceQuery } from '../../parts/location.tsx';
+import { chosenOf, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { AccountPicker, KeyPicker, MemberPicker, ModelPicker } from '../../parts/picker.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { operatorCallsTexts } from './operator-texts.ts';
 
@@ -20,7 +19,7 @@ export function AllCallsPage() {
   const [query, setQuery] = usePlaceQuery();
   const tab = query.tab === 'refusals' ? 'refusals' : 'calls';
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Tabs
         value={tab}
         onChange={(chosen) => setQuery({ tab: chosen === 'refusals' ? chosen : null })}
@@ -31,52 +30,44 @@ export function AllCallsPage() {
           <Tabs.Tab value="refusals">{text.refusals}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="calls">
-          <Calls query={query} onChange={setQuery} />
+          <Calls />
         </Tabs.Panel>
         <Tabs.Panel value="refusals">
-          <Refusals query={query} onChange={setQuery} />
+          <Refusals />
         </Tabs.Panel>
       </Tabs>
     </Page>
   );
 }
 
-interface FilteredProps {
-  readonly query: Place['query'];
-  readonly onChange: (changed: { readonly [name: string]: string | null }) => void;
-}
-
 const CALL_FILTERS = ['accountId', 'keyId', 'userId', 'model', 'status', 'from', 'to'] as const;
 
-function Calls({ query, onChange }: FilteredProps) {
+function Calls() {
+  const [query, change] = usePlaceQuery();
   const text = useTexts(operatorCallsTexts);
   const statuses = useStatusTexts();
   const columns = useAllCallColumns();
   const { requestId } = query;
-  const filter: QueryOf<'GET /admin/v1/calls'> = requestId === undefined ? chosen(query, CALL_FILTERS) : { requestId };
+  const filter: QueryOf<'GET /admin/v1/calls'> =
+    requestId === undefined ? chosenOf(query, CALL_FILTERS) : { requestId };
   const input = { query: filter };
   const list = useList('GET /admin/v1/calls', input, { isLive: query.status === 'in_flight' });
   return (
     <Section actions={<CsvButton endpoint="GET /admin/v1/calls" input={input} fileName="calls.csv" />}>
       <Stack>
-        <Filters query={query} onChange={onChange} names={[...CALL_FILTERS, 'requestId']}>
-          <WhoseFilters query={query} onChange={onChange} />
+        <FilterGrid names={[...CALL_FILTERS, 'requestId']}>
+          <WhoseFilters />
           <NativeSelect
             label={text.status}
             value={query.status ?? ''}
-            onChange={({ currentTarget }) => onChange({ status: currentTarget.value })}
+            onChange={({ currentTarget }) => change({ status: currentTarget.value })}
             data={[
               { value: '', label: text.anyStatus },
               ...CALL_STATUSES.map((value) => ({ value, label: statuses[value] })),
             ]}
           />
-          <FilterText
-            label={text.requestId}
-            placeholder={text.requestIdHint}
-            value={requestId ?? ''}
-            onChange={(entered) => onChange({ requestId: entered })}
-          />
-        </Filters>
+          <FilterText name="requestId" label={text.requestId} placeholder={text.requestIdHint} />
+        </FilterGrid>
         {requestId !== undefined && <Text size="sm">{text.requestAlone}</Text>}
         <ListTable
           label={text.calls}
@@ -92,18 +83,19 @@ function Calls({ query, onChange }: FilteredProps) {
 
 const REFUSAL_FILTERS = ['accountId', 'keyId', 'userId', 'model', 'code', 'from', 'to'] as const;
 
-function Refusals({ query, onChange }: FilteredProps) {
+function Refusals() {
+  const [query] = usePlaceQuery();
   const text = useTexts(operatorCallsTexts);
   const columns = useAllRefusalColumns();
-  const input = { query: chosen(query, REFUSAL_FILTERS) };
+  const input = { query: chosenOf(query, REFUSAL_FILTERS) };
   const list = useList('GET /admin/v1/refusals', input);
   return (
     <Section actions={<CsvButton endpoint="GET /admin/v1/refusals" input={input} fileName="refusals.csv" />}>
       <Stack>
-        <Filters query={query} onChange={onChange} names={REFUSAL_FILTERS}>
-          <WhoseFilters query={query} onChange={onChange} />
-          <FilterText label={text.code} value={query.code ?? ''} onChange={(code) => onChange({ code })} />
-        </Filters>
+        <FilterGrid names={REFUSAL_FILTERS}>
+          <WhoseFilters />
+          <FilterText name="code" label={text.code} />
+        </FilterGrid>
         <ListTable
           label={text.refusals}
           list={list}
@@ -117,48 +109,17 @@ function Refusals({ query, onChange }: FilteredProps) {
 }
 
 /** Filters by an account, what belongs to it, and a model. */
-function WhoseFilters({ query, onChange }: FilteredProps) {
+function WhoseFilters() {
+  const [query, change] = usePlaceQuery();
   return (
     <>
       <AccountPicker
         value={query.accountId}
-        onChange={(accountId) => onChange({ accountId, keyId: null, userId: null })}
+        onChange={(accountId) => change({ accountId, keyId: null, userId: null })}
       />
-      <KeyPicker value={query.keyId} onChange={(keyId) => onChange({ keyId })} accountId={query.accountId} />
-      <MemberPicker value={query.userId} onChange={(userId) => onChange({ userId })} accountId={query.accountId} />
-      <ModelPicker value={query.model} onChange={(model) => onChange({ model })} />
+      <KeyPicker value={query.keyId} onChange={(keyId) => change({ keyId })} accountId={query.accountId} />
+      <MemberPicker value={query.userId} onChange={(userId) => change({ userId })} accountId={query.accountId} />
+      <ModelPicker value={query.model} onChange={(model) => change({ model })} />
     </>
   );
-}
-
-interface FiltersProps extends FilteredProps {
-  readonly names: readonly string[];
-  readonly children: React.ReactNode;
-}
-
-/** The filters of a list, those by time behind its own. */
-function Filters({ query, onChange, names, children }: FiltersProps) {
-  const text = useTexts(operatorCallsTexts);
-  const common = useTexts(commonTexts);
-  return (
-    <FoldedFilters names={names}>
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
-        {children}
-        <FilterInstant label={common.from} value={query.from ?? ''} onChange={(from) => onChange({ from })} />
-        <FilterInstant label={common.to} value={query.to ?? ''} onChange={(to) => onChange({ to })} />
-        <Button
-          variant="subtle"
-          style={{ alignSelf: 'end' }}
-          disabled={names.every((name) => query[name] === undefined)}
-          onClick={() => onChange(Object.fromEntries(names.map((name) => [name, null])))}
-        >
-          {text.clear}
-        </Button>
-      </SimpleGrid>
-    </FoldedFilters>
-  );
-}
-
-function chosen<Name extends string>(query: Place['query'], names: readonly Name[]) {
-  return Object.fromEntries(names.filter((name) => query[name] !== undefined).map((name) => [name, query[name]]));
 }

@@ -2,7 +2,7 @@ import { Anchor } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { PageProps } from '../../layout/console-page.ts';
 import { useKeyNames } from '../../parts/keys/own-key-names.ts';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { CallStory } from './call-story.tsx';
@@ -14,9 +14,8 @@ export function CallPage({ id }: PageProps) {
   const keyNames = useKeyNames();
   const call = useRead('GET /account/v1/calls/{id}', { path: { id } });
   return (
-    <Page title={call.data?.model ?? id} lead={<Anchor href="#/calls">{text.back}</Anchor>}>
-      <ErrorNotice error={call.error} onRetry={() => void call.refetch()} />
-      {call.isPending && <Loading />}
+    <Page title={call.data?.model ?? id} lead={<Anchor href="#/calls">{text.allCalls}</Anchor>}>
+      <ReadState read={call} />
       {call.data !== undefined && (
         <CallStory call={call.data} keyShown={keyNames.get(call.data.keyId) ?? call.data.keyId} />
       )}

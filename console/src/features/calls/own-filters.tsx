@@ -1,6 +1,6 @@
-import { useRead } from '../../api/queries.ts';
 import { useKeyNames } from '../../parts/keys/own-key-names.ts';
 import type { Place } from '../../parts/location.tsx';
+import { useOwnModelNames } from '../../parts/model-names.ts';
 import { usePeople } from '../../parts/people.ts';
 import { Picker } from '../../parts/picker.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -16,7 +16,7 @@ export function KeyAndPersonFilters({ query, onChange }: KeyAndPersonFiltersProp
   const text = useTexts(callsTexts);
   const keyNames = useKeyNames();
   const people = usePeople();
-  const models = useRead('GET /account/v1/models', {}).data?.data ?? [];
+  const models = useOwnModelNames();
   return (
     <>
       <Picker
@@ -38,7 +38,7 @@ export function KeyAndPersonFilters({ query, onChange }: KeyAndPersonFiltersProp
       <Picker
         label={text.model}
         placeholder={text.anyModel}
-        choices={models.map(({ id }) => ({ value: id, label: id }))}
+        choices={models.map((id) => ({ value: id, label: id }))}
         value={query.model}
         onChange={(model) => onChange({ model })}
       />

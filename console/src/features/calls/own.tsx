@@ -1,17 +1,15 @@
-import { Group, Select, Tabs, Text } from '@mantine/core';
+import { Group, Select, Tabs } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
-import { CalendarField } from '../../parts/calendar-field.tsx';
 import { useRefusalColumns } from '../../parts/calls/refusal-columns.tsx';
 import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { instantsOfDays, isDay } from '../../parts/days.ts';
-import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
+import { instantsOfDays } from '../../parts/days.ts';
+import { DayFilters, DaysHint, FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { DataTable, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { useOwnCallColumns } from './own-columns.tsx';
@@ -24,7 +22,7 @@ export function CallsPage() {
   const text = useTexts(callsTexts);
   const [query, change] = usePlaceQuery();
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Tabs value={query.tab ?? 'calls'} onChange={(tab) => change({ tab })} keepMounted={false}>
         <Tabs.List>
           <Tabs.Tab value="calls">{text.served}</Tabs.Tab>
@@ -46,7 +44,6 @@ const FILTERS = ['keyId', 'userId', 'model', 'status', 'from', 'to', 'requestId'
 
 function Filters() {
   const text = useTexts(callsTexts);
-  const common = useTexts(commonTexts);
   const statuses = useStatusTexts();
   const [query, change] = usePlaceQuery();
   /** A request id is looked for by itself. */
@@ -67,26 +64,8 @@ function Filters() {
           clearable
           w={150}
         />
-        <CalendarField
-          type="date"
-          label={common.from}
-          value={query.from ?? ''}
-          isClearable
-          onChange={(from) => change({ from, requestId: null })}
-        />
-        <CalendarField
-          type="date"
-          label={common.to}
-          value={query.to ?? ''}
-          isClearable
-          onChange={(to) => change({ to, requestId: null })}
-        />
-        <FilterText
-          label={text.requestId}
-          placeholder={text.requestIdHint}
-          value={query.requestId ?? ''}
-          onChange={findRequest}
-        />
+        <DayFilters onChange={(changed) => change({ ...changed, requestId: null })} />
+        <FilterText name="requestId" label={text.requestId} placeholder={text.requestIdHint} onChange={findRequest} />
       </Group>
     </FoldedFilters>
   );
@@ -106,11 +85,7 @@ function Calls() {
       <Group justify="flex-end" mb="xs">
         <CsvButton endpoint="GET /account/v1/calls" input={input} fileName="calls.csv" />
       </Group>
-      {(isDay(query.from) || isDay(query.to)) && (
-        <Text size="sm" c="dimmed" mb="xs">
-          {text.daysOf(billingTimezone)}
-        </Text>
-      )}
+      <DaysHint textOf={text.daysOf} />
       <ListTable<OwnCall | OwnCallInFlight>
         label={text.served}
         list={list}
@@ -128,8 +103,7 @@ function CallsOfRequest({ requestId }: { readonly requestId: string }) {
   const found = useRead('GET /account/v1/calls', { query: { requestId } });
   const columns = useOwnCallColumns();
   const refusalColumns = useRefusalColumns<OwnRefusal>();
-  if (found.isPending) return <Loading />;
-  if (found.data === undefined) return <ErrorNotice error={found.error} onRetry={() => void found.refetch()} />;
+  if (found.data === undefined) return <ReadState read={found} />;
   const refusals = 'refusals' in found.data ? found.data.refusals : [];
   if (found.data.data.length === 0 && refusals.length === 0) return <EmptyState title={text.nothing} />;
   return (

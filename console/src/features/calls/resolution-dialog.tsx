@@ -1,8 +1,7 @@
 import { Button, Radio, Stack, Text, TextInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import type { Call } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -20,8 +19,10 @@ interface ResolutionButtonProps {
 /** Decides, once, what becomes of a call whose outcome nobody knows. */
 export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProps) {
   const text = useTexts(correctionTexts);
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [{ action, size, memo }, set] = useDraft(noDecision, isOpen);
+  const [open, dialog] = useDialog();
+  const format = useFormat();
+  const [{ action, size, memo }, field, set] = useDraft(noDecision, dialog.isOpen);
+  const isOnPlan = call.context === 'coding';
   return (
     <>
       <Button {...(isSmall ? { size: 'compact-sm', variant: 'default' } : {})} onClick={open}>
@@ -32,24 +33,41 @@ export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProp
         title={text.resolveTitle}
         submitLabel={text.resolve}
         size="lg"
-        isOpen={isOpen}
-        onClose={close}
+        {...dialog}
         input={() => ({
           path: { id: call.id },
           body: { ...sizeOf(action, size.trim()), memo: memo.trim() || undefined },
         })}
-        onDone={() => notifications.show({ color: 'teal', message: text.resolved })}
+        doneText={text.resolved}
       >
         <Text size="sm">{text.resolveHint}</Text>
-        <Decision call={call} action={action} onChange={(chosen) => set({ action: chosen })} />
-        <Size call={call} action={action} size={size} onChange={(entered) => set({ size: entered })} />
-        <TextInput
-          label={text.memo}
-          description={text.memoHint}
-          maxLength={200}
-          value={memo}
-          onChange={({ currentTarget }) => set({ memo: currentTarget.value })}
-        />
+        <Radio.Group label={text.decision} value={action} onChange={(chosen) => set({ action: chosen as Action })}>
+          <Stack gap="xs" mt={4}>
+            {!isOnPlan && <Radio value="charge" label={text.charge} />}
+            {isOnPlan && <Radio value="count" label={text.count} disabled={call.heldTokens === null} />}
+            <Radio value="release" label={text.release} />
+            {isOnPlan && call.heldTokens === null && <Text size="sm">{text.tokensUnknown}</Text>}
+          </Stack>
+        </Radio.Group>
+        {action === 'charge' && (
+          <TextInput
+            label={text.amount}
+            description={text.chargeHint(format.yuan(call.heldYuan ?? '0'))}
+            inputMode="decimal"
+            required
+            {...field('size')}
+          />
+        )}
+        {action === 'count' && (
+          <TextInput
+            label={text.tokens}
+            description={text.tokensHint(format.count(call.heldTokens ?? 0))}
+            inputMode="numeric"
+            required
+            {...field('size')}
+          />
+        )}
+        <TextInput label={text.memo} description={text.memoHint} maxLength={200} {...field('memo')} />
       </ChangeDialog>
     </>
   );
@@ -65,51 +83,4 @@ function sizeOf(action: Action, size: string) {
     case 'release':
       return { action };
   }
-}
-
-interface DecisionProps {
-  readonly call: Call;
-  readonly action: Action;
-  readonly onChange: (action: Action) => void;
-}
-
-function Decision({ call, action, onChange }: DecisionProps) {
-  const text = useTexts(correctionTexts);
-  const isOnPlan = call.context === 'coding';
-  return (
-    <Radio.Group label={text.decision} value={action} onChange={(chosen) => onChange(chosen as Action)}>
-      <Stack gap="xs" mt={4}>
-        {!isOnPlan && <Radio value="charge" label={text.charge} />}
-        {isOnPlan && <Radio value="count" label={text.count} disabled={call.heldTokens === null} />}
-        <Radio value="release" label={text.release} />
-        {isOnPlan && call.heldTokens === null && <Text size="sm">{text.tokensUnknown}</Text>}
-      </Stack>
-    </Radio.Group>
-  );
-}
-
-interface SizeProps extends Omit<DecisionProps, 'onChange'> {
-  readonly size: string;
-  readonly onChange: (size: string) => void;
-}
-
-function Size({ call, action, size, onChange }: SizeProps) {
-  const text = useTexts(correctionTexts);
-  const format = useFormat();
-  if (action === 'release') return null;
-  const isCharge = action === 'charge';
-  return (
-    <TextInput
-      label={isCharge ? text.amount : text.tokens}
-      description={
-        isCharge
-          ? text.chargeHint(format.yuan(call.heldYuan ?? '0'))
-          : text.tokensHint(format.count(call.heldTokens ?? 0))
-      }
-      inputMode={isCharge ? 'decimal' : 'numeric'}
-      value={size}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-      required
-    />
-  );
 }

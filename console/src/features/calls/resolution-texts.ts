@@ -1,10 +1,8 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const correctionTexts = defineTexts(
+export const correctionTexts = pageTexts(
   {
     amount: 'Amount in yuan',
-    memo: 'Memo',
-    memoHint: 'Why, and the ticket if there is one. The ledger and the change log keep it.',
     resolve: 'Resolve',
     resolveTitle: 'Resolve this call',
     resolveHint:
@@ -21,8 +19,6 @@ export const correctionTexts = defineTexts(
   },
   {
     amount: '金额（元）',
-    memo: '备注',
-    memoHint: '说明原因及工单号，将记入账本和变更日志。',
     resolve: '处理',
     resolveTitle: '处理此调用',
     resolveHint:

@@ -1,14 +1,11 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const unresolvedTexts = defineTexts(
+export const unresolvedTexts = pageTexts(
   {
-    title: 'Unresolved calls',
     lead: 'Their node died in the middle of them. Nobody here knows whether the provider ran them: what they had reserved was given back, and nothing was charged. Compare with the provider’s own list, and decide on each, once.',
     empty: 'No call waits for a decision',
     emptyHint: 'Calls come here if a node of the gateway died while they ran.',
     when: 'Began',
-    account: 'Account',
-    model: 'Model',
     route: 'At the provider',
     held: 'Had reserved',
     tokens: (count: string) => `${count} tokens`,
@@ -16,13 +13,10 @@ export const unresolvedTexts = defineTexts(
     decide: 'Decide',
   },
   {
-    title: '待处理调用',
     lead: '运行这些调用的节点中途终止，网关无法得知供应商是否执行了它们：预留已经释放，也没有扣费。请与供应商自己的记录核对，并对每次调用各处理一次。',
     empty: '没有待处理的调用',
     emptyHint: '网关节点在调用进行中终止时，调用会出现在这里。',
     when: '开始时间',
-    account: '账户',
-    model: '模型',
     route: '供应商端',
     held: '曾预留',
     tokens: (count: string) => `${count} 个 token`,

@@ -7,8 +7,9 @@ import { Instant, Yuan } from '../../parts/figures.tsx';
 import { AccountLink, CallLink } from '../../parts/links.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Page, usePageTitle } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -32,10 +33,10 @@ export function UnresolvedPage() {
       cell: ({ model, operation, isStream }) => (
         <>
           <Text size="sm">{model}</Text>
-          <Text size="xs" c="dimmed">
+          <SmallText>
             {operationName(operation)}
             {isStream && ' · SSE'}
-          </Text>
+          </SmallText>
         </>
       ),
     },
@@ -44,9 +45,7 @@ export function UnresolvedPage() {
       cell: ({ route }) => (
         <>
           <Text size="sm">{route.provider}</Text>
-          <Text size="xs" c="dimmed">
-            {route.model}
-          </Text>
+          <SmallText>{route.model}</SmallText>
         </>
       ),
     },
@@ -74,10 +73,10 @@ export function UnresolvedPage() {
   ];
   if (mayOperate) columns.push({ header: text.decide, cell: (call) => <ResolutionButton call={call} isSmall /> });
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Section>
         <ListTable
-          label={text.title}
+          label={usePageTitle()}
           list={{ ...list, items: list.items.filter((call): call is Call => call.status !== 'in_flight') }}
           idOf={({ id }) => id}
           columns={columns}

@@ -3,7 +3,6 @@ import { useState } from 'react';
 import type { Change } from '../../api/types.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant } from '../../parts/figures.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useLanguage, useTexts } from '../../text/language.tsx';
 import { type FieldChange, fieldsOf, isAltered, sharedFieldsOf } from './difference.ts';
 import { useFieldWriter } from './field-writer.ts';
@@ -17,7 +16,6 @@ interface ChangeDialogProps {
 /** All that is recorded of a change: who, from where, and its subject before and after. */
 export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
   const text = useTexts(changesTexts);
-  const common = useTexts(commonTexts);
   const { language } = useLanguage();
   return (
     <Modal
@@ -25,7 +23,7 @@ export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
       onClose={onClose}
       title={change === null ? '' : change.sentence[language]}
       size="xl"
-      closeButtonProps={{ 'aria-label': common.close }}
+      closeButtonProps={{ 'aria-label': text.close }}
     >
       {change !== null && (
         <Stack>

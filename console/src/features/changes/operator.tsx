@@ -1,4 +1,4 @@
-import { Badge, Button, Stack, Text } from '@mantine/core';
+import { Badge, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type ItemOf, useList } from '../../api/queries.ts';
 import type { Change } from '../../api/types.ts';
@@ -6,14 +6,14 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { AccountLink, CallLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { chosenOf, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
+import { SmallButton, SmallText } from '../../parts/small.ts';
 import { useLanguage, useTexts } from '../../text/language.tsx';
 import { ChangeDialog } from './change-dialog.tsx';
-import { ChangeFilters, filterOf } from './change-filters.tsx';
+import { CHANGE_FILTERS, ChangeFilters } from './change-filters.tsx';
 import { isAltered, sharedFieldsOf } from './difference.ts';
 import { useFieldWriter } from './field-writer.ts';
 import { changesTexts } from './texts.ts';
@@ -21,19 +21,18 @@ import { changesTexts } from './texts.ts';
 export function ChangesPage() {
   const text = useTexts(changesTexts);
   const { language } = useLanguage();
-  const [query, setQuery] = usePlaceQuery();
+  const [query] = usePlaceQuery();
   const [shown, setShown] = useState<Change | null>(null);
-  const input = { query: filterOf(query) };
+  const input = { query: chosenOf(query, CHANGE_FILTERS) };
   const list = useList('GET /admin/v1/changes', input);
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={<CsvButton endpoint="GET /admin/v1/changes" input={input} fileName="changes.csv" />}
     >
       <Section>
         <Stack>
-          <ChangeFilters query={query} onChange={setQuery} />
+          <ChangeFilters />
           <ListTable<ItemOf<'GET /admin/v1/changes'>>
             label={text.list}
             list={list}
@@ -47,14 +46,9 @@ export function ChangesPage() {
               {
                 header: text.details,
                 cell: (change) => (
-                  <Button
-                    size="compact-sm"
-                    variant="default"
-                    onClick={() => setShown(change)}
-                    aria-label={text.detailsOf(change.sentence[language])}
-                  >
+                  <SmallButton onClick={() => setShown(change)} aria-label={text.detailsOf(change.sentence[language])}>
                     {text.details}
-                  </Button>
+                  </SmallButton>
                 ),
               },
             ]}
@@ -74,9 +68,7 @@ function Who({ change: { actor, clientAddress } }: { readonly change: Change }) 
       <Text size="sm" maw={200} truncate>
         {actor.localUser ?? actor.name}
       </Text>
-      <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-        {by}
-      </Text>
+      <SmallText style={{ whiteSpace: 'nowrap' }}>{by}</SmallText>
     </>
   );
 }
@@ -98,7 +90,6 @@ const OUTCOME_COLORS = { done: 'teal', failed: 'red', unknown: 'yellow' } as con
 /** The sentence of a change, what came of it if it is not done, and what differs of what was there before. */
 function What({ change: { sentence, outcome, errorCode, before, after } }: { readonly change: Change }) {
   const text = useTexts(changesTexts);
-  const common = useTexts(commonTexts);
   const { language } = useLanguage();
   const { nameOf, shownOf } = useFieldWriter();
   const altered = sharedFieldsOf(before, after).filter(isAltered);
@@ -108,22 +99,18 @@ function What({ change: { sentence, outcome, errorCode, before, after } }: { rea
         {sentence[language]}
       </Text>
       {outcome !== 'done' && (
-        <Badge variant="light" size="sm" color={OUTCOME_COLORS[outcome]} autoContrast title={text[`${outcome}Hint`]}>
+        <Badge size="sm" color={OUTCOME_COLORS[outcome]} title={text[`${outcome}Hint`]}>
           {[text[outcome], errorCode].filter(Boolean).join(' · ')}
         </Badge>
       )}
       {altered.slice(0, SUMMARY_FIELDS).map(({ field, ...values }) => (
         <Text key={field} size="xs" c="dimmed" maw={560} truncate>
           {nameOf(field)}
-          {common.colon}
+          {text.colon}
           {shownOf(field, values.before)} → {shownOf(field, values.after)}
         </Text>
       ))}
-      {altered.length > SUMMARY_FIELDS && (
-        <Text size="xs" c="dimmed">
-          {text.more(altered.length - SUMMARY_FIELDS)}
-        </Text>
-      )}
+      {altered.length > SUMMARY_FIELDS && <SmallText>{text.more(altered.length - SUMMARY_FIELDS)}</SmallText>}
     </>
   );
 }

@@ -7,28 +7,26 @@ import type { ConfigInForce } from '../../api/types.ts';
 import { CopyIconButton } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant } from '../../parts/figures.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { type ConfigLine, matchingLines } from './matching-lines.ts';
 import { configTexts } from './texts.ts';
 
 export function ConfigPage() {
   const text = useTexts(configTexts);
-  const { data, error, refetch } = useRead('GET /admin/v1/config', {}, { isLive: true });
+  const read = useRead('GET /admin/v1/config', {}, { isLive: true });
   return (
-    <Page title={text.title} lead={text.lead}>
-      <ErrorNotice error={error} onRetry={() => void refetch()} />
-      {data === undefined ? error === null && <Loading /> : <Loaded loaded={data} />}
+    <Page lead={text.lead}>
+      <ReadState read={read} />
+      {read.data !== undefined && <Loaded loaded={read.data} />}
     </Page>
   );
 }
 
 function Loaded({ loaded }: { readonly loaded: ConfigInForce }) {
   const text = useTexts(configTexts);
-  const common = useTexts(commonTexts);
   const { lastError, needsRestart, overridden } = loaded;
   return (
     <>
@@ -37,7 +35,7 @@ function Loaded({ loaded }: { readonly loaded: ConfigInForce }) {
           <Stack gap="xs">
             <Text size="sm">
               {text.lastErrorAt}
-              {common.colon}
+              {text.colon}
               <Instant at={lastError.at} />
             </Text>
             <Code block style={{ whiteSpace: 'pre-wrap' }}>

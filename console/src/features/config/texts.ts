@@ -1,8 +1,7 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const configTexts = defineTexts(
+export const configTexts = pageTexts(
   {
-    title: 'Configuration',
     lead: 'As this node has loaded it: after environment variables and defaults, without secrets. It is changed in the file, and taken over without a restart if it can be.',
     inForce: 'In force',
     node: 'Node',
@@ -22,7 +21,6 @@ export const configTexts = defineTexts(
     copy: 'Copy all settings',
   },
   {
-    title: '配置',
     lead: '本节点已加载的配置：已合并环境变量与默认值，不含机密信息。请在配置文件中修改；可热加载的内容无需重启即可生效。',
     inForce: '当前生效',
     node: '节点',

@@ -1,9 +1,10 @@
-import { Alert, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Divider, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useChange, useRead } from '../../api/queries.ts';
 import { Form } from '../../parts/forms/form.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { hashOf, type Place, usePlace } from '../../parts/location.tsx';
+import { DimmedText } from '../../parts/small.ts';
 import { changeSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
@@ -15,7 +16,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   const text = useTexts(sessionTexts);
   const queries = useQueryClient();
   const place = usePlace();
-  const [{ user, password }, set] = useDraft(() => ({ user: '', password: '' }));
+  const [{ user, password }, field] = useDraft(() => ({ user: '', password: '' }));
   const signIn = useChange('POST /account/v1/sessions');
   const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
   const failure = place.path === '/sign-in' ? place.query.error : undefined;
@@ -37,21 +38,13 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
           error={signIn.error}
           isWide
         >
-          <TextInput
-            label={text.user}
-            name="user"
-            autoComplete="username"
-            required
-            value={user}
-            onChange={({ currentTarget }) => set({ user: currentTarget.value })}
-          />
+          <TextInput label={text.user} name="user" autoComplete="username" required {...field('user')} />
           <PasswordInput
             label={text.password}
             name="password"
             autoComplete="current-password"
             required
-            value={password}
-            onChange={({ currentTarget }) => set({ password: currentTarget.value })}
+            {...field('password')}
           />
         </Form>
         {providers.length > 0 && <Divider label={text.or} />}
@@ -60,9 +53,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
             {text.signInWith(displayName)}
           </Button>
         ))}
-        <Text size="sm" c="dimmed">
-          {text.noAccountYet}
-        </Text>
+        <DimmedText>{text.noAccountYet}</DimmedText>
       </Stack>
     </Entrance>
   );

@@ -1,6 +1,6 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const sessionTexts = defineTexts(
+export const sessionTexts = pageTexts(
   {
     signIn: 'Sign in',
     sessionEnded:
@@ -24,8 +24,6 @@ export const sessionTexts = defineTexts(
       member: 'As a member you use your own keys.',
     },
     yourName: 'Your name',
-    newPassword: 'New password',
-    passwordRule: '12 characters or more.',
     begin: 'Sign in',
     accept: 'Accept the invitation',
     acceptAs: (name: string) => `Accept as ${name}`,
@@ -53,8 +51,6 @@ export const sessionTexts = defineTexts(
     invitation: (account: string) => `您受邀加入账户“${account}”。`,
     invitedAs: { owner: '作为所有者，您可以查看资金并管理成员。', member: '作为成员，您使用自己的密钥。' },
     yourName: '您的名称',
-    newPassword: '新密码',
-    passwordRule: '至少 12 个字符。',
     begin: '登录',
     accept: '接受邀请',
     acceptAs: (name: string) => `以 ${name} 的身份接受`,

@@ -25,7 +25,12 @@ export function WelcomePage() {
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (link.isPending) return <Entrance title={text.welcome}>{<Loading />}</Entrance>;
+  if (link.isPending)
+    return (
+      <Entrance title={text.welcome}>
+        <Loading />
+      </Entrance>
+    );
   if (link.isError) {
     const isVoid = link.error instanceof ApiError && [400, 404, 410].includes(link.error.status);
     return (
@@ -54,7 +59,7 @@ function LinkForm({ token, link }: { readonly token: string; readonly link: Link
   const queries = useQueryClient();
   const session = useSessionRead().data ?? null;
   const whoAmI = session === SESSION_ENDED ? null : session;
-  const [{ name, password }, set] = useDraft(() => ({ name: link.name ?? '', password: '' }));
+  const [{ name, password }, field] = useDraft(() => ({ name: link.name ?? '', password: '' }));
   const use = useChange('POST /account/v1/links/use');
   const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
   const isInvitation = link.kind === 'invitation';
@@ -90,15 +95,7 @@ function LinkForm({ token, link }: { readonly token: string; readonly link: Link
         error={use.error}
         isWide
       >
-        {isInvitation && (
-          <TextInput
-            label={text.yourName}
-            required
-            autoComplete="name"
-            value={name}
-            onChange={({ currentTarget }) => set({ name: currentTarget.value })}
-          />
-        )}
+        {isInvitation && <TextInput label={text.yourName} required autoComplete="name" {...field('name')} />}
         <PasswordInput
           label={text.newPassword}
           description={text.passwordRule}
@@ -106,8 +103,7 @@ function LinkForm({ token, link }: { readonly token: string; readonly link: Link
           minLength={12}
           maxLength={200}
           autoComplete="new-password"
-          value={password}
-          onChange={({ currentTarget }) => set({ password: currentTarget.value })}
+          {...field('password')}
         />
       </Form>
       {providers.length > 0 && <Divider label={text.or} />}

@@ -73,7 +73,7 @@ function KeyStatus({ found: { status, account } }: { readonly found: FoundKey })
     <Group gap={4}>
       <KeyStateBadge state={status} />
       {account.status === 'suspended' && (
-        <Badge variant="light" color="red" autoContrast title={account.statusReason ?? undefined}>
+        <Badge color="red" title={account.statusReason ?? undefined}>
           {text.suspendedAccount}
         </Badge>
       )}

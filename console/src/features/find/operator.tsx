@@ -17,7 +17,7 @@ import { type Entered, whatWasEntered } from './what-was-entered.ts';
 export function FindPage() {
   const text = useTexts(findTexts);
   const [{ id = '' }, setQuery] = usePlaceQuery();
-  const [{ entered }, set] = useDraft(() => ({ entered: id }));
+  const [{ entered }, field] = useDraft(() => ({ entered: id }));
   const [secret, setSecret] = useState<Entered | null>(null);
   const submit = (): void => {
     const found = whatWasEntered(entered);
@@ -37,14 +37,13 @@ export function FindPage() {
     }
   };
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Section>
         <Form submitLabel={text.find} icon={<SearchIcon />} onSubmit={submit} isDisabled={entered.trim() === ''}>
           <TextInput
             label={text.field}
             description={text.fieldHint}
-            value={entered}
-            onChange={({ currentTarget }) => set({ entered: currentTarget.value })}
+            {...field('entered')}
             autoComplete="off"
             autoCapitalize="off"
             spellCheck={false}

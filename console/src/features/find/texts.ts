@@ -1,8 +1,7 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const findTexts = defineTexts(
+export const findTexts = pageTexts(
   {
-    title: 'Find',
     lead: 'Accounts and people by name or e-mail address, keys, requests and calls, vouchers by code or by the name of their batch.',
     field: 'Name, e-mail address, API key, voucher code, or an id',
     fieldHint:
@@ -15,12 +14,6 @@ export const findTexts = defineTexts(
     noKeyHint:
       'It may belong to another gateway, or be mistyped or cut. The beginning alone finds keys that look like it.',
     cutHint: (prefix: string) => `This is no whole key: it was searched for by its beginning, ${prefix}.`,
-    key: 'Key',
-    name: 'Name',
-    account: 'Account',
-    status: 'Status',
-    lastUsed: 'Last used',
-    created: 'Created',
     show: 'Look at',
     callsOfKey: 'Calls of this key',
     changesOfKey: 'Changes of this key',
@@ -28,8 +21,6 @@ export const findTexts = defineTexts(
     more: 'More keys begin like this. Enter more characters of it.',
     calls: 'Calls of this request',
     refusals: 'Refusals of this request',
-    email: 'E-mail address',
-    accounts: 'Accounts',
     people: 'People',
     batches: 'Batches of vouchers',
     moreNames: 'There may be more of that name. Enter more of it.',
@@ -37,7 +28,6 @@ export const findTexts = defineTexts(
     voucherOf: (end: string) => `Voucher …${end}`,
     batch: 'Batch',
     gives: 'Gives',
-    expires: 'Expires',
     canceled: 'Canceled',
     redeemedBy: 'Redeemed by',
     notRedeemed: 'nobody yet',
@@ -48,7 +38,6 @@ export const findTexts = defineTexts(
       'No account, person or batch has this name. A request that never reached the gateway has no record. Records of calls and refusals are kept for a time only; the configuration says how long.',
   },
   {
-    title: '查找',
     lead: '按名称或邮箱查找账户和用户，也可查找密钥、请求、调用，以及按兑换码或批次名称查找兑换码。',
     field: '名称、邮箱、API 密钥、兑换码或 ID',
     fieldHint: '密钥和兑换码仅放在请求体中发送，不会出现在地址里，也不会被保存。请求 ID 可以是网关、供应商或客户端的。',
@@ -59,12 +48,6 @@ export const findTexts = defineTexts(
     noKey: '本网关没有此密钥',
     noKeyHint: '可能属于其他网关，或输入有误、不完整。只输入开头可查找相近的密钥。',
     cutHint: (prefix: string) => `输入的不是完整密钥，已按其开头 ${prefix} 查找。`,
-    key: '密钥',
-    name: '名称',
-    account: '账户',
-    status: '状态',
-    lastUsed: '最近使用',
-    created: '创建时间',
     show: '查看',
     callsOfKey: '该密钥的调用',
     changesOfKey: '该密钥的变更',
@@ -72,8 +55,6 @@ export const findTexts = defineTexts(
     more: '还有更多密钥以此开头，请多输入几个字符。',
     calls: '该请求的调用',
     refusals: '该请求的拒绝记录',
-    email: '邮箱',
-    accounts: '账户',
     people: '用户',
     batches: '兑换码批次',
     moreNames: '可能还有更多同名结果，请多输入几个字。',
@@ -81,7 +62,6 @@ export const findTexts = defineTexts(
     voucherOf: (end: string) => `兑换码 …${end}`,
     batch: '批次',
     gives: '内容',
-    expires: '到期时间',
     canceled: '作废时间',
     redeemedBy: '兑换者',
     notRedeemed: '尚未兑换',

@@ -1,5 +1,4 @@
 import { NativeSelect, Text, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { Key, ReplacementKey } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
@@ -66,7 +65,7 @@ interface KeyDialogProps extends Pick<KeyDialogsProps, 'endpoints' | 'onClose'> 
 function RenameDialog({ endpoints, apiKey, onClose }: KeyDialogProps) {
   const text = useTexts(keysTexts);
   const before = apiKey.name ?? '';
-  const [{ name }, set] = useDraft(() => ({ name: before }));
+  const [{ name }, field] = useDraft(() => ({ name: before }));
   return (
     <ChangeDialog
       endpoint={endpoints.change}
@@ -75,15 +74,14 @@ function RenameDialog({ endpoints, apiKey, onClose }: KeyDialogProps) {
       isOpen
       onClose={onClose}
       input={() => (name.trim() === before ? null : { path: { id: apiKey.id }, body: { name: name.trim() } })}
-      onDone={() => notifications.show({ color: 'teal', message: text.renamed })}
+      doneText={text.renamed}
     >
       <TextInput
         label={text.name}
         description={text.nameHint}
         required
         maxLength={200}
-        value={name}
-        onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+        {...field('name')}
         data-autofocus
       />
     </ChangeDialog>
@@ -99,7 +97,7 @@ interface LimitsDialogProps extends KeyDialogProps {
 function LimitsDialog({ endpoints, apiKey, onClose, models, submitLabel }: LimitsDialogProps) {
   const text = useTexts(keysTexts);
   const limitsText = useTexts(limitsTexts);
-  const [draft, set, opened] = useDraft(() => draftOf(apiKey));
+  const [draft, , set, opened] = useDraft(() => draftOf(apiKey));
   const change = () => {
     const body = changeOf(opened, draft);
     return Object.keys(body).length === 0 ? null : { path: { id: apiKey.id }, body };
@@ -107,7 +105,7 @@ function LimitsDialog({ endpoints, apiKey, onClose, models, submitLabel }: Limit
   return (
     <ChangeDialog
       endpoint={endpoints.change}
-      title={text.changeTitle(nameOf(apiKey))}
+      title={text.limitsOf(nameOf(apiKey))}
       submitLabel={submitLabel}
       size="lg"
       noValidate
@@ -115,7 +113,7 @@ function LimitsDialog({ endpoints, apiKey, onClose, models, submitLabel }: Limit
       onClose={onClose}
       input={change}
       problem={() => (isComplete(draft) ? null : limitsText.incomplete)}
-      onDone={() => notifications.show({ color: 'teal', message: text.changed })}
+      doneText={text.limitsChanged}
     >
       <Text size="sm">{limitsText.limitsHint}</Text>
       <LimitFields draft={draft} onChange={set} models={models} />
@@ -136,7 +134,7 @@ function ReplaceDialog({ endpoints, apiKey, onClose, hint, onMade }: ReplaceDial
   const { billingTimezone } = useSession();
   const limitsText = useTexts(limitsTexts);
   const endsAt = apiKey.expiresAt;
-  const [{ keepOldSeconds, expiry }, set] = useDraft(() => ({
+  const [{ keepOldSeconds, expiry }, field] = useDraft(() => ({
     keepOldSeconds: '86400',
     // Who replaces a key that ends would make one without an end by a slip.
     expiry: endsAt === null ? NO_EXPIRY : SAME_EXPIRY,
@@ -159,16 +157,10 @@ function ReplaceDialog({ endpoints, apiKey, onClose, hint, onMade }: ReplaceDial
       <Text size="sm">{text.replaceLead}</Text>
       <NativeSelect
         label={text.keepOld}
-        value={keepOldSeconds}
-        onChange={({ currentTarget }) => set({ keepOldSeconds: currentTarget.value })}
+        {...field('keepOldSeconds')}
         data={KEEP_OLD_SECONDS.map((value) => ({ value, label: text.keepOldChoices[value] }))}
       />
-      <ExpiryField
-        label={text.newExpires}
-        value={expiry}
-        onChange={(chosen) => set({ expiry: chosen })}
-        hasSame={endsAt !== null}
-      />
+      <ExpiryField label={text.newExpires} {...field('expiry')} hasSame={endsAt !== null} />
       {hint !== undefined && <Text size="sm">{hint}</Text>}
     </ChangeDialog>
   );
@@ -198,7 +190,7 @@ function RevokeDialog({ endpoints, apiKey, onClose }: KeyDialogProps) {
       isOpen
       onClose={onClose}
       input={() => ({ path: { id: apiKey.id } })}
-      onDone={() => notifications.show({ color: 'teal', message: text.revoked })}
+      doneText={text.revoked}
     >
       <Text>{text.revokeQuestion}</Text>
     </ChangeDialog>

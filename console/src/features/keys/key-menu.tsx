@@ -1,9 +1,9 @@
-import { ActionIcon, Group, Menu } from '@mantine/core';
-import { KebabHorizontalIcon } from '@primer/octicons-react';
+import { Menu } from '@mantine/core';
 import type { Key } from '../../api/types.ts';
 import { useNowMs } from '../../parts/figures.tsx';
 import { keyStateOf } from '../../parts/keys/key-state.tsx';
 import { goTo, hashOf } from '../../parts/location.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { useTexts } from '../../text/language.tsx';
 import type { OpenKeyDialog } from './key-dialogs.tsx';
 import { keysTexts } from './texts.ts';
@@ -19,33 +19,24 @@ export function KeyMenu({ apiKey, mayChangeLimits, onOpen }: KeyMenuProps) {
   const text = useTexts(keysTexts);
   const isActive = keyStateOf(apiKey, useNowMs()) === 'active';
   return (
-    <Group justify="flex-end">
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={text.actionsFor(apiKey.name ?? apiKey.prefix)}>
-            <KebabHorizontalIcon />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => goTo(hashOf('/calls', { keyId: apiKey.id }))}>{text.showCalls}</Menu.Item>
-          <Menu.Item onClick={() => goTo(hashOf('/usage', { keyId: apiKey.id }))}>{text.showUsage}</Menu.Item>
-          {isActive && (
+    <RowMenu label={text.actionsFor(apiKey.name ?? apiKey.prefix)}>
+      <Menu.Item onClick={() => goTo(hashOf('/calls', { keyId: apiKey.id }))}>{text.showCalls}</Menu.Item>
+      <Menu.Item onClick={() => goTo(hashOf('/usage', { keyId: apiKey.id }))}>{text.showUsage}</Menu.Item>
+      {isActive && (
+        <>
+          <Menu.Divider />
+          {mayChangeLimits && (
             <>
-              <Menu.Divider />
-              {mayChangeLimits && (
-                <>
-                  <Menu.Item onClick={() => onOpen({ kind: 'rename', apiKey })}>{text.rename}</Menu.Item>
-                  <Menu.Item onClick={() => onOpen({ kind: 'limits', apiKey })}>{text.changeLimits}</Menu.Item>
-                </>
-              )}
-              <Menu.Item onClick={() => onOpen({ kind: 'replace', apiKey })}>{text.replace}</Menu.Item>
-              <Menu.Item color="red" onClick={() => onOpen({ kind: 'revoke', apiKey })}>
-                {text.revoke}
-              </Menu.Item>
+              <Menu.Item onClick={() => onOpen({ kind: 'rename', apiKey })}>{text.rename}</Menu.Item>
+              <Menu.Item onClick={() => onOpen({ kind: 'limits', apiKey })}>{text.changeLimits}</Menu.Item>
             </>
           )}
-        </Menu.Dropdown>
-      </Menu>
-    </Group>
+          <Menu.Item onClick={() => onOpen({ kind: 'replace', apiKey })}>{text.replace}</Menu.Item>
+          <Menu.Item color="red" onClick={() => onOpen({ kind: 'revoke', apiKey })}>
+            {text.revoke}
+          </Menu.Item>
+        </>
+      )}
+    </RowMenu>
   );
 }

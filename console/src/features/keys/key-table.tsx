@@ -25,7 +25,7 @@ export function useKeyColumns(more: readonly Column<Key>[]): Column<Key>[] {
     },
     { header: text.state, cell: (key) => <KeyStateBadge state={keyStateOf(key, nowMs)} /> },
     ...more,
-    { header: text.scopes, cell: ({ scopes }) => scopes.map((scope) => text.scopeNames[scope]).join(text.between) },
+    { header: text.scopes, cell: ({ scopes }) => scopes.map((scope) => text.scopeNames[scope]).join(text.comma) },
     { header: text.limitColumn, cell: (key) => <LimitsInShort limits={key} /> },
     {
       header: text.expires,

@@ -2,7 +2,8 @@ import { Button, Checkbox, Collapse, NativeSelect, Stack, TextInput } from '@man
 import { useState } from 'react';
 import type { BodyOf } from '../../api/client.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { useDraft } from '../../parts/forms/use-draft.ts';
+import type { DialogProps } from '../../parts/forms/use-dialog.ts';
+import { type FieldOf, useDraft } from '../../parts/forms/use-draft.ts';
 import { isComplete, type LimitsDraft, limitsOf, NO_LIMITS } from '../../parts/limits/limit-draft.ts';
 import { LimitFields } from '../../parts/limits/limit-fields.tsx';
 import { limitsTexts } from '../../parts/limits/texts.ts';
@@ -33,7 +34,7 @@ const emptyDraft = (): NewKeyDraft => ({
   limits: NO_LIMITS,
 });
 
-interface NewKeyDialogProps {
+interface NewKeyDialogProps extends DialogProps {
   readonly endpoint: 'POST /account/v1/keys' | 'POST /admin/v1/accounts/{id}/keys';
   /** The account, if the endpoint has any. */
   readonly path?: { readonly id: string };
@@ -44,32 +45,28 @@ interface NewKeyDialogProps {
   readonly people: People | null;
   /** A name and an expiry are enough for most: all else stands behind a button. */
   readonly isShort: boolean;
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
 }
 
 /** Makes a key, and shows its text once. */
 export function NewKeyDialog(props: NewKeyDialogProps) {
-  const { endpoint, path = {}, title, models, people, isShort, isOpen, onClose } = props;
+  const { endpoint, path = {}, title, models, people, isShort, ...dialog } = props;
   const text = useTexts(keysTexts);
   const { billingTimezone } = useSession();
   const limitsText = useTexts(limitsTexts);
-  const [draft, set] = useDraft(emptyDraft, isOpen);
+  const [draft, field, set] = useDraft(emptyDraft, dialog.isOpen);
   const [secret, setSecret] = useState<string | null>(null);
   const { name, expiry, scopes, userId, limits } = draft;
   const expiresAt = () => expiresAtOf(expiry, billingTimezone, Date.now());
   const isWhole = (): boolean => expiresAt() !== undefined && scopes.length > 0 && isComplete(limits);
-  const more = <MoreFields draft={draft} onChange={set} models={models} people={people} />;
+  const more = <MoreFields draft={draft} field={field} onChange={set} models={models} people={people} />;
   return (
     <>
       <ChangeDialog
         endpoint={endpoint}
         title={title}
-        submitLabel={title}
         size="lg"
         noValidate
-        isOpen={isOpen}
-        onClose={onClose}
+        {...dialog}
         input={() => ({
           path,
           body: {
@@ -88,11 +85,10 @@ export function NewKeyDialog(props: NewKeyDialogProps) {
           description={text.nameHint}
           placeholder={text.defaultName}
           maxLength={200}
-          value={name}
-          onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+          {...field('name')}
           data-autofocus
         />
-        <ExpiryField value={expiry} onChange={(chosen) => set({ expiry: chosen })} />
+        <ExpiryField {...field('expiry')} />
         {isShort ? <Folded>{more}</Folded> : more}
       </ChangeDialog>
       <SecretDialog title={text.created} secret={secret} hint={text.keyOnce} onClose={() => setSecret(null)}>
@@ -123,11 +119,12 @@ function Folded({ children }: { readonly children: React.ReactNode }) {
 
 interface MoreFieldsProps extends Pick<NewKeyDialogProps, 'models' | 'people'> {
   readonly draft: NewKeyDraft;
+  readonly field: FieldOf<NewKeyDraft>;
   readonly onChange: (change: Partial<NewKeyDraft>) => void;
 }
 
 /** What a key may be used for, whose it is, and its limits. */
-function MoreFields({ draft: { scopes, userId, limits }, onChange, models, people }: MoreFieldsProps) {
+function MoreFields({ draft: { scopes, limits }, field, onChange, models, people }: MoreFieldsProps) {
   const text = useTexts(keysTexts);
   return (
     <Stack>
@@ -147,8 +144,7 @@ function MoreFields({ draft: { scopes, userId, limits }, onChange, models, peopl
         <NativeSelect
           label={text.owner}
           description={text.ownerHint}
-          value={userId}
-          onChange={({ currentTarget }) => onChange({ userId: currentTarget.value })}
+          {...field('userId')}
           data={[{ value: '', label: text.ofAccount }, ...[...people].map(([value, label]) => ({ value, label }))]}
         />
       )}

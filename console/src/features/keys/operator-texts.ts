@@ -1,12 +1,11 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const operatorKeysTexts = defineTexts(
+export const operatorKeysTexts = pageTexts(
   {
     lead: 'Keys are shown when they are made, and never again.',
     create: 'New key',
     none: 'No keys yet',
     noneHint: 'Programs need one to make calls for this account.',
-    createdAt: 'Created',
     editLimits: 'Limits',
   },
   {
@@ -14,7 +13,6 @@ export const operatorKeysTexts = defineTexts(
     create: '创建密钥',
     none: '还没有密钥',
     noneHint: '程序需要密钥才能为此账户发起调用。',
-    createdAt: '创建时间',
     editLimits: '限额',
   },
 );

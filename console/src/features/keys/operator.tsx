@@ -1,15 +1,14 @@
 import { Button, Group } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { Key } from '../../api/types.ts';
 import { Instant, useNowMs } from '../../parts/figures.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { keyStateOf } from '../../parts/keys/key-state.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { useModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { KeyDialogs, type KeyEndpoints, type OpenKeyDialog } from './key-dialogs.tsx';
@@ -27,26 +26,28 @@ const ENDPOINTS: KeyEndpoints = {
 /** The keys of an account. */
 export function KeysTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorKeysTexts);
-  const { title } = useTexts(keysTexts);
-  const common = useTexts(commonTexts);
   const mayOperate = useMayOperate();
-  const [isCreating, { open, close }] = useDisclosure(false);
+  const [open, newKey] = useDialog();
   const [dialog, setDialog] = useState<OpenKeyDialog | null>(null);
-  const models = useModelNames(isCreating || dialog !== null);
+  const models = useModelNames(newKey.isOpen || dialog !== null);
   const list = useList('GET /admin/v1/accounts/{id}/keys', { path: { id: accountId } }, { isLive: true });
   const created: Column<Key> = {
-    header: text.createdAt,
+    header: text.created,
     cell: ({ createdAt }) => <Instant at={createdAt} isRelative />,
   };
   const actions: Column<Key> = {
-    header: common.actions,
+    header: text.actions,
     cell: (key) => <KeyButtons apiKey={key} onOpen={setDialog} />,
   };
   const columns = useKeyColumns([created]);
   return (
-    <Section title={title} lead={text.lead} actions={mayOperate && <Button onClick={open}>{text.create}</Button>}>
+    <Section
+      title={text.apiKeys}
+      lead={text.lead}
+      actions={mayOperate && <Button onClick={open}>{text.create}</Button>}
+    >
       <ListTable
-        label={title}
+        label={text.apiKeys}
         list={list}
         idOf={({ id }) => id}
         columns={mayOperate ? [...columns, actions] : columns}
@@ -59,15 +60,14 @@ export function KeysTab({ accountId }: { readonly accountId: string }) {
         models={models}
         people={null}
         isShort={false}
-        isOpen={isCreating}
-        onClose={close}
+        {...newKey}
       />
       <KeyDialogs
         endpoints={ENDPOINTS}
         dialog={dialog}
         onClose={() => setDialog(null)}
         models={models}
-        limitsLabel={common.save}
+        limitsLabel={text.save}
       />
     </Section>
   );

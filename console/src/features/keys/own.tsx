@@ -1,25 +1,25 @@
-import { Button, Group, NativeSelect, SegmentedControl, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Button, Group, NativeSelect, SegmentedControl, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useAccountChoice } from '../../api/account-choice.ts';
 import { useList, useRead } from '../../api/queries.ts';
 import type { Key, MemberLimits } from '../../api/types.ts';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { KEY_STATES, useKeyStateTexts } from '../../parts/keys/key-state.tsx';
 import { LimitsInShort, OF_KEYS_ALONE } from '../../parts/limits/limits-in-short.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
+import { useOwnModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { type People, usePeople } from '../../parts/people.ts';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
+import { SmallText } from '../../parts/small.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { KeyDialogs, type KeyEndpoints, type OpenKeyDialog } from './key-dialogs.tsx';
 import { KeyMenu } from './key-menu.tsx';
 import { useKeyColumns } from './key-table.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
-import { useOwnModelNames } from './own-model-names.ts';
 import { keysTexts } from './texts.ts';
 
 const ENDPOINTS: KeyEndpoints = {
@@ -31,26 +31,25 @@ const ENDPOINTS: KeyEndpoints = {
 /** The keys of the account; for members their own. */
 export function KeysPage() {
   const text = useTexts(keysTexts);
-  const common = useTexts(commonTexts);
   const states = useKeyStateTexts();
   const [query, setQuery] = usePlaceQuery();
   const { role } = useAccountChoice();
   const isOwner = role === 'owner';
   const people = usePeople();
   const models = useOwnModelNames();
-  const [isCreating, { open, close }] = useDisclosure(false);
+  const [open, newKey] = useDialog();
   const [dialog, setDialog] = useState<OpenKeyDialog | null>(null);
   const status = query.state === 'all' ? undefined : (KEY_STATES.find((state) => state === query.state) ?? 'active');
   const userId = isOwner ? query.userId : undefined;
   const list = useList('GET /account/v1/keys', { query: { status, userId } }, { isLive: true });
   const columns = useKeyColumns(useOwnerColumns(people));
   const actions: Column<Key> = {
-    header: common.actions,
+    header: text.actions,
     cell: (key) => <KeyMenu apiKey={key} mayChangeLimits={isOwner} onOpen={setDialog} />,
   };
   const isFiltered = query.state !== undefined || userId !== undefined;
   return (
-    <Page title={text.title} lead={text.lead} actions={<Button onClick={open}>{text.create}</Button>}>
+    <Page lead={text.lead} actions={<Button onClick={open}>{text.create}</Button>}>
       <Section>
         <Stack>
           <Group gap="sm" align="flex-end">
@@ -68,7 +67,7 @@ export function KeysPage() {
             )}
           </Group>
           <ListTable
-            label={text.title}
+            label={text.apiKeys}
             list={list}
             idOf={({ id }) => id}
             columns={[...columns, actions]}
@@ -89,8 +88,7 @@ export function KeysPage() {
         models={models}
         people={people}
         isShort
-        isOpen={isCreating}
-        onClose={close}
+        {...newKey}
       />
       <KeyDialogs
         endpoints={ENDPOINTS}
@@ -132,11 +130,7 @@ function useOwnerColumns(people: People | null): Column<Key>[] {
       cell: ({ userId, formerUserName }) => (
         <div>
           <div>{userId === null ? text.ofAccount : nameOf(userId, formerUserName)}</div>
-          {formerUserName !== null && (
-            <Text size="xs" c="dimmed">
-              {text.wasOf(formerUserName)}
-            </Text>
-          )}
+          {formerUserName !== null && <SmallText>{text.wasOf(formerUserName)}</SmallText>}
         </div>
       ),
     },

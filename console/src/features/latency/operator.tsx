@@ -1,4 +1,4 @@
-import { Alert, Group, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Group, SegmentedControl, SimpleGrid, Stack } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { LatencyGroup } from '../../api/types.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
@@ -9,6 +9,7 @@ import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { DimmedText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { LatencyChart } from './latency-chart.tsx';
@@ -42,7 +43,6 @@ export function LatencyPage() {
   const error = routes.error ?? course.error;
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={
         <CsvButton
@@ -62,12 +62,8 @@ export function LatencyPage() {
           />
         </Group>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
-          <FilterText label={text.onlyModel} value={query.model ?? ''} onChange={(model) => setQuery({ model })} />
-          <FilterText
-            label={text.onlyProvider}
-            value={query.provider ?? ''}
-            onChange={(provider) => setQuery({ provider })}
-          />
+          <FilterText name="model" label={text.onlyModel} />
+          <FilterText name="provider" label={text.onlyProvider} />
         </SimpleGrid>
       </Stack>
       <ErrorNotice error={error} onRetry={() => void Promise.all([routes.refetch(), course.refetch()])} />
@@ -92,9 +88,7 @@ export function LatencyPage() {
             <RoutesTable groups={routes.data.data} />
           </Section>
           {routes.data.isCut && <Alert color="yellow">{text.cut}</Alert>}
-          <Text size="sm" c="dimmed">
-            {text.since(format.instant(routes.data.from))}
-          </Text>
+          <DimmedText>{text.since(format.instant(routes.data.from))}</DimmedText>
         </>
       )}
     </Page>

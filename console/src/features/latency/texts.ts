@@ -1,13 +1,10 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const latencyTexts = defineTexts(
+export const latencyTexts = pageTexts(
   {
-    title: 'Latency',
     lead: 'How fast models and routes respond and how often they fail, with attempts that another route replaced. Some seconds behind.',
     range: 'Range',
     ranges: { hour: 'Last hour', day: 'Last day', week: 'Last week', month: 'Last month' },
-    onlyModel: 'Only model',
-    onlyProvider: 'Only provider',
     measure: 'What the chart shows',
     measures: { duration: 'Latency', firstByte: 'First byte', errors: 'Error rate', speed: 'Tokens a second' },
     chart: 'Course',
@@ -15,9 +12,6 @@ export const latencyTexts = defineTexts(
     p50: 'half of them at most',
     p95: '95 % at most',
     table: 'Models and routes',
-    model: 'Model',
-    route: 'Route',
-    attempts: 'Attempts',
     errorRate: 'Errors',
     refused: 'Refused',
     refusedHint: 'The provider refused what the client had sent',
@@ -32,12 +26,9 @@ export const latencyTexts = defineTexts(
     seconds: (count: string) => `${count} s`,
   },
   {
-    title: '延迟',
     lead: '各模型与路由的响应速度和失败情况，包括由其他路由接替的尝试。数据延后数秒。',
     range: '时段',
     ranges: { hour: '最近一小时', day: '最近一天', week: '最近一周', month: '最近一个月' },
-    onlyModel: '仅模型',
-    onlyProvider: '仅供应商',
     measure: '图表内容',
     measures: { duration: '延迟', firstByte: '首字节', errors: '错误率', speed: '每秒 token' },
     chart: '走势',
@@ -45,9 +36,6 @@ export const latencyTexts = defineTexts(
     p50: '50% 不超过',
     p95: '95% 不超过',
     table: '模型与路由',
-    model: '模型',
-    route: '路由',
-    attempts: '尝试次数',
     errorRate: '错误',
     refused: '被拒',
     refusedHint: '供应商拒绝了客户端发送的内容',

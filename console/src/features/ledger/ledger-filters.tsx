@@ -1,10 +1,8 @@
-import { Group, NativeSelect, Text } from '@mantine/core';
+import { Group, NativeSelect } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { CalendarField } from '../../parts/calendar-field.tsx';
-import { instantsOfDays, isDay } from '../../parts/days.ts';
+import { instantsOfDays } from '../../parts/days.ts';
+import { DayFilters, DaysHint } from '../../parts/filters.tsx';
 import { type Place, usePlaceQuery } from '../../parts/location.tsx';
-import { commonTexts } from '../../parts/texts.ts';
-import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { ledgerKindTexts } from './ledger-kinds.ts';
 import { ledgerTexts } from './texts.ts';
@@ -19,19 +17,8 @@ export function ledgerFilterOf(query: Place['query'], timezone: string) {
 /** Filters of the ledger: by kind, and by days of the billing zone. `children` stand behind them. */
 export function LedgerFilters({ children }: { readonly children: ReactNode }) {
   const text = useTexts(ledgerTexts);
-  const common = useTexts(commonTexts);
   const kinds = useTexts(ledgerKindTexts);
-  const { billingTimezone } = useSession();
   const [query, change] = usePlaceQuery();
-  const day = (name: 'from' | 'to') => (
-    <CalendarField
-      type="date"
-      label={common[name]}
-      value={query[name] ?? ''}
-      isClearable
-      onChange={(entered) => change({ [name]: entered })}
-    />
-  );
   return (
     <>
       <Group align="flex-end" gap="sm" mb="md">
@@ -39,17 +26,12 @@ export function LedgerFilters({ children }: { readonly children: ReactNode }) {
           label={text.kind}
           value={query.kind ?? ''}
           onChange={({ currentTarget }) => change({ kind: currentTarget.value })}
-          data={[{ value: '', label: common.all }, ...KINDS.map((value) => ({ value, label: kinds[value] }))]}
+          data={[{ value: '', label: text.all }, ...KINDS.map((value) => ({ value, label: kinds[value] }))]}
         />
-        {day('from')}
-        {day('to')}
+        <DayFilters />
         {children}
       </Group>
-      {(isDay(query.from) || isDay(query.to)) && (
-        <Text size="sm" c="dimmed" mb="xs">
-          {text.daysOf(billingTimezone)}
-        </Text>
-      )}
+      <DaysHint textOf={text.daysOf} />
     </>
   );
 }

@@ -1,21 +1,17 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const moneyTexts = defineTexts(
+export const moneyTexts = pageTexts(
   {
     topUp: 'Top up',
     topUpOf: (amount: string) => `Top up ${amount}`,
     adjust: 'Adjust',
     adjustBy: (amount: string) => `Adjust by ${amount}`,
     adjustHint: 'A correction, up or down. What a call was charged is given back as a refund of that call, below.',
-    amount: 'Amount',
     amountHint: 'Below zero takes money away: -5.',
-    memo: 'Memo',
     memoHint: 'Operators see it in the ledger.',
-    optional: 'Optional.',
     balanceNow: 'Balance now',
     balanceThen: 'Balance afterwards',
     done: (amount: string) => `The balance is ${amount} now.`,
-    refund: 'Refund',
     ledgerLead: 'Every change of the balance, newest first. No entry is ever changed.',
     none: 'No entries yet',
     noneHint: 'The first one is a top-up.',
@@ -26,15 +22,11 @@ export const moneyTexts = defineTexts(
     adjust: '调账',
     adjustBy: (amount: string) => `调账 ${amount}`,
     adjustHint: '增加或减少余额的更正。退还某次调用的扣费请在下方对该调用退款。',
-    amount: '金额',
     amountHint: '负数为扣减，例如 -5。',
-    memo: '备注',
     memoHint: '管理员可在账本中看到。',
-    optional: '选填。',
     balanceNow: '当前余额',
     balanceThen: '操作后余额',
     done: (amount: string) => `当前余额为 ${amount}。`,
-    refund: '退款',
     ledgerLead: '余额的每一次变动，最新的在前。账目不可更改。',
     none: '还没有账目',
     noneHint: '第一条通常是充值。',

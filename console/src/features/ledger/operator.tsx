@@ -1,15 +1,15 @@
 import { Button, Stack } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { Account, LedgerEntry } from '../../api/types.ts';
 import { RefundDialog } from '../../parts/calls/refund-dialog.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
+import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -22,11 +22,10 @@ import { ledgerTexts } from './texts.ts';
 /** Money in and out of an account, and its ledger. */
 export function MoneyTab({ account }: { readonly account: Account }) {
   const text = useTexts(moneyTexts);
-  const common = useTexts(commonTexts);
   const { ledger, noneFits, noneFitsHint } = useTexts(ledgerTexts);
   const mayOperate = useMayOperate();
-  const [isToppingUp, topUp] = useDisclosure(false);
-  const [isAdjusting, adjust] = useDisclosure(false);
+  const [openTopUp, topUp] = useDialog();
+  const [openAdjustment, adjustment] = useDialog();
   const [refunded, setRefunded] = useState<string | null>(null);
   const { billingTimezone } = useSession();
   const [query] = usePlaceQuery();
@@ -37,12 +36,10 @@ export function MoneyTab({ account }: { readonly account: Account }) {
   const memo: Column<LedgerEntry> = { header: text.memo, cell: (entry) => entry.memo ?? '–' };
   const columns = useEntryColumns<LedgerEntry>('/operator/calls', [memo]);
   const refundColumn: Column<LedgerEntry> = {
-    header: common.actions,
+    header: text.actions,
     cell: ({ kind, callId }) =>
       kind === 'charge' && callId !== null ? (
-        <Button size="compact-sm" variant="default" onClick={() => setRefunded(callId)}>
-          {text.refund}
-        </Button>
+        <SmallButton onClick={() => setRefunded(callId)}>{text.refund}</SmallButton>
       ) : null,
   };
   return (
@@ -53,8 +50,8 @@ export function MoneyTab({ account }: { readonly account: Account }) {
         actions={
           mayOperate && (
             <>
-              <Button onClick={topUp.open}>{text.topUp}</Button>
-              <Button variant="default" onClick={adjust.open}>
+              <Button onClick={openTopUp}>{text.topUp}</Button>
+              <Button variant="default" onClick={openAdjustment}>
                 {text.adjust}
               </Button>
             </>
@@ -78,8 +75,8 @@ export function MoneyTab({ account }: { readonly account: Account }) {
           }
         />
       </Section>
-      <PostEntryDialog kind="top_up" account={account} isOpen={isToppingUp} onClose={topUp.close} />
-      <PostEntryDialog kind="adjustment" account={account} isOpen={isAdjusting} onClose={adjust.close} />
+      <PostEntryDialog kind="top_up" account={account} {...topUp} />
+      <PostEntryDialog kind="adjustment" account={account} {...adjustment} />
       <RefundDialog callId={refunded} onClose={() => setRefunded(null)} />
     </Stack>
   );

@@ -2,7 +2,7 @@ import { useRead } from '../../api/queries.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { isMonth } from '../../parts/days.ts';
 import { usePlaceQuery } from '../../parts/location.tsx';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { MonthlyStatement } from './statement.tsx';
 import { statementTexts } from './statement-texts.ts';
@@ -14,7 +14,7 @@ export function OwnStatementTab() {
   const chosen = isMonth(query.month) ? query.month : null;
   const month = chosen ?? account.data?.today.slice(0, 7);
   if (month !== undefined) return <StatementOf month={month} />;
-  return account.isPending ? <Loading /> : <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />;
+  return <ReadState read={account} />;
 }
 
 function StatementOf({ month }: { readonly month: string }) {

@@ -18,7 +18,7 @@ export function LedgerPage() {
   const text = useTexts(ledgerTexts);
   const [query, change] = usePlaceQuery();
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Tabs value={query.tab ?? 'ledger'} onChange={(tab) => change({ tab })} keepMounted={false}>
         <Tabs.List className="no-print">
           <Tabs.Tab value="ledger">{text.ledger}</Tabs.Tab>

@@ -4,6 +4,7 @@ import type { Account } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { YuanField } from '../../parts/forms/number-fields.tsx';
 import { textOrNull } from '../../parts/forms/number-text.ts';
+import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -11,20 +12,18 @@ import { enteredNano, fromNano, toNano } from '../../text/yuan.ts';
 import { BalanceChange } from './balance-change.tsx';
 import { moneyTexts } from './operator-texts.ts';
 
-interface PostEntryDialogProps {
+interface PostEntryDialogProps extends DialogProps {
   readonly kind: 'top_up' | 'adjustment';
   readonly account: Account;
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
 }
 
 const emptyDraft = () => ({ amount: '', memo: '' });
 
 /** Adds money, or corrects the balance: it says what the balance will be before anything is sent. */
-export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDialogProps) {
+export function PostEntryDialog({ kind, account, ...dialog }: PostEntryDialogProps) {
   const text = useTexts(moneyTexts);
   const format = useFormat();
-  const [{ amount, memo }, set] = useDraft(emptyDraft, isOpen);
+  const [{ amount, memo }, field] = useDraft(emptyDraft, dialog.isOpen);
   const isTopUp = kind === 'top_up';
   const entered = enteredNano(amount);
   const isAmount = entered !== null;
@@ -34,8 +33,7 @@ export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDia
       endpoint={isTopUp ? 'POST /admin/v1/accounts/{id}/top-ups' : 'POST /admin/v1/accounts/{id}/adjustments'}
       title={title}
       submitLabel={isAmount ? titleWith(format.yuan(amount)) : title}
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => ({
         path: { id: account.id },
         body: { amountYuan: amount, memo: textOrNull(memo) },
@@ -51,16 +49,14 @@ export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDia
         isSigned={!isTopUp}
         required
         data-autofocus
-        value={amount}
-        onChange={(entered) => set({ amount: entered })}
+        {...field('amount')}
       />
       <TextInput
         label={text.memo}
         description={isTopUp ? `${text.optional} ${text.memoHint}` : text.memoHint}
         required={!isTopUp}
         maxLength={200}
-        value={memo}
-        onChange={({ currentTarget }) => set({ memo: currentTarget.value })}
+        {...field('memo')}
       />
       <BalanceChange
         now={account.balanceYuan}

@@ -4,29 +4,20 @@ import type { Statement } from '../../api/types.ts';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { Section } from '../../parts/section.tsx';
-import { defineTexts, useTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
+import { useTexts } from '../../text/language.tsx';
 import { ledgerKindTexts } from './ledger-kinds.ts';
 
-const texts = defineTexts(
+const texts = pageTexts(
   {
     title: 'Entries beside charges',
     lead: 'Top-ups, refunds and adjustments, oldest first.',
-    when: 'When',
-    kind: 'Kind',
-    call: 'Call',
-    memo: 'Memo',
-    amount: 'Amount',
     showAll: (count: number) => `Show all ${count}`,
     cut: 'The month has more of these entries than a statement lists. All of them are in its sums, and the CSV has the sums alone.',
   },
   {
     title: '扣费以外的账目',
     lead: '充值、退款与调账，最早的在前。',
-    when: '时间',
-    kind: '类型',
-    call: '调用',
-    memo: '备注',
-    amount: '金额',
     showAll: (count: number) => `显示全部 ${count} 条`,
     cut: '本月此类账目超出对账单可列出的数量。合计已包含全部账目，CSV 仅含合计。',
   },

@@ -1,6 +1,6 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const statementTexts = defineTexts(
+export const statementTexts = pageTexts(
   {
     of: (month: string) => `Statement of ${month}`,
     ofAccount: (name: string, month: string) => `${name}: statement of ${month}`,
@@ -10,7 +10,6 @@ export const statementTexts = defineTexts(
     closing: 'Closing balance',
     entries: 'Entries',
     models: 'By model',
-    model: 'Model',
     calls: 'Calls',
     netCharge: 'Charged less refunds',
     notOver: 'The month is not over: the figures still change.',
@@ -25,7 +24,6 @@ export const statementTexts = defineTexts(
     closing: '期末余额',
     entries: '笔数',
     models: '按模型',
-    model: '模型',
     calls: '调用次数',
     netCharge: '扣费减退款',
     notOver: '本月尚未结束，数据还会变化。',

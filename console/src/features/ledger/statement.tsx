@@ -4,7 +4,7 @@ import type { OwnStatement, Statement } from '../../api/types.ts';
 import { CalendarField } from '../../parts/calendar-field.tsx';
 import { Tile, Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { type Read, ReadState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -17,11 +17,7 @@ interface MonthlyStatementProps {
   readonly month: string;
   readonly onMonth: (month: string) => void;
   /** As `useRead` has it. */
-  readonly read: {
-    readonly data: OwnStatement | Statement | undefined;
-    readonly error: Error | null;
-    refetch(): unknown;
-  };
+  readonly read: Read & { readonly data: OwnStatement | Statement | undefined };
   /** The button that saves it. */
   readonly csv: ReactNode;
 }
@@ -29,7 +25,7 @@ interface MonthlyStatementProps {
 /** What a month comes to, to print or to save. Amounts have all of their digits: nobody points at paper. */
 export function MonthlyStatement({ title, month, onMonth, read, csv }: MonthlyStatementProps) {
   const text = useTexts(statementTexts);
-  const { data, error } = read;
+  const { data } = read;
   return (
     <Stack>
       <Group align="flex-end" className="no-print">
@@ -39,8 +35,7 @@ export function MonthlyStatement({ title, month, onMonth, read, csv }: MonthlySt
         </Button>
         {csv}
       </Group>
-      <ErrorNotice error={error} onRetry={() => void read.refetch()} />
-      {data === undefined && error === null && <Loading />}
+      <ReadState read={read} />
       {data !== undefined && (
         <>
           <Title order={2} size="h3">

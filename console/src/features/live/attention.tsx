@@ -9,6 +9,7 @@ import { hashOf } from '../../parts/location.tsx';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { isUnhealthy } from '../../parts/route-health.ts';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { liveTexts } from './texts.ts';
@@ -144,9 +145,9 @@ function Line({ icon: LineIcon, color, detail, link, children }: LineProps) {
       <div style={{ flex: 1, minWidth: 0, overflowWrap: 'anywhere' }}>
         <Text size="sm">{children}</Text>
         {detail !== undefined && detail !== null && (
-          <Text size="xs" c="dimmed" component="div" lineClamp={2}>
+          <SmallText component="div" lineClamp={2}>
             {detail}
-          </Text>
+          </SmallText>
         )}
       </div>
       {link !== undefined && (

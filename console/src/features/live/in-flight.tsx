@@ -5,6 +5,7 @@ import { AccountLink } from '../../parts/links.tsx';
 import { ListTable, type ReadList } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { liveTexts } from './texts.ts';
@@ -32,9 +33,7 @@ export function InFlight({ list }: { readonly list: ReadList<CallInFlight> }) {
             cell: ({ model, operation, isStream }) => (
               <>
                 <Text size="sm">{model}</Text>
-                <Text size="xs" c="dimmed">
-                  {[operation, isStream ? text.stream : null].filter(Boolean).join(' · ')}
-                </Text>
+                <SmallText>{[operation, isStream ? text.stream : null].filter(Boolean).join(' · ')}</SmallText>
               </>
             ),
           },

@@ -19,7 +19,7 @@ export function LivePage() {
     items: list.items.filter((call): call is CallInFlight => call.status === 'in_flight'),
   };
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <TodayTiles inFlight={inFlight} />
       <Attention />
       <InFlight list={inFlight} />

@@ -1,10 +1,8 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const liveTexts = defineTexts(
+export const liveTexts = pageTexts(
   {
-    title: 'Live',
     lead: 'What happens now, over all nodes. It is read again every five seconds while you look.',
-    today: 'Today',
     inFlight: 'Calls in flight',
     inFlightEmpty: 'No call is in flight',
     inFlightEmptyHint: 'Calls appear here from their admission until they have ended.',
@@ -34,21 +32,14 @@ export const liveTexts = defineTexts(
     auditBroken: 'The last audit found broken invariants',
     auditNoResult: 'The last audit ended without a result.',
     toAudit: 'Audit',
-    account: 'Account',
-    key: 'Key',
-    model: 'Model',
-    route: 'Route',
     since: 'For',
     held: 'Reserved',
     tokens: (count: string) => `${count} tokens`,
     node: 'Node',
-    call: 'Call',
     stream: 'stream',
   },
   {
-    title: '实时',
     lead: '所有节点的当前状况。查看期间每五秒刷新一次。',
-    today: '今天',
     inFlight: '进行中的调用',
     inFlightEmpty: '没有进行中的调用',
     inFlightEmptyHint: '调用从准入到结束期间显示在这里。',
@@ -78,15 +69,10 @@ export const liveTexts = defineTexts(
     auditBroken: '最近一次审计发现不变式被破坏',
     auditNoResult: '最近一次审计没有得出结果。',
     toAudit: '审计',
-    account: '账户',
-    key: '密钥',
-    model: '模型',
-    route: '路由',
     since: '已进行',
     held: '预留',
     tokens: (count: string) => `${count} 个 token`,
     node: '节点',
-    call: '调用',
     stream: '流式',
   },
 );

@@ -1,19 +1,17 @@
 import { Button, Stack, Text, TextInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { ResponseOf } from '../../api/client.ts';
-import { useChange, useRead } from '../../api/queries.ts';
+import { useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { textOrNull } from '../../parts/forms/number-text.ts';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { type Role, RoleSelect } from './role-select.tsx';
 import { membersTexts } from './texts.ts';
@@ -21,18 +19,11 @@ import { membersTexts } from './texts.ts';
 /** The invitations that are open, each of which can be taken back. */
 export function Invitations() {
   const text = useTexts(membersTexts);
-  const common = useTexts(commonTexts);
   const read = useRead('GET /account/v1/invitations', {});
-  const takeBack = useChange('DELETE /account/v1/invitations/{id}');
   const invitations = read.data?.data ?? [];
-  const end = async (id: string): Promise<void> => {
-    await takeBack.mutateAsync({ path: { id } });
-    notifications.show({ color: 'teal', message: text.takenBack });
-  };
   return (
     <Section title={text.invitations} lead={text.invitationsLead}>
-      {read.isPending && <Loading />}
-      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
+      <ReadState read={read} />
       {read.data !== undefined && invitations.length === 0 && (
         <EmptyState title={text.noInvitations} hint={text.noInvitationsHint} />
       )}
@@ -43,13 +34,19 @@ export function Invitations() {
           idOf={({ id }) => id}
           columns={[
             { header: text.email, cell: ({ email }) => email ?? text.anybody },
-            { header: text.role, cell: ({ role }) => common[role] },
+            { header: text.role, cell: ({ role }) => text[role] },
             { header: text.madeBy, cell: ({ createdBy }) => createdBy },
             { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} isRelative /> },
             {
-              header: common.actions,
+              header: text.actions,
               cell: ({ id }) => (
-                <ConfirmButton label={text.takeBack} question={text.takeBackQuestion} onConfirm={() => end(id)} />
+                <ConfirmButton
+                  label={text.takeBack}
+                  question={text.takeBackQuestion}
+                  endpoint="DELETE /account/v1/invitations/{id}"
+                  input={{ path: { id } }}
+                  doneText={text.takenBack}
+                />
               ),
             },
           ]}
@@ -64,8 +61,8 @@ export function InviteButton() {
   const text = useTexts(membersTexts);
   const account = useRead('GET /account/v1/account', {}).data;
   const isBalanceSeen = account?.role === 'owner' ? account.membersSeeBalance : undefined;
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [{ email, role }, set] = useDraft(() => ({ email: '', role: 'member' as Role }), isOpen);
+  const [open, dialog] = useDialog();
+  const [{ email, role }, field] = useDraft(() => ({ email: '', role: 'member' as Role }), dialog.isOpen);
   const [made, setMade] = useState<ResponseOf<'POST /account/v1/invitations'> | null>(null);
   return (
     <>
@@ -73,9 +70,7 @@ export function InviteButton() {
       <ChangeDialog
         endpoint="POST /account/v1/invitations"
         title={text.invite}
-        submitLabel={text.invite}
-        isOpen={isOpen}
-        onClose={close}
+        {...dialog}
         input={() => ({ body: { email: textOrNull(email), role } })}
         onDone={setMade}
       >
@@ -85,11 +80,10 @@ export function InviteButton() {
           placeholder={text.optional}
           type="email"
           maxLength={200}
-          value={email}
-          onChange={({ currentTarget }) => set({ email: currentTarget.value })}
+          {...field('email')}
           data-autofocus
         />
-        <RoleSelect role={role} onChange={(chosen) => set({ role: chosen })} />
+        <RoleSelect {...field('role')} />
         {role === 'member' && isBalanceSeen !== undefined && (
           <Text size="sm">{isBalanceSeen ? text.balanceSeen : text.balanceHidden}</Text>
         )}

@@ -5,14 +5,12 @@ import { StatusWord } from '../../parts/account-status.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { LimitsInShort, OF_KEYS_ALONE } from '../../parts/limits/limits-in-short.tsx';
 import type { Column } from '../../parts/list-table.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { membersTexts } from './texts.ts';
 
 /** The columns of lists of the people of an account; `nameOf` shows who somebody is. */
 export function useMemberColumns(nameOf: (member: Member) => ReactNode): Column<Member>[] {
   const text = useTexts(membersTexts);
-  const common = useTexts(commonTexts);
   return [
     {
       header: text.name,
@@ -24,7 +22,7 @@ export function useMemberColumns(nameOf: (member: Member) => ReactNode): Column<
       ),
     },
     { header: text.email, cell: ({ email }) => email ?? '–' },
-    { header: text.role, cell: ({ role }) => common[role] },
+    { header: text.role, cell: ({ role }) => text[role] },
     { header: text.limits, cell: (member) => <LimitsInShort limits={{ ...OF_KEYS_ALONE, ...member }} /> },
     { header: text.since, cell: ({ since }) => <Instant at={since} isRelative /> },
     { header: text.lastSignIn, cell: ({ lastSignInAt }) => <Instant at={lastSignInAt} isRelative /> },

@@ -2,6 +2,7 @@ import { Select, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useList } from '../../api/queries.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import type { ShownLink } from '../../parts/one-time-link.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -9,51 +10,33 @@ import { peopleTexts } from './operator-texts.ts';
 import { type Role, RoleSelect } from './role-select.tsx';
 import { membersTexts } from './texts.ts';
 
-interface DialogProps {
+interface OfAccountProps extends DialogProps {
   readonly accountId: string;
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
 }
 
 /** Makes a user in the account, with a link by which the person chooses a password. */
-export function InviteDialog({
-  accountId,
-  isOpen,
-  onClose,
-  onLink,
-}: DialogProps & { readonly onLink: (link: ShownLink) => void }) {
+export function InviteDialog(props: OfAccountProps & { readonly onLink: (link: ShownLink) => void }) {
+  const { accountId, onLink, ...dialog } = props;
   const text = useTexts(peopleTexts);
   const membersText = useTexts(membersTexts);
-  const [{ name, email, role }, set] = useDraft(() => ({ name: '', email: '', role: 'owner' as Role }), isOpen);
+  const [{ name, email, role }, field] = useDraft(
+    () => ({ name: '', email: '', role: 'owner' as Role }),
+    dialog.isOpen,
+  );
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/users"
       title={text.invite}
-      submitLabel={text.invite}
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => ({
         body: { name, email: email === '' ? null : email, memberships: [{ accountId, role }] },
       })}
       onDone={onLink}
     >
       <Text size="sm">{text.inviteHint}</Text>
-      <TextInput
-        label={membersText.name}
-        required
-        data-autofocus
-        maxLength={200}
-        value={name}
-        onChange={({ currentTarget }) => set({ name: currentTarget.value })}
-      />
-      <TextInput
-        label={membersText.email}
-        description={text.emailHint}
-        type="email"
-        value={email}
-        onChange={({ currentTarget }) => set({ email: currentTarget.value })}
-      />
-      <RoleSelect role={role} onChange={(entered) => set({ role: entered })} />
+      <TextInput label={membersText.name} required data-autofocus maxLength={200} {...field('name')} />
+      <TextInput label={membersText.email} description={text.emailHint} type="email" {...field('email')} />
+      <RoleSelect {...field('role')} />
     </ChangeDialog>
   );
 }
@@ -70,15 +53,15 @@ interface MemberDraft {
 
 const nobodyYet = (): MemberDraft => ({ chosen: null, typed: '', role: 'member' });
 
-export function AddMemberDialog({ accountId, isOpen, onClose }: DialogProps) {
+export function AddMemberDialog({ accountId, ...dialog }: OfAccountProps) {
   const text = useTexts(peopleTexts);
-  const [{ chosen, typed, role }, set] = useDraft(nobodyYet, isOpen);
+  const [{ chosen, typed, role }, field, set] = useDraft(nobodyYet, dialog.isOpen);
   // The name of who was chosen stands in the field, and is no search.
   const [search] = useDebouncedValue(typed === chosen?.label ? '' : typed, SEARCH_DELAY_MS);
   const found = useList(
     'GET /admin/v1/users',
     { query: search === '' ? { limit: 20 } : { search, limit: 20 } },
-    { isWanted: isOpen },
+    { isWanted: dialog.isOpen },
   );
   const matches = found.items.map(({ id, name, email }) => ({
     value: id,
@@ -89,9 +72,7 @@ export function AddMemberDialog({ accountId, isOpen, onClose }: DialogProps) {
     <ChangeDialog
       endpoint="POST /admin/v1/accounts/{id}/members"
       title={text.add}
-      submitLabel={text.add}
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => ({ path: { id: accountId }, body: { userId: chosen?.value ?? '', role } })}
     >
       <Text size="sm">{text.addHint}</Text>
@@ -110,7 +91,7 @@ export function AddMemberDialog({ accountId, isOpen, onClose }: DialogProps) {
         nothingFoundMessage={text.noUser}
         data={chosen === null ? others : [chosen, ...others]}
       />
-      <RoleSelect role={role} onChange={(entered) => set({ role: entered })} />
+      <RoleSelect {...field('role')} />
     </ChangeDialog>
   );
 }

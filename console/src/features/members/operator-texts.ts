@@ -1,6 +1,6 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const peopleTexts = defineTexts(
+export const peopleTexts = pageTexts(
   {
     title: 'People',
     lead: 'Owners see the money and manage people; members use their own keys.',
@@ -13,9 +13,7 @@ export const peopleTexts = defineTexts(
     user: 'User',
     userHint: 'Type a part of the name or the e-mail address.',
     noUser: 'No user matches',
-    emailHint: 'What the person signs in with; without one, with the name.',
     roleQuestion: (name: string) => `The role of ${name} changes at once.`,
-    newLink: 'New link',
     newLinkQuestion: (name: string) => `Makes a link by which ${name} chooses a password. Earlier links are void.`,
     removeQuestion: (name: string) =>
       `${name} leaves the account at once. Other keys of the account that the person knows go on; revoke them under “API keys”.`,
@@ -32,9 +30,7 @@ export const peopleTexts = defineTexts(
     user: '用户',
     userHint: '输入名称或邮箱的一部分。',
     noUser: '没有匹配的用户',
-    emailHint: '用于登录；未填写时使用名称登录。',
     roleQuestion: (name: string) => `${name} 的角色将立即变更。`,
-    newLink: '新链接',
     newLinkQuestion: (name: string) => `生成供 ${name} 设置密码的链接，之前的链接随即失效。`,
     removeQuestion: (name: string) => `${name} 将立即离开此账户。其知晓的其他账户密钥仍然有效，请在“API 密钥”中吊销。`,
   },

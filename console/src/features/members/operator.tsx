@@ -1,16 +1,15 @@
 import { Anchor, Button, Group, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
-import { useChange, useList } from '../../api/queries.ts';
+import { useList } from '../../api/queries.ts';
 import type { Member } from '../../api/types.ts';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { hashOf } from '../../parts/location.tsx';
 import { useModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useMemberColumns } from './member-columns.tsx';
@@ -24,10 +23,9 @@ type Dialog = { readonly kind: 'limits' | 'remove'; readonly member: Member };
 /** Who belongs to an account. */
 export function PeopleTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(peopleTexts);
-  const common = useTexts(commonTexts);
   const mayOperate = useMayOperate();
-  const [isAdding, add] = useDisclosure(false);
-  const [isInviting, invite] = useDisclosure(false);
+  const [openAdd, add] = useDialog();
+  const [openInvite, invite] = useDialog();
   const [link, setLink] = useState<ShownLink | null>(null);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const models = useModelNames(dialog !== null);
@@ -39,7 +37,7 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
     </Anchor>
   ));
   const actions: Column<Member> = {
-    header: common.actions,
+    header: text.actions,
     cell: (member) => <MemberActions accountId={accountId} member={member} onLink={setLink} onOpen={setDialog} />,
   };
   return (
@@ -49,8 +47,8 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
       actions={
         mayOperate && (
           <>
-            <Button onClick={invite.open}>{text.invite}</Button>
-            <Button variant="default" onClick={add.open}>
+            <Button onClick={openInvite}>{text.invite}</Button>
+            <Button variant="default" onClick={openAdd}>
               {text.add}
             </Button>
           </>
@@ -65,7 +63,7 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
         columns={mayOperate ? [...columns, actions] : columns}
         empty={<EmptyState title={text.none} hint={text.noneHint} />}
       />
-      <InviteDialog accountId={accountId} isOpen={isInviting} onClose={invite.close} onLink={setLink} />
+      <InviteDialog accountId={accountId} {...invite} onLink={setLink} />
       {dialog?.kind === 'limits' && (
         <MemberLimitsDialog member={dialog.member} accountId={accountId} models={models} onClose={close} />
       )}
@@ -79,7 +77,7 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
           <Text>{text.removeQuestion(dialog.member.name)}</Text>
         </RemoveMemberDialog>
       )}
-      <AddMemberDialog accountId={accountId} isOpen={isAdding} onClose={add.close} />
+      <AddMemberDialog accountId={accountId} {...add} />
     </Section>
   );
 }
@@ -95,21 +93,21 @@ function MemberActions({ accountId, member, onLink, onOpen }: MemberActionsProps
   const text = useTexts(peopleTexts);
   const membersText = useTexts(membersTexts);
   const { userId, name, role } = member;
-  const { mutateAsync: changeRole } = useChange('POST /admin/v1/accounts/{id}/members');
-  const { mutateAsync: makeLink } = useChange('POST /admin/v1/users/{id}/links');
   const otherRole = role === 'owner' ? 'member' : 'owner';
-  const path = { id: accountId };
   return (
     <Group gap={4} wrap="nowrap">
       <ConfirmButton
         label={otherRole === 'owner' ? membersText.makeOwner : membersText.makeMember}
         question={text.roleQuestion(name)}
-        onConfirm={() => changeRole({ path, body: { userId, role: otherRole } })}
+        endpoint="POST /admin/v1/accounts/{id}/members"
+        input={{ path: { id: accountId }, body: { userId, role: otherRole } }}
       />
       <ConfirmButton
         label={text.newLink}
         question={text.newLinkQuestion(name)}
-        onConfirm={async () => onLink({ ...(await makeLink({ path: { id: userId } })), name })}
+        endpoint="POST /admin/v1/users/{id}/links"
+        input={{ path: { id: userId } }}
+        onDone={(link) => onLink({ ...link, name })}
       />
       <Button size="compact-sm" variant="subtle" onClick={() => onOpen({ kind: 'limits', member })}>
         {membersText.changeLimits}

@@ -1,15 +1,14 @@
-import { ActionIcon, Anchor, Group, Menu, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { KebabHorizontalIcon } from '@primer/octicons-react';
+import { Anchor, Menu, Text } from '@mantine/core';
 import { useState } from 'react';
-import { useList, useRead } from '../../api/queries.ts';
+import { useList } from '../../api/queries.ts';
 import type { Member } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { goTo, hashOf } from '../../parts/location.tsx';
+import { useOwnModelNames } from '../../parts/model-names.ts';
 import { Page } from '../../parts/page.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { Invitations, InviteButton } from './invitations.tsx';
@@ -22,7 +21,6 @@ type Dialog = { readonly kind: 'role' | 'limits' | 'remove'; readonly member: Me
 /** The people of the account, and who is invited to it. */
 export function MembersPage() {
   const text = useTexts(membersTexts);
-  const common = useTexts(commonTexts);
   const { user } = useSession();
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const list = useList('GET /account/v1/members', {});
@@ -32,11 +30,11 @@ export function MembersPage() {
     </Text>
   ));
   const actions: Column<Member> = {
-    header: common.actions,
+    header: text.actions,
     cell: (member) => <MemberMenu member={member} onOpen={setDialog} />,
   };
   return (
-    <Page title={text.title} lead={text.lead} actions={<InviteButton />}>
+    <Page lead={text.lead} actions={<InviteButton />}>
       <Section title={text.people}>
         <ListTable label={text.people} list={list} idOf={({ userId }) => userId} columns={[...columns, actions]} />
       </Section>
@@ -62,25 +60,16 @@ interface MemberMenuProps {
 function MemberMenu({ member, onOpen }: MemberMenuProps) {
   const text = useTexts(membersTexts);
   return (
-    <Group justify="flex-end">
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={text.actionsFor(member.name)}>
-            <KebabHorizontalIcon />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => goTo(keysOf(member))}>{text.showKeys}</Menu.Item>
-          <Menu.Item onClick={() => onOpen({ kind: 'role', member })}>
-            {member.role === 'owner' ? text.makeMember : text.makeOwner}
-          </Menu.Item>
-          <Menu.Item onClick={() => onOpen({ kind: 'limits', member })}>{text.changeLimits}</Menu.Item>
-          <Menu.Item color="red" onClick={() => onOpen({ kind: 'remove', member })}>
-            {text.remove}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-    </Group>
+    <RowMenu label={text.actionsFor(member.name)}>
+      <Menu.Item onClick={() => goTo(keysOf(member))}>{text.showKeys}</Menu.Item>
+      <Menu.Item onClick={() => onOpen({ kind: 'role', member })}>
+        {member.role === 'owner' ? text.makeMember : text.makeOwner}
+      </Menu.Item>
+      <Menu.Item onClick={() => onOpen({ kind: 'limits', member })}>{text.changeLimits}</Menu.Item>
+      <Menu.Item color="red" onClick={() => onOpen({ kind: 'remove', member })}>
+        {text.remove}
+      </Menu.Item>
+    </RowMenu>
   );
 }
 
@@ -100,11 +89,10 @@ function RoleDialog({ member, onClose }: MemberDialogProps) {
     <ChangeDialog
       endpoint="PATCH /account/v1/members/{id}"
       title={label}
-      submitLabel={label}
       isOpen
       onClose={onClose}
       input={() => ({ path: { id: member.userId }, body: { role } })}
-      onDone={() => notifications.show({ color: 'teal', message: text.roleChanged })}
+      doneText={text.roleChanged}
     >
       <Text>{becomesOwner ? text.makeOwnerQuestion(member.name) : consequence}</Text>
     </ChangeDialog>
@@ -123,8 +111,7 @@ function RemoveDialog({ member, others, onClose }: MemberDialogProps & { readonl
 }
 
 function LimitsDialog({ member, onClose }: MemberDialogProps) {
-  const models = (useRead('GET /account/v1/models', {}).data?.data ?? []).map(({ id }) => id);
-  return <MemberLimitsDialog member={member} accountId={null} models={models} onClose={onClose} />;
+  return <MemberLimitsDialog member={member} accountId={null} models={useOwnModelNames()} onClose={onClose} />;
 }
 
 function keysOf({ userId }: Member): string {

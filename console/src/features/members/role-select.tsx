@@ -1,6 +1,5 @@
 import { NativeSelect } from '@mantine/core';
 import type { Member } from '../../api/types.ts';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { membersTexts } from './texts.ts';
 
@@ -8,15 +7,14 @@ export type Role = Member['role'];
 
 const ROLES: readonly Role[] = ['member', 'owner'];
 
-export function RoleSelect({ role, onChange }: { readonly role: Role; readonly onChange: (role: Role) => void }) {
+export function RoleSelect({ value, onChange }: { readonly value: Role; readonly onChange: (role: Role) => void }) {
   const text = useTexts(membersTexts);
-  const common = useTexts(commonTexts);
   return (
     <NativeSelect
       label={text.role}
-      value={role}
+      value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value as Role)}
-      data={ROLES.map((value) => ({ value, label: common[value] }))}
+      data={ROLES.map((role) => ({ value: role, label: text[role] }))}
     />
   );
 }

@@ -4,9 +4,9 @@ import { useRead } from '../../api/queries.ts';
 import type { OwnModel } from '../../api/types.ts';
 import { atPriceFactor, LIST_PRICE_BASIS_POINTS, percentOf } from '../../parts/basis-points.ts';
 import { useOperationName } from '../../parts/calls/operation-name.ts';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
-import { commonTexts } from '../../parts/texts.ts';
+import { DimmedText, SmallText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
@@ -22,7 +22,7 @@ export function ModelsPage() {
   const priceFactor = models.data?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS;
   const found = (models.data?.data ?? []).filter((model) => fits(model, search.trim().toLowerCase()));
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Group align="flex-end">
         <TextInput
           label={text.search}
@@ -33,8 +33,7 @@ export function ModelsPage() {
         />
         {priceFactor !== LIST_PRICE_BASIS_POINTS && <Text>{text.factor(`${percentOf(priceFactor)}%`)}</Text>}
       </Group>
-      <ErrorNotice error={models.error} onRetry={() => void models.refetch()} />
-      {models.isPending && <Loading />}
+      <ReadState read={models} />
       {models.data !== undefined && found.length === 0 && <EmptyState title={text.nothing} />}
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         {found.map((model) => (
@@ -58,7 +57,6 @@ interface ModelCardProps {
 function ModelCard({ model, priceFactor }: ModelCardProps) {
   const text = useTexts(modelsTexts);
   const format = useFormat();
-  const common = useTexts(commonTexts);
   const operationName = useOperationName();
   const { id, displayName, aliases, operations, contextTokens, outputTokens, timeOfDay, price, isInPlan } = model;
   return (
@@ -69,26 +67,20 @@ function ModelCard({ model, priceFactor }: ModelCardProps) {
             <Title order={2} size="h4">
               {displayName}
             </Title>
-            <Text size="sm" c="dimmed">
+            <DimmedText>
               {id}
               {aliases.length > 0 && ` · ${text.aliases(aliases.join(', '))}`}
-            </Text>
+            </DimmedText>
           </div>
           <Group gap="xs">
-            {isInPlan && (
-              <Badge variant="light" color="teal">
-                {text.inPlan}
-              </Badge>
-            )}
+            {isInPlan && <Badge color="teal">{text.inPlan}</Badge>}
             {timeOfDay !== null && (
-              <Badge variant="light" color={price.rule === 'peak' ? 'orange' : 'cyan'}>
-                {text.now[price.rule]}
-              </Badge>
+              <Badge color={price.rule === 'peak' ? 'orange' : 'cyan'}>{text.now[price.rule]}</Badge>
             )}
           </Group>
         </Group>
         <Group gap="lg">
-          <Named name={text.operations}>{operations.map(operationName).join(common.comma)}</Named>
+          <Named name={text.operations}>{operations.map(operationName).join(text.comma)}</Named>
           {contextTokens !== null && <Named name={text.context}>{text.tokens(format.exactCount(contextTokens))}</Named>}
           {outputTokens !== null && <Named name={text.output}>{text.tokens(format.exactCount(outputTokens))}</Named>}
         </Group>
@@ -112,9 +104,7 @@ function ModelCard({ model, priceFactor }: ModelCardProps) {
 function Named({ name, children }: { readonly name: string; readonly children: string }) {
   return (
     <div>
-      <Text size="xs" c="dimmed">
-        {name}
-      </Text>
+      <SmallText>{name}</SmallText>
       <Text size="sm">{children}</Text>
     </div>
   );
@@ -175,11 +165,7 @@ function Price({ list, priceFactor }: { readonly list: string; readonly priceFac
   return (
     <>
       {format.yuan(own)}
-      {own !== list && (
-        <Text size="xs" c="dimmed">
-          {text.listPrice(format.yuan(list))}
-        </Text>
-      )}
+      {own !== list && <SmallText>{text.listPrice(format.yuan(list))}</SmallText>}
     </>
   );
 }

@@ -2,10 +2,9 @@ import { Box, Group, Stack, Text } from '@mantine/core';
 import type { OwnModel } from '../../api/types.ts';
 import { useNowMs } from '../../parts/figures.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { minuteIn, partsOfDay, writeRange } from './price-lines.ts';
+import { DAY_MINUTES, minuteIn, partsOfDay, writeRange } from './price-lines.ts';
 import { modelsTexts } from './texts.ts';
 
-const DAY_MINUTES = 1440;
 const HOURS = [0, 6, 12, 18, 24] as const;
 
 /** A day of the model's time zone with its peak hours, and where in it now is. */

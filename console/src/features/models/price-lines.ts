@@ -48,14 +48,14 @@ function linesOf(price: Price, path: readonly string[]): PriceLine[] {
   });
 }
 
-/** `09:00-21:00`. */
-export function writeRange({
-  fromMinute,
-  toMinute,
-}: {
+/** A part of a day. */
+interface MinuteRange {
   readonly fromMinute: number;
   readonly toMinute: number;
-}): string {
+}
+
+/** `09:00-21:00`. */
+export function writeRange({ fromMinute, toMinute }: MinuteRange): string {
   return `${clock(fromMinute)}–${clock(toMinute)}`;
 }
 
@@ -70,12 +70,10 @@ export function minuteIn(timezone: string, ms: number): number {
   return (hours % 24) * 60 + minutes;
 }
 
-const DAY_MINUTES = 1440;
+export const DAY_MINUTES = 1440;
 
 /** The parts of a day that ranges fill, cut at midnight if one crosses it. */
-export function partsOfDay(
-  ranges: readonly { readonly fromMinute: number; readonly toMinute: number }[],
-): { readonly fromMinute: number; readonly toMinute: number }[] {
+export function partsOfDay(ranges: readonly MinuteRange[]): MinuteRange[] {
   return ranges.flatMap(({ fromMinute, toMinute }) =>
     fromMinute < toMinute
       ? [{ fromMinute, toMinute }]

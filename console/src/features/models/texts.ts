@@ -1,10 +1,8 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const modelsTexts = defineTexts(
+export const modelsTexts = pageTexts(
   {
-    title: 'Models and prices',
     lead: 'What may be called here. Prices are in yuan per million tokens if nothing else is said.',
-    search: 'Search',
     searchHint: 'a name or an operation',
     factor: (percent: string) => `Your account pays ${percent} of the list prices: the prices below are yours.`,
     listPrice: (price: string) => `list ${price}`,
@@ -58,9 +56,7 @@ export const modelsTexts = defineTexts(
     times: (factor: string) => `× ${factor}`,
   },
   {
-    title: '模型与价格',
     lead: '可以调用的模型。未注明时，价格单位为元 / 百万 token。',
-    search: '搜索',
     searchHint: '名称或操作',
     factor: (percent: string) => `您的账户按标价的 ${percent} 付费，下方为您的实际价格。`,
     listPrice: (price: string) => `标价 ${price}`,

@@ -1,6 +1,6 @@
 import { useWholeList } from '../../api/queries.ts';
 import { lastDays, usageRange } from '../../parts/days.ts';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { UsageByDay } from '../../parts/usage/usage-by-day.tsx';
 import type { UsageGroup } from '../../parts/usage/usage-group.ts';
 import type { UsagePart } from '../../parts/usage/usage-parts.ts';
@@ -14,8 +14,7 @@ export function ChargeByDay({ today }: { readonly today: string }) {
   const text = useTexts(overviewTexts);
   const range = lastDays(DAYS, today);
   const usage = useWholeList('GET /account/v1/usage', { query: { ...usageRange(range), groupBy: 'day,model' } });
-  if (usage.isPending) return <Loading />;
-  if (usage.data === undefined) return <ErrorNotice error={usage.error} onRetry={() => void usage.refetch()} />;
+  if (usage.data === undefined) return <ReadState read={usage} />;
   return (
     <UsageByDay
       groups={usage.data.items}

@@ -43,7 +43,7 @@ export function Hints({ account }: { readonly account: AccountOfOwner | AccountO
       )}
       {!hasKey && (
         <Alert color="cyan" title={text.noKey}>
-          {text.noKeyHint} <PlaceLink to="/keys">{text.toKeys}</PlaceLink>
+          {text.noKeyHint} <PlaceLink to="/keys">{text.apiKeys}</PlaceLink>
         </Alert>
       )}
     </>

@@ -5,7 +5,7 @@ import { StatusBadge } from '../../parts/calls/status-badge.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { hashOf, PlaceLink } from '../../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { overviewTexts } from './texts.ts';
 
@@ -15,8 +15,7 @@ const SHOWN = 6;
 export function NewestCalls() {
   const text = useTexts(overviewTexts);
   const calls = useRead('GET /account/v1/calls', { query: { limit: SHOWN } }, { isLive: true });
-  if (calls.isPending) return <Loading />;
-  if (calls.data === undefined) return <ErrorNotice error={calls.error} onRetry={() => void calls.refetch()} />;
+  if (calls.data === undefined) return <ReadState read={calls} />;
   const all: readonly (OwnCall | OwnCallInFlight)[] = calls.data.data;
   const ended = all.filter((call): call is OwnCall => call.status !== 'in_flight');
   if (ended.length === 0) {

@@ -34,7 +34,7 @@ export function OverviewPage() {
   // What fails fails together, mostly: one notice is enough.
   const failed = [account, planRead, inFlightRead].find(({ error }) => error !== null);
   return (
-    <Page title={text.title} lead={data?.role === 'member' ? text.member : data?.name}>
+    <Page lead={data?.role === 'member' ? text.member : data?.name}>
       <ErrorNotice error={failed?.error ?? null} onRetry={() => void failed?.refetch()} />
       {account.isPending && <Loading />}
       {data !== undefined && <Hints account={data} />}
@@ -48,15 +48,15 @@ export function OverviewPage() {
       </SimpleGrid>
       {plan !== undefined && plan.planId !== null && (
         <Section
-          title={`${text.plan} · ${plan.planName ?? plan.planId}`}
-          actions={<PlaceLink to="/plan">{text.plan}</PlaceLink>}
+          title={`${text.coding} · ${plan.planName ?? plan.planId}`}
+          actions={<PlaceLink to="/plan">{text.coding}</PlaceLink>}
         >
           {plan.isUsable ? null : <Alert color="orange">{plan.message ?? text.planNotUsable}</Alert>}
           <PlanRings plan={plan} />
         </Section>
       )}
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        <Section title={text.chart} lead={text.last14Days} actions={<PlaceLink to="/usage">{text.more}</PlaceLink>}>
+        <Section title={text.chart} lead={text.last14Days} actions={<PlaceLink to="/usage">{text.usage}</PlaceLink>}>
           {data === undefined ? (
             account.isPending && <Loading />
           ) : (
@@ -84,7 +84,7 @@ function Money({ account }: { readonly account: AccountOfOwner }) {
         <Yuan amount={balanceYuan} isShort />
       </Tile>
       <Tile
-        label={text.today}
+        label={text.spentToday}
         detail={
           cap === null ? (
             text.noCap

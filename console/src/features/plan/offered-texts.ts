@@ -2,7 +2,6 @@ import { defineTexts } from '../../text/language.tsx';
 
 export const plansTexts = defineTexts(
   {
-    title: 'Plans',
     lead: 'The Coding Plans of the configuration. They are changed there; an account is granted one on its page.',
     none: 'The configuration has no plans',
     noneHint: 'Add one under “plans” in the configuration file; it is in force as soon as the file is saved.',
@@ -11,7 +10,6 @@ export const plansTexts = defineTexts(
     moreThan: (count: string) => `more than ${count}`,
   },
   {
-    title: '套餐',
     lead: '配置中的编码套餐。请在配置中修改；在账户页面为账户开通。',
     none: '配置中没有套餐',
     noneHint: '在配置文件的 plans 下添加，保存后即生效。',

@@ -2,7 +2,7 @@ import { Anchor, SimpleGrid, Stack } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { Plan } from '../../api/types.ts';
 import { hashOf } from '../../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
@@ -12,13 +12,13 @@ import { PlanTerms } from './plan-terms.tsx';
 
 export function PlansPage() {
   const text = useTexts(plansTexts);
-  const { data, error, refetch } = useRead('GET /admin/v1/plans', {});
+  const read = useRead('GET /admin/v1/plans', {});
+  const plans = read.data?.data;
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Stack>
-        <ErrorNotice error={error} onRetry={() => void refetch()} />
-        {data === undefined && error === null && <Loading />}
-        {data?.data.length === 0 && (
+        <ReadState read={read} />
+        {plans?.length === 0 && (
           <EmptyState
             title={text.none}
             hint={text.noneHint}
@@ -26,7 +26,7 @@ export function PlansPage() {
           />
         )}
         <SimpleGrid cols={{ base: 1, lg: 2 }}>
-          {data?.data.map((plan) => (
+          {plans?.map((plan) => (
             <PlanCard key={plan.id} plan={plan} />
           ))}
         </SimpleGrid>

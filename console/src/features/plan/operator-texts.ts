@@ -1,6 +1,6 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const operatorPlanTexts = defineTexts(
+export const operatorPlanTexts = pageTexts(
   {
     remains: 'What remains',
     none: 'No plan is active',

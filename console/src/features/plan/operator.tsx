@@ -1,15 +1,14 @@
 import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { useChange, useList, useRead } from '../../api/queries.ts';
+import { useList, useRead } from '../../api/queries.ts';
 import type { Subscription } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { InstantInput } from '../../parts/forms/instant-input.tsx';
+import { type DialogProps, useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { fromLocalTime } from '../../text/local-time.ts';
@@ -23,25 +22,28 @@ import { planTexts } from './texts.ts';
 export function PlanTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorPlanTexts);
   const words = useTexts(planTexts);
-  const common = useTexts(commonTexts);
   const mayOperate = useMayOperate();
-  const [isGranting, { open, close }] = useDisclosure(false);
-  const { mutateAsync: renew } = useChange('POST /admin/v1/subscriptions/{id}/renewals');
-  const { mutateAsync: cancel } = useChange('DELETE /admin/v1/subscriptions/{id}');
+  const [open, grant] = useDialog();
   const list = useList('GET /admin/v1/accounts/{id}/subscriptions', { path: { id: accountId } });
   const columns = useSubscriptionColumns<Subscription>();
   const actions: Column<Subscription> = {
-    header: common.actions,
+    header: text.actions,
     cell: ({ id, status }) =>
       status === 'canceled' ? null : (
         <Group gap={4} wrap="nowrap">
-          <ConfirmButton label={text.renew} question={text.renewQuestion} onConfirm={() => renew({ path: { id } })} />
+          <ConfirmButton
+            label={text.renew}
+            question={text.renewQuestion}
+            endpoint="POST /admin/v1/subscriptions/{id}/renewals"
+            input={{ path: { id } }}
+          />
           {status !== 'expired' && (
             <ConfirmButton
               label={text.cancel}
               question={text.cancelQuestion}
               isDangerous
-              onConfirm={() => cancel({ path: { id } })}
+              endpoint="DELETE /admin/v1/subscriptions/{id}"
+              input={{ path: { id } }}
             />
           )}
         </Group>
@@ -59,30 +61,26 @@ export function PlanTab({ accountId }: { readonly accountId: string }) {
           empty={<EmptyState title={text.noSubscriptions} />}
         />
       </Section>
-      <GrantDialog accountId={accountId} isOpen={isGranting} onClose={close} />
+      <GrantDialog accountId={accountId} {...grant} />
     </Stack>
   );
 }
 
-interface GrantDialogProps {
+interface GrantDialogProps extends DialogProps {
   readonly accountId: string;
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
 }
 
-function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
+function GrantDialog({ accountId, ...dialog }: GrantDialogProps) {
   const text = useTexts(operatorPlanTexts);
   const { zone } = useTimezone();
   const words = useTexts(planTexts);
-  const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen }).data?.data;
-  const [{ planId, startsAt }, set] = useDraft(() => ({ planId: '', startsAt: '' }), isOpen);
+  const plans = useRead('GET /admin/v1/plans', {}, { isWanted: dialog.isOpen }).data?.data;
+  const [{ planId, startsAt }, field] = useDraft(() => ({ planId: '', startsAt: '' }), dialog.isOpen);
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/accounts/{id}/subscriptions"
       title={text.grant}
-      submitLabel={text.grant}
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => ({ path: { id: accountId }, body: { planId, startsAt: fromLocalTime(startsAt, zone) || null } })}
     >
       <Text size="sm">{plans?.length === 0 ? text.noPlans : text.grantHint}</Text>
@@ -90,8 +88,7 @@ function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
         label={words.plan}
         required
         data-autofocus
-        value={planId}
-        onChange={({ currentTarget }) => set({ planId: currentTarget.value })}
+        {...field('planId')}
         data={[
           { value: '', label: text.choose },
           ...(plans ?? []).map(({ id, name, periodDays }) => ({
@@ -100,12 +97,7 @@ function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
           })),
         ]}
       />
-      <InstantInput
-        label={text.startsAt}
-        description={text.startsAtHint}
-        value={startsAt}
-        onChange={(entered) => set({ startsAt: entered })}
-      />
+      <InstantInput label={text.startsAt} description={text.startsAtHint} {...field('startsAt')} />
     </ChangeDialog>
   );
 }

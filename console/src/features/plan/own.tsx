@@ -2,7 +2,7 @@ import { Alert, Badge, SimpleGrid, Stack } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import { ListTable } from '../../parts/list-table.tsx';
 import { PlaceLink } from '../../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { PlanRings } from '../../parts/plan/plan-rings.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -23,20 +23,15 @@ export function PlanPage() {
   const own = plans.find(({ id }) => id === data?.planId);
   const others = plans.filter(({ id }) => id !== data?.planId);
   return (
-    <Page title={text.title} lead={text.lead}>
-      <ErrorNotice error={plan.error} onRetry={() => void plan.refetch()} />
-      {plan.isPending && <Loading />}
+    <Page lead={text.lead}>
+      <ReadState read={plan} />
       {data !== undefined && data.planId === null && (
         <EmptyState title={text.noPlan} hint={<PlaceLink to="/vouchers">{text.noPlanHint}</PlaceLink>} />
       )}
       {data !== undefined && data.planId !== null && (
         <Section
           title={data.planName ?? data.planId}
-          actions={
-            <Badge variant="light" color={data.isUsable ? 'teal' : 'red'}>
-              {data.isUsable ? text.usable : text.notUsable}
-            </Badge>
-          }
+          actions={<Badge color={data.isUsable ? 'teal' : 'red'}>{data.isUsable ? text.usable : text.notUsable}</Badge>}
         >
           <Stack>
             {!data.isUsable && (

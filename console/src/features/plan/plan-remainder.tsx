@@ -1,7 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { PlanRings } from '../../parts/plan/plan-rings.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -12,15 +12,9 @@ import { planTexts } from './texts.ts';
 export function PlanRemainderSection({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorPlanTexts);
   const words = useTexts(planTexts);
-  const { data, error, refetch } = useRead(
-    'GET /admin/v1/accounts/{id}/plan',
-    { path: { id: accountId } },
-    { isLive: true },
-  );
-  if (data === undefined) {
-    return error === null ? <Loading /> : <ErrorNotice error={error} onRetry={() => void refetch()} />;
-  }
-  const { planName, planId, isUsable, usableAgainAt, message } = data;
+  const read = useRead('GET /admin/v1/accounts/{id}/plan', { path: { id: accountId } }, { isLive: true });
+  if (read.data === undefined) return <ReadState read={read} />;
+  const { planName, planId, isUsable, usableAgainAt, message } = read.data;
   if (planId === null) {
     return (
       <Section title={text.remains}>
@@ -37,7 +31,7 @@ export function PlanRemainderSection({ accountId }: { readonly accountId: string
             {text.again} <Instant at={usableAgainAt} isRelative />
           </Text>
         )}
-        <PlanRings plan={data} />
+        <PlanRings plan={read.data} />
       </Stack>
     </Section>
   );

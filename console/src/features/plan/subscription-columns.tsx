@@ -16,11 +16,7 @@ export function useSubscriptionColumns<Item extends Shown>(): Column<Item>[] {
     { header: text.plan, cell: ({ planName, planId }) => planName ?? planId },
     {
       header: text.status,
-      cell: ({ status }) => (
-        <Badge variant="light" color={COLORS[status]} autoContrast>
-          {text.statuses[status]}
-        </Badge>
-      ),
+      cell: ({ status }) => <Badge color={COLORS[status]}>{text.statuses[status]}</Badge>,
     },
     { header: text.startsAt, cell: ({ startsAt }) => <Instant at={startsAt} /> },
     { header: text.endsAt, cell: ({ endsAt, canceledAt }) => <Instant at={canceledAt ?? endsAt} /> },

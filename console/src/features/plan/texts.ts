@@ -1,8 +1,7 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const planTexts = defineTexts(
+export const planTexts = pageTexts(
   {
-    title: 'Coding Plan',
     lead: 'Calls at the Coding Plan addresses count against these windows instead of the balance.',
     usable: 'usable',
     notUsable: 'not usable now',
@@ -10,7 +9,6 @@ export const planTexts = defineTexts(
     noPlan: 'This account has no Coding Plan',
     noPlanHint: 'Redeem a voucher for one, or ask whoever operates this gateway.',
     terms: 'What the plan gives',
-    models: 'Models',
     concurrency: 'At a time',
     fiveHourCalls: 'Calls in five hours',
     weeklyCalls: 'Calls in a week',
@@ -21,15 +19,12 @@ export const planTexts = defineTexts(
     outputLimit: 'Longest output',
     tokensOnly: (count: string) => `${count} tokens`,
     history: 'Subscriptions',
-    plan: 'Plan',
-    status: 'Status',
     statuses: { scheduled: 'begins later', active: 'active', expired: 'ended', canceled: 'canceled' },
     startsAt: 'Begins',
     endsAt: 'Ends',
     offered: 'Plans that are offered',
   },
   {
-    title: '编码套餐',
     lead: '通过编码套餐地址发起的调用计入以下窗口，不扣余额。',
     usable: '可用',
     notUsable: '暂不可用',
@@ -37,7 +32,6 @@ export const planTexts = defineTexts(
     noPlan: '此账户没有编码套餐',
     noPlanHint: '可使用兑换码开通，或联系网关管理员。',
     terms: '套餐内容',
-    models: '模型',
     concurrency: '并发',
     fiveHourCalls: '每 5 小时调用次数',
     weeklyCalls: '每周调用次数',
@@ -48,8 +42,6 @@ export const planTexts = defineTexts(
     outputLimit: '最大输出',
     tokensOnly: (count: string) => `${count} token`,
     history: '订阅记录',
-    plan: '套餐',
-    status: '状态',
     statuses: { scheduled: '未开始', active: '生效中', expired: '已结束', canceled: '已取消' },
     startsAt: '开始',
     endsAt: '结束',

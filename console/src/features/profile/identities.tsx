@@ -1,16 +1,14 @@
 import { Button, PasswordInput, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { ResponseOf } from '../../api/client.ts';
-import { useChange, useRead } from '../../api/queries.ts';
+import { useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { profileTexts } from './texts.ts';
@@ -20,19 +18,13 @@ type Provider = ResponseOf<'GET /account/v1/oidc'>['data'][number];
 /** The identities by which the person signs in elsewhere; nothing if the gateway has no such service and the person no identity. */
 export function Identities() {
   const text = useTexts(profileTexts);
-  const common = useTexts(commonTexts);
   const read = useRead('GET /account/v1/identities', {});
   const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
-  const remove = useChange('DELETE /account/v1/identities/{id}');
   const [added, setAdded] = useState<Provider | null>(null);
   const identities = read.data?.data ?? [];
   if (providers.length === 0 && identities.length === 0 && read.error === null) return null;
   const nameOf = (provider: string | null, issuer: string): string =>
     providers.find(({ name }) => name === provider)?.displayName ?? issuer;
-  const removeOne = async (id: string): Promise<void> => {
-    await remove.mutateAsync({ path: { id } });
-    notifications.show({ color: 'teal', message: text.removed });
-  };
   return (
     <Section
       title={text.identities}
@@ -58,13 +50,15 @@ export function Identities() {
             { header: text.added, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
             { header: text.lastUsed, cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} isRelative /> },
             {
-              header: common.actions,
+              header: text.actions,
               cell: ({ id }) => (
                 <ConfirmButton
                   label={text.remove}
                   question={text.removeQuestion}
                   isDangerous
-                  onConfirm={() => removeOne(id)}
+                  endpoint="DELETE /account/v1/identities/{id}"
+                  input={{ path: { id } }}
+                  doneText={text.removed}
                 />
               ),
             },
@@ -80,7 +74,7 @@ export function Identities() {
 function AddDialog({ provider, onClose }: { readonly provider: Provider; readonly onClose: () => void }) {
   const text = useTexts(profileTexts);
   const { user } = useSession();
-  const [{ currentPassword }, set] = useDraft(() => ({ currentPassword: '' }));
+  const [{ currentPassword }, field] = useDraft(() => ({ currentPassword: '' }));
   const password = user.hasPassword ? { currentPassword } : {};
   return (
     <ChangeDialog
@@ -101,8 +95,7 @@ function AddDialog({ provider, onClose }: { readonly provider: Provider; readonl
           label={text.currentPassword}
           required
           autoComplete="current-password"
-          value={currentPassword}
-          onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
+          {...field('currentPassword')}
           data-autofocus
         />
       )}

@@ -1,12 +1,10 @@
 import { Badge, Stack, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useChange, useRead } from '../../api/queries.ts';
+import { useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { browserOf } from './browser-name.ts';
 import { profileTexts } from './texts.ts';
@@ -14,31 +12,25 @@ import { profileTexts } from './texts.ts';
 /** Where the person is signed in; each session can be ended, and all but this one at once. */
 export function OwnSessions() {
   const text = useTexts(profileTexts);
-  const common = useTexts(commonTexts);
   const read = useRead('GET /account/v1/sessions', {});
-  const end = useChange('DELETE /account/v1/sessions/{id}');
-  const endAll = useChange('DELETE /account/v1/sessions');
   const sessions = read.data?.data ?? [];
-  const endOne = async (id: string): Promise<void> => {
-    await end.mutateAsync({ path: { id } });
-    notifications.show({ color: 'teal', message: text.ended });
-  };
-  const endOthers = async (): Promise<void> => {
-    await endAll.mutateAsync({ query: { keepThis: 'true' } });
-    notifications.show({ color: 'teal', message: text.othersEnded });
-  };
   return (
     <Section
       title={text.sessions}
       lead={text.sessionsLead}
       actions={
         sessions.length > 1 && (
-          <ConfirmButton label={text.endOthers} question={text.endOthersQuestion} onConfirm={endOthers} />
+          <ConfirmButton
+            label={text.endOthers}
+            question={text.endOthersQuestion}
+            endpoint="DELETE /account/v1/sessions"
+            input={{ query: { keepThis: 'true' } }}
+            doneText={text.othersEnded}
+          />
         )
       }
     >
-      {read.isPending && <Loading />}
-      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
+      <ReadState read={read} />
       {sessions.length > 0 && (
         <DataTable
           label={text.sessions}
@@ -52,11 +44,7 @@ export function OwnSessions() {
                   <Text size="sm" fw={600} title={userAgent ?? undefined}>
                     {browserOf(userAgent) ?? text.unknownBrowser}
                   </Text>
-                  {isThisOne && (
-                    <Badge variant="light" color="teal" autoContrast>
-                      {text.thisOne}
-                    </Badge>
-                  )}
+                  {isThisOne && <Badge color="teal">{text.thisOne}</Badge>}
                 </Stack>
               ),
             },
@@ -65,10 +53,16 @@ export function OwnSessions() {
             { header: text.lastSeen, cell: ({ lastSeenAt }) => <Instant at={lastSeenAt} isRelative /> },
             { header: text.ends, cell: ({ expiresAt }) => <Instant at={expiresAt} isRelative /> },
             {
-              header: common.actions,
+              header: text.actions,
               cell: ({ id, isThisOne }) =>
                 !isThisOne && (
-                  <ConfirmButton label={text.end} question={text.endQuestion} onConfirm={() => endOne(id)} />
+                  <ConfirmButton
+                    label={text.end}
+                    question={text.endQuestion}
+                    endpoint="DELETE /account/v1/sessions/{id}"
+                    input={{ path: { id } }}
+                    doneText={text.ended}
+                  />
                 ),
             },
           ]}

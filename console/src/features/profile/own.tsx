@@ -1,5 +1,4 @@
 import { PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { ChangeForm } from '../../parts/forms/change-form.tsx';
 import { changedMembers } from '../../parts/forms/changed-members.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
@@ -13,9 +12,8 @@ import { profileTexts } from './texts.ts';
 
 /** What belongs to the person who has signed in, whatever accounts it has. */
 export function ProfilePage() {
-  const text = useTexts(profileTexts);
   return (
-    <Page title={text.title}>
+    <Page>
       <You />
       <Password />
       <OwnSessions />
@@ -28,7 +26,7 @@ function You() {
   const text = useTexts(profileTexts);
   const { user } = useSession();
   const stored = { name: user.name, email: user.email ?? '' };
-  const [{ name, email, currentPassword }, set] = useDraft(() => ({ ...stored, currentPassword: '' }));
+  const [{ name, email, currentPassword }, field, set] = useDraft(() => ({ ...stored, currentPassword: '' }));
   const body = changedMembers(stored, { name: name.trim(), email: email.trim() });
   const isChanged = Object.keys(body).length > 0;
   const changesSignIn = body.email !== undefined || (isChanged && user.email === null);
@@ -38,20 +36,11 @@ function You() {
       <ChangeForm
         endpoint="PATCH /account/v1/user"
         input={mayChange ? { body: changesSignIn ? { ...body, currentPassword } : body } : null}
-        onDone={() => {
-          set({ currentPassword: '' });
-          notifications.show({ color: 'teal', message: text.saved });
-        }}
+        doneText={text.saved}
+        onDone={() => set({ currentPassword: '' })}
       >
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-          <TextInput
-            label={text.name}
-            required
-            maxLength={200}
-            autoComplete="name"
-            value={name}
-            onChange={({ currentTarget }) => set({ name: currentTarget.value })}
-          />
+          <TextInput label={text.name} required maxLength={200} autoComplete="name" {...field('name')} />
           <TextInput
             label={text.email}
             description={user.email === null ? text.noEmailHint : text.emailHint}
@@ -60,8 +49,7 @@ function You() {
             required={user.email !== null}
             maxLength={200}
             autoComplete="email"
-            value={email}
-            onChange={({ currentTarget }) => set({ email: currentTarget.value })}
+            {...field('email')}
           />
         </SimpleGrid>
         {changesSignIn && !user.hasPassword && <Text size="sm">{text.noPasswordHint}</Text>}
@@ -72,8 +60,7 @@ function You() {
             required
             maw={400}
             autoComplete="current-password"
-            value={currentPassword}
-            onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
+            {...field('currentPassword')}
           />
         )}
       </ChangeForm>
@@ -86,7 +73,7 @@ const noPasswords = () => ({ currentPassword: '', password: '', repeated: '' });
 function Password() {
   const text = useTexts(profileTexts);
   const { user } = useSession();
-  const [{ currentPassword, password, repeated }, set] = useDraft(noPasswords);
+  const [{ currentPassword, password, repeated }, field, set] = useDraft(noPasswords);
   const isWhole = currentPassword !== '' && password !== '' && password === repeated;
   if (!user.hasPassword) {
     return (
@@ -101,18 +88,15 @@ function Password() {
         endpoint="PUT /account/v1/password"
         submitLabel={text.changePassword}
         input={isWhole ? { body: { currentPassword, password } } : null}
-        onDone={() => {
-          set(noPasswords());
-          notifications.show({ color: 'teal', message: text.passwordChanged });
-        }}
+        doneText={text.passwordChanged}
+        onDone={() => set(noPasswords())}
       >
         <Stack maw={400} gap="sm">
           <PasswordInput
             label={text.currentPassword}
             required
             autoComplete="current-password"
-            value={currentPassword}
-            onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
+            {...field('currentPassword')}
           />
           <PasswordInput
             label={text.newPassword}
@@ -121,17 +105,15 @@ function Password() {
             minLength={12}
             maxLength={200}
             autoComplete="new-password"
-            value={password}
-            onChange={({ currentTarget }) => set({ password: currentTarget.value })}
+            {...field('password')}
           />
           <PasswordInput
             label={text.repeated}
             required
             maxLength={200}
             autoComplete="new-password"
-            value={repeated}
             error={repeated !== '' && !password.startsWith(repeated) && text.differs}
-            onChange={({ currentTarget }) => set({ repeated: currentTarget.value })}
+            {...field('repeated')}
           />
         </Stack>
       </ChangeForm>

@@ -1,51 +1,33 @@
 import { homeFile, keyInEnvironment } from './shells.ts';
-import { type Client, chatBase, messagesBase, quoted, type Wanted, written } from './wanted.ts';
+import { type Client, chatBase, messagesBase, type Operation, quoted, type Wanted, written } from './wanted.ts';
 
 const KEY = 'FAREGATE_KEY';
 
 /** Coding agents of the command line, as `npm run agents` runs them (docs/agents.md). */
 export const AGENTS: readonly Client[] = [
-  {
-    name: 'Claude Code',
-    operation: 'messages',
-    isLasting: true,
-    checked: {
-      on: '2026-11-26',
-      against: 'npm @anthropic-ai/claude-code 2.1.329, code.claude.com/docs/en/model-config',
-    },
-    settings: (wanted) => [{ file: homeFile('.claude/settings.json', wanted.system), code: claudeCode(wanted) }],
-  },
-  {
-    name: 'Codex',
-    operation: 'responses',
-    isLasting: true,
-    checked: { on: '2026-11-22', against: 'npm @openai/codex 0.169.0' },
-    settings: (wanted) => [
-      keyInEnvironment(KEY, wanted),
-      { file: homeFile('.codex/config.toml', wanted.system), code: codex(wanted) },
-    ],
-  },
-  {
-    name: 'opencode',
-    operation: 'chat',
-    isLasting: true,
-    checked: { on: '2026-11-22', against: 'npm opencode-ai 1.18.33' },
-    settings: (wanted) => [
-      keyInEnvironment(KEY, wanted),
-      { file: homeFile('.config/opencode/opencode.json', wanted.system), code: opencode(wanted) },
-    ],
-  },
-  {
-    name: 'Qwen Code',
-    operation: 'chat',
-    isLasting: true,
-    checked: { on: '2026-11-22', against: 'npm @qwen-code/qwen-code 0.24.4' },
-    settings: (wanted) => [
-      keyInEnvironment(KEY, wanted),
-      { file: homeFile('.qwen/settings.json', wanted.system), code: qwenCode(wanted) },
-    ],
-  },
+  agent(
+    'Claude Code',
+    'messages',
+    { on: '2026-11-26', against: 'npm @anthropic-ai/claude-code 2.1.329, code.claude.com/docs/en/model-config' },
+    (wanted) => [{ file: homeFile('.claude/settings.json', wanted.system), code: claudeCode(wanted) }],
+  ),
+  agent('Codex', 'responses', { on: '2026-11-22', against: 'npm @openai/codex 0.169.0' }, (wanted) => [
+    keyInEnvironment(KEY, wanted),
+    { file: homeFile('.codex/config.toml', wanted.system), code: codex(wanted) },
+  ]),
+  agent('opencode', 'chat', { on: '2026-11-22', against: 'npm opencode-ai 1.18.33' }, (wanted) => [
+    keyInEnvironment(KEY, wanted),
+    { file: homeFile('.config/opencode/opencode.json', wanted.system), code: opencode(wanted) },
+  ]),
+  agent('Qwen Code', 'chat', { on: '2026-11-22', against: 'npm @qwen-code/qwen-code 0.24.4' }, (wanted) => [
+    keyInEnvironment(KEY, wanted),
+    { file: homeFile('.qwen/settings.json', wanted.system), code: qwenCode(wanted) },
+  ]),
 ];
+
+function agent(name: string, operation: Operation, checked: Client['checked'], settings: Client['settings']): Client {
+  return { name, operation, isLasting: true, checked, settings };
+}
 
 /** The variables by which it chooses a model: for itself, for each alias such as `--model sonnet`, and for its subagents. */
 const CLAUDE_CODE_MODELS = [

@@ -7,50 +7,33 @@ const CONTEXT_TOKENS = 32_000;
 
 /** Editors, desktop programs and servers that call models; they are not run here. */
 export const APPS: readonly Client[] = [
-  {
-    name: 'Cherry Studio',
-    operation: 'chat',
-    isLasting: true,
-    checked: { on: ON, against: 'docs.cherry-ai.com, github.com/CherryHQ/cherry-studio (packages/shared/api)' },
-    settings: (wanted) => [
-      {
-        form: 'Settings → Model Provider → Add',
-        fields: [
-          ['Provider Type', 'OpenAI'],
-          ['API Key', wanted.key],
-          ['API Host', chatBase(wanted)],
-          ['Model ID', wanted.model],
-        ],
-      },
-    ],
-  },
-  {
-    name: 'Cline',
-    operation: 'chat',
-    isLasting: true,
-    checked: { on: ON, against: 'docs.cline.bot/provider-config/openai-compatible' },
-    settings: (wanted) => [
-      {
-        form: 'Settings',
-        fields: [
-          ['API Provider', 'OpenAI Compatible'],
-          ['Base URL', chatBase(wanted)],
-          ['API Key', wanted.key],
-          ['Model ID', wanted.model],
-          ...tokenFields(wanted, 'Context Window', 'Max Output Tokens'),
-        ],
-      },
-    ],
-  },
-  {
-    name: 'Cursor',
-    operation: 'chat',
-    isLasting: true,
-    checked: {
-      on: ON,
-      against: 'github.com/cursor/cursor issue 1289, openrouter.ai/docs/cookbook/coding-agents/cursor-integration',
+  app('Cherry Studio', 'docs.cherry-ai.com, github.com/CherryHQ/cherry-studio (packages/shared/api)', (wanted) => [
+    {
+      form: 'Settings → Model Provider → Add',
+      fields: [
+        ['Provider Type', 'OpenAI'],
+        ['API Key', wanted.key],
+        ['API Host', chatBase(wanted)],
+        ['Model ID', wanted.model],
+      ],
     },
-    settings: (wanted) => [
+  ]),
+  app('Cline', 'docs.cline.bot/provider-config/openai-compatible', (wanted) => [
+    {
+      form: 'Settings',
+      fields: [
+        ['API Provider', 'OpenAI Compatible'],
+        ['Base URL', chatBase(wanted)],
+        ['API Key', wanted.key],
+        ['Model ID', wanted.model],
+        ...tokenFields(wanted, 'Context Window', 'Max Output Tokens'),
+      ],
+    },
+  ]),
+  app(
+    'Cursor',
+    'github.com/cursor/cursor issue 1289, openrouter.ai/docs/cookbook/coding-agents/cursor-integration',
+    (wanted) => [
       {
         form: 'Cursor Settings → Models → API Keys',
         fields: [
@@ -60,100 +43,70 @@ export const APPS: readonly Client[] = [
         ],
       },
     ],
-  },
-  {
-    name: 'Continue',
-    operation: 'chat',
-    isLasting: true,
-    checked: { on: ON, against: 'docs.continue.dev (model providers: OpenAI; configuration)' },
-    settings: (wanted) => [{ file: homeFile('.continue/config.yaml', wanted.system), code: continueYaml(wanted) }],
-  },
-  {
-    name: 'Zed',
-    operation: 'chat',
-    isLasting: true,
-    checked: { on: ON, against: 'zed.dev/docs/ai/use-api-access' },
-    settings: (wanted) => [
-      // Its name follows from that of the provider.
-      keyInEnvironment('FAREGATE_API_KEY', wanted),
-      {
-        file: wanted.system === 'unix' ? '~/.config/zed/settings.json' : '%APPDATA%\\Zed\\settings.json',
-        code: zed(wanted),
-      },
-    ],
-  },
-  {
-    name: 'Open WebUI',
-    operation: 'chat',
-    isLasting: true,
-    checked: { on: ON, against: 'github.com/open-webui/docs (starting-with-openai-compatible)' },
-    settings: (wanted) => [
-      {
-        form: 'Admin Settings → Connections → OpenAI → Add Connection',
-        fields: [
-          ['API URL', chatBase(wanted)],
-          ['API Key', wanted.key],
-        ],
-      },
-    ],
-  },
-  {
-    name: 'LobeChat',
-    operation: 'chat',
-    isLasting: true,
-    checked: { on: ON, against: 'github.com/lobehub/lobehub (docs/self-hosting/environment-variables/model-provider)' },
-    settings: (wanted) => [
-      {
-        file: '.env',
-        code: `OPENAI_API_KEY=${wanted.key}
+  ),
+  app('Continue', 'docs.continue.dev (model providers: OpenAI; configuration)', (wanted) => [
+    { file: homeFile('.continue/config.yaml', wanted.system), code: continueYaml(wanted) },
+  ]),
+  app('Zed', 'zed.dev/docs/ai/use-api-access', (wanted) => [
+    // Its name follows from that of the provider.
+    keyInEnvironment('FAREGATE_API_KEY', wanted),
+    {
+      file: wanted.system === 'unix' ? '~/.config/zed/settings.json' : '%APPDATA%\\Zed\\settings.json',
+      code: zed(wanted),
+    },
+  ]),
+  app('Open WebUI', 'github.com/open-webui/docs (starting-with-openai-compatible)', (wanted) => [
+    {
+      form: 'Admin Settings → Connections → OpenAI → Add Connection',
+      fields: [
+        ['API URL', chatBase(wanted)],
+        ['API Key', wanted.key],
+      ],
+    },
+  ]),
+  app('LobeChat', 'github.com/lobehub/lobehub (docs/self-hosting/environment-variables/model-provider)', (wanted) => [
+    {
+      file: '.env',
+      code: `OPENAI_API_KEY=${wanted.key}
 OPENAI_PROXY_URL=${chatBase(wanted)}
 OPENAI_MODEL_LIST=-all,+${wanted.model}`,
-      },
-    ],
-  },
-  {
-    name: 'Dify',
-    operation: 'chat',
-    isLasting: true,
-    checked: { on: ON, against: 'github.com/langgenius/dify-official-plugins (models/openai_api_compatible)' },
-    settings: (wanted) => [
-      {
-        form: 'Settings → Model Provider → OpenAI-API-compatible',
-        fields: [
-          ['Model Name', wanted.model],
-          ['API Key', wanted.key],
-          ['API Base URL', chatBase(wanted)],
-          ['Completion mode', 'Chat'],
-          ...tokenFields(wanted, 'Model context size', 'Upper bound for max tokens'),
-          ['Function Call Type', 'Tool Call'],
-        ],
-      },
-    ],
-  },
-  {
-    name: 'n8n',
-    operation: 'chat',
-    isLasting: true,
-    checked: { on: ON, against: 'github.com/n8n-io/n8n (OpenAiApi.credentials.ts, LmChatOpenAi.node.ts)' },
-    settings: (wanted) => [
-      {
-        form: 'Credentials → OpenAI',
-        fields: [
-          ['API Key', wanted.key],
-          ['Base URL', chatBase(wanted)],
-        ],
-      },
-      {
-        form: 'OpenAI Chat Model',
-        fields: [
-          ['Model → ID', wanted.model],
-          // It is on unless somebody turns it off, and not every model offers it.
-          ['Use Responses API', 'off'],
-        ],
-      },
-    ],
-  },
+    },
+  ]),
+  app('Dify', 'github.com/langgenius/dify-official-plugins (models/openai_api_compatible)', (wanted) => [
+    {
+      form: 'Settings → Model Provider → OpenAI-API-compatible',
+      fields: [
+        ['Model Name', wanted.model],
+        ['API Key', wanted.key],
+        ['API Base URL', chatBase(wanted)],
+        ['Completion mode', 'Chat'],
+        ...tokenFields(wanted, 'Model context size', 'Upper bound for max tokens'),
+        ['Function Call Type', 'Tool Call'],
+      ],
+    },
+  ]),
+  app('n8n', 'github.com/n8n-io/n8n (OpenAiApi.credentials.ts, LmChatOpenAi.node.ts)', (wanted) => [
+    {
+      form: 'Credentials → OpenAI',
+      fields: [
+        ['API Key', wanted.key],
+        ['Base URL', chatBase(wanted)],
+      ],
+    },
+    {
+      form: 'OpenAI Chat Model',
+      fields: [
+        ['Model → ID', wanted.model],
+        // It is on unless somebody turns it off, and not every model offers it.
+        ['Use Responses API', 'off'],
+      ],
+    },
+  ]),
 ];
+
+function app(name: string, against: string, settings: Client['settings']): Client {
+  return { name, operation: 'chat', isLasting: true, checked: { on: ON, against }, settings };
+}
 
 /** What is known of the sizes of the model. */
 function tokenFields({ contextTokens, outputTokens }: Wanted, context: string, output: string): [string, string][] {

@@ -6,9 +6,10 @@ import { CodeBlock, CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { useNowMs } from '../../parts/figures.tsx';
 import { hashOf, PlaceLink } from '../../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { DimmedText, SmallText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useMessagesName } from './messages-name.ts';
@@ -28,9 +29,8 @@ export function QuickstartPage() {
   const models = useRead('GET /account/v1/models', {});
   const plan = useRead('GET /account/v1/plan', {}).data;
   return (
-    <Page title={text.title} lead={text.lead}>
-      <ErrorNotice error={models.error} onRetry={() => void models.refetch()} />
-      {models.isPending && <Loading />}
+    <Page lead={text.lead}>
+      <ReadState read={models} />
       {models.data !== undefined && <Quickstart models={models.data.data} hasPlan={plan?.isUsable === true} />}
     </Page>
   );
@@ -199,17 +199,13 @@ function Settings({ wanted, operations, isTrial, onSystem }: SettingsProps) {
       </Group>
       {isWithoutKey && (
         <Alert color="yellow">
-          {text.trialEnds} <PlaceLink to={hashOf('/keys')}>{text.toKeys}</PlaceLink>
+          {text.trialEnds} <PlaceLink to={hashOf('/keys')}>{text.apiKeys}</PlaceLink>
         </Alert>
       )}
       {client.settings(isWithoutKey ? { ...wanted, key: PLACEHOLDER } : wanted).map((setting) => (
         <SettingView key={JSON.stringify(setting)} setting={setting} client={client.name} />
       ))}
-      {checked !== null && (
-        <Text size="xs" c="dimmed">
-          {text.checked(checked.on, checked.against)}
-        </Text>
-      )}
+      {checked !== null && <SmallText>{text.checked(checked.on, checked.against)}</SmallText>}
     </Stack>
   );
 }
@@ -219,9 +215,7 @@ function SettingView({ setting, client }: { readonly setting: Setting; readonly 
   if ('form' in setting) {
     return (
       <div>
-        <Text size="sm" c="dimmed" mb={4}>
-          {text.enterInto(client, setting.form)}
-        </Text>
+        <DimmedText mb={4}>{text.enterInto(client, setting.form)}</DimmedText>
         <Facts facts={setting.fields.map(([label, value]) => [label, <CopyText key={label} value={value} />])} />
       </div>
     );
@@ -229,9 +223,7 @@ function SettingView({ setting, client }: { readonly setting: Setting; readonly 
   const { file, code } = setting;
   return (
     <div>
-      <Text size="sm" c="dimmed" mb={4}>
-        {file === null ? text.run : text.putInto(file)}
-      </Text>
+      <DimmedText mb={4}>{file === null ? text.run : text.putInto(file)}</DimmedText>
       <CodeBlock code={code} label={file ?? client} />
     </div>
   );

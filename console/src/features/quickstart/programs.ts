@@ -1,34 +1,17 @@
 import { postCommand } from './shells.ts';
-import { type Client, chatBase, messagesBase, quoted, type Wanted } from './wanted.ts';
+import { type Client, chatBase, messagesBase, type Operation, quoted, type Wanted } from './wanted.ts';
 
 const DEFAULT_OUTPUT_TOKENS = 512;
 
 /** A first call, by hand and from a program. */
 export const PROGRAMS: readonly Client[] = [
-  {
-    name: 'curl',
-    operation: 'chat',
-    isLasting: false,
-    checked: null,
-    settings: (wanted) => [{ file: null, code: chatCall(wanted) }],
-  },
-  {
-    name: 'curl (messages)',
-    operation: 'messages',
-    isLasting: false,
-    checked: null,
-    settings: (wanted) => [{ file: null, code: messagesCall(wanted) }],
-  },
-  {
-    name: 'OpenAI SDK (JavaScript)',
-    operation: 'chat',
-    isLasting: false,
-    checked: null,
-    settings: (wanted) => [
-      { file: null, code: 'npm install openai' },
-      {
-        file: 'chat.mjs',
-        code: `import OpenAI from 'openai';
+  program('curl', 'chat', (wanted) => [{ file: null, code: chatCall(wanted) }]),
+  program('curl (messages)', 'messages', (wanted) => [{ file: null, code: messagesCall(wanted) }]),
+  program('OpenAI SDK (JavaScript)', 'chat', (wanted) => [
+    { file: null, code: 'npm install openai' },
+    {
+      file: 'chat.mjs',
+      code: `import OpenAI from 'openai';
 
 const client = new OpenAI({ baseURL: ${quoted(chatBase(wanted))}, apiKey: ${quoted(wanted.key)} });
 const stream = await client.chat.completions.create({
@@ -37,19 +20,13 @@ const stream = await client.chat.completions.create({
   stream: true,
 });
 for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta?.content ?? '');`,
-      },
-    ],
-  },
-  {
-    name: 'OpenAI SDK (Python)',
-    operation: 'chat',
-    isLasting: false,
-    checked: null,
-    settings: (wanted) => [
-      { file: null, code: 'pip install openai' },
-      {
-        file: 'chat.py',
-        code: `from openai import OpenAI
+    },
+  ]),
+  program('OpenAI SDK (Python)', 'chat', (wanted) => [
+    { file: null, code: 'pip install openai' },
+    {
+      file: 'chat.py',
+      code: `from openai import OpenAI
 
 client = OpenAI(base_url=${quoted(chatBase(wanted))}, api_key=${quoted(wanted.key)})
 stream = client.chat.completions.create(
@@ -60,19 +37,13 @@ stream = client.chat.completions.create(
 for chunk in stream:
     if chunk.choices:
         print(chunk.choices[0].delta.content or "", end="", flush=True)`,
-      },
-    ],
-  },
-  {
-    name: 'Anthropic SDK (JavaScript)',
-    operation: 'messages',
-    isLasting: false,
-    checked: null,
-    settings: (wanted) => [
-      { file: null, code: 'npm install @anthropic-ai/sdk' },
-      {
-        file: 'messages.mjs',
-        code: `import Anthropic from '@anthropic-ai/sdk';
+    },
+  ]),
+  program('Anthropic SDK (JavaScript)', 'messages', (wanted) => [
+    { file: null, code: 'npm install @anthropic-ai/sdk' },
+    {
+      file: 'messages.mjs',
+      code: `import Anthropic from '@anthropic-ai/sdk';
 
 const client = new Anthropic({ baseURL: ${quoted(messagesBase(wanted))}, apiKey: ${quoted(wanted.key)} });
 const message = await client.messages.create({
@@ -81,19 +52,13 @@ const message = await client.messages.create({
   messages: [{ role: 'user', content: 'Hello!' }],
 });
 for (const block of message.content) if (block.type === 'text') console.log(block.text);`,
-      },
-    ],
-  },
-  {
-    name: 'Anthropic SDK (Python)',
-    operation: 'messages',
-    isLasting: false,
-    checked: null,
-    settings: (wanted) => [
-      { file: null, code: 'pip install anthropic' },
-      {
-        file: 'messages.py',
-        code: `from anthropic import Anthropic
+    },
+  ]),
+  program('Anthropic SDK (Python)', 'messages', (wanted) => [
+    { file: null, code: 'pip install anthropic' },
+    {
+      file: 'messages.py',
+      code: `from anthropic import Anthropic
 
 client = Anthropic(base_url=${quoted(messagesBase(wanted))}, api_key=${quoted(wanted.key)})
 message = client.messages.create(
@@ -104,10 +69,13 @@ message = client.messages.create(
 for block in message.content:
     if block.type == "text":
         print(block.text)`,
-      },
-    ],
-  },
+    },
+  ]),
 ];
+
+function program(name: string, operation: Operation, settings: Client['settings']): Client {
+  return { name, operation, isLasting: false, checked: null, settings };
+}
 
 function chatCall(wanted: Wanted): string {
   return postCommand(wanted.system, {

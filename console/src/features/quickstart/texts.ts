@@ -1,13 +1,8 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const quickstartTexts = defineTexts(
+export const quickstartTexts = pageTexts(
   {
-    title: 'Quickstart',
     lead: 'Point a client at this gateway: only the address and the key change.',
-    paidBy: 'Paid by',
-    balance: 'Balance',
-    coding: 'Coding Plan',
-    model: 'Model',
     key: 'API key',
     keyHint: 'Stays in this page. Without one, settings have a placeholder.',
     makeKey: 'Make a key for trying',
@@ -23,14 +18,12 @@ export const quickstartTexts = defineTexts(
     system: 'System',
     systems: { unix: 'macOS, Linux', powershell: 'Windows: PowerShell', cmd: 'Windows: cmd' },
     trialEnds: 'These settings last longer than the key for trying, so it is not in them. Use a key of your own:',
-    toKeys: 'API keys',
     checked: (on: string, against: string) => `Checked on ${on} against ${against}`,
     tryIt: 'Try it',
     tryItLead: 'A real call, with a real charge.',
     prompt: 'What to ask',
     promptExample: 'Say hello in three languages.',
     send: 'Send',
-    stop: 'Stop',
     response: 'Answer',
     needsKey: 'Paste a key above, or make one for trying.',
     cost: 'What it cost',
@@ -48,12 +41,7 @@ export const quickstartTexts = defineTexts(
     keyName: 'Trying it in the console',
   },
   {
-    title: '快速开始',
     lead: '将客户端指向本网关：只需更改地址和密钥。',
-    paidBy: '付费方式',
-    balance: '余额',
-    coding: '编码套餐',
-    model: '模型',
     key: 'API 密钥',
     keyHint: '仅保留在本页面。未填写时，配置中使用占位符。',
     makeKey: '创建试用密钥',
@@ -69,14 +57,12 @@ export const quickstartTexts = defineTexts(
     system: '系统',
     systems: { unix: 'macOS、Linux', powershell: 'Windows：PowerShell', cmd: 'Windows：cmd' },
     trialEnds: '这些配置会长期保留，而试用密钥 1 小时后失效，因此未填入。请使用自己的密钥：',
-    toKeys: 'API 密钥',
     checked: (on: string, against: string) => `核对日期 ${on}，依据 ${against}`,
     tryIt: '试一试',
     tryItLead: '真实调用，真实扣费。',
     prompt: '提问内容',
     promptExample: '用三种语言打个招呼。',
     send: '发送',
-    stop: '停止',
     response: '响应',
     needsKey: '请在上方粘贴密钥，或创建试用密钥。',
     cost: '扣费',

@@ -26,7 +26,7 @@ interface TryItProps {
 /** Makes a call as a program would, shows the response as it comes, and then what it cost. */
 export function TryIt({ wanted, apiKey, operation }: TryItProps) {
   const text = useTexts(quickstartTexts);
-  const [{ prompt }, set] = useDraft(() => ({ prompt: text.promptExample }));
+  const [{ prompt }, field] = useDraft(() => ({ prompt: text.promptExample }));
   const [response, setResponse] = useState('');
   const [requestId, setRequestId] = useState<string | null>(null);
   const [error, setError] = useState<Error | null>(null);
@@ -78,15 +78,7 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
           </>
         }
       >
-        <Textarea
-          label={text.prompt}
-          value={prompt}
-          onChange={({ currentTarget }) => set({ prompt: currentTarget.value })}
-          autosize
-          minRows={2}
-          maxRows={8}
-          required
-        />
+        <Textarea label={text.prompt} {...field('prompt')} autosize minRows={2} maxRows={8} required />
       </Form>
       {response !== '' && (
         <Box

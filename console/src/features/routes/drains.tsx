@@ -1,14 +1,15 @@
-import { Alert, Button, Radio, Stack, Text, TextInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Alert, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useChange, useRead } from '../../api/queries.ts';
+import { useRead } from '../../api/queries.ts';
 import type { Drain } from '../../api/types.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { type DrainTarget, modelsLeftWithout } from './only-routes.ts';
@@ -54,13 +55,13 @@ export function Drains({ drains }: DrainsProps) {
 export function ResumeButton({ drain }: { readonly drain: DrainTarget }) {
   const text = useTexts(routesTexts);
   const nameOf = useTargetName();
-  const resume = useChange('POST /admin/v1/routes/resume');
   const { provider, model, providerModel } = drain;
   return (
     <ConfirmButton
       label={text.resume}
       question={text.resumeQuestion(nameOf(drain))}
-      onConfirm={() => resume.mutateAsync({ body: { provider, model, providerModel } })}
+      endpoint="POST /admin/v1/routes/resume"
+      input={{ body: { provider, model, providerModel } }}
     />
   );
 }
@@ -75,22 +76,20 @@ interface DrainButtonProps {
 export function DrainButton({ label, targets }: DrainButtonProps) {
   const text = useTexts(routesTexts);
   const nameOf = useTargetName();
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [{ chosen, reason }, set] = useDraft(() => ({ chosen: 0, reason: '' }), isOpen);
+  const [open, dialog] = useDialog();
+  const [{ chosen, reason }, field, set] = useDraft(() => ({ chosen: 0, reason: '' }), dialog.isOpen);
   const routes = useRead('GET /admin/v1/routes', {}).data?.data ?? [];
-  const without = isOpen ? modelsLeftWithout(routes, targets[chosen]!) : [];
+  const without = dialog.isOpen ? modelsLeftWithout(routes, targets[chosen]!) : [];
   return (
     <>
-      <Button size="compact-sm" variant="default" onClick={open} aria-label={`${label}: ${nameOf(targets[0]!)}`}>
+      <SmallButton onClick={open} aria-label={`${label}: ${nameOf(targets[0]!)}`}>
         {label}
-      </Button>
+      </SmallButton>
       <ChangeDialog
         endpoint="POST /admin/v1/routes/drain"
         title={text.drain}
-        submitLabel={text.drain}
         isDangerous
-        isOpen={isOpen}
-        onClose={close}
+        {...dialog}
         input={() => ({ body: { ...targets[chosen]!, reason: reason.trim() || undefined } })}
         onDone={({ modelsWithoutRoutes }) =>
           notifications.show(
@@ -120,8 +119,7 @@ export function DrainButton({ label, targets }: DrainButtonProps) {
           label={text.reason}
           description={text.reasonHint}
           maxLength={200}
-          value={reason}
-          onChange={({ currentTarget }) => set({ reason: currentTarget.value })}
+          {...field('reason')}
           data-autofocus
         />
         {without.length === 0 ? (

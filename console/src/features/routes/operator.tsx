@@ -6,9 +6,10 @@ import { DateRangePicker } from '../../parts/date-range.tsx';
 import { type DateRange, dayIn, lastDays } from '../../parts/days.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -26,16 +27,16 @@ export function RoutesPage() {
   const today = dayIn(billingTimezone, Date.now());
   const range = chosen ?? lastDays(1, today);
   const figures = useProviderFigures(range);
-  const { data, error, refetch } = useRead('GET /admin/v1/routes', {}, { isLive: true });
+  const read = useRead('GET /admin/v1/routes', {}, { isLive: true });
+  const { data } = read;
   const byProvider = Object.entries(Object.groupBy(data?.data ?? [], ({ provider }) => provider));
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Group gap="sm" role="group" aria-label={text.figures}>
         <DateRangePicker value={range} onChange={setChosen} today={today} />
       </Group>
-      <ErrorNotice error={error} onRetry={() => void refetch()} />
+      <ReadState read={read} />
       <ErrorNotice error={figures.error} onRetry={figures.retry} />
-      {data === undefined && error === null && <Loading />}
       {data !== undefined && <Drains drains={data.drains} />}
       {data !== undefined && byProvider.length === 0 && <EmptyState title={text.noRoutes} hint={text.noRoutesHint} />}
       {byProvider.map(([provider, routes = []]) => (
@@ -117,14 +118,14 @@ function LastError({ route: { lastError, lastErrorAt, triedAgainAt } }: { readon
       <Text size="sm" maw={320}>
         {lastError}
       </Text>
-      <Text size="xs" c="dimmed" component="div">
+      <SmallText component="div">
         {lastErrorAt !== null && <Instant at={lastErrorAt} />}
         {triedAgainAt !== null && (
           <div>
             {text.triedAgain}: <Instant at={triedAgainAt} />
           </div>
         )}
-      </Text>
+      </SmallText>
     </>
   );
 }

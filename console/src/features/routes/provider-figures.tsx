@@ -4,6 +4,7 @@ import { useRead } from '../../api/queries.ts';
 import type { UsageGroup } from '../../api/types.ts';
 import { type DateRange, dayAfter } from '../../parts/days.ts';
 import { Yuan } from '../../parts/figures.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { routesTexts } from './texts.ts';
@@ -56,7 +57,7 @@ export function FiguresOfProvider({ figures }: { readonly figures: ProviderFigur
           ? '–'
           : `${format.percent(figures.failed / calls)} (${format.count(figures.failed)})`}
       </Figure>
-      <Figure label={text.charge}>
+      <Figure label={text.netCharge}>
         <Yuan amount={figures?.sums.netChargeYuan ?? null} isShort />
       </Figure>
       <Figure label={text.cost}>
@@ -84,9 +85,7 @@ interface FigureProps {
 function Figure({ label, hint, children }: FigureProps) {
   return (
     <Stack gap={0}>
-      <Text size="xs" c="dimmed" title={hint}>
-        {label}
-      </Text>
+      <SmallText title={hint}>{label}</SmallText>
       <Text component="div" fw={600} className="figure">
         {children}
       </Text>

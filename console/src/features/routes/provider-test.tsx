@@ -1,12 +1,13 @@
-import { Badge, Button, NativeSelect, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Badge, NativeSelect, Stack, Text } from '@mantine/core';
 import type { ProviderTest } from '../../api/types.ts';
 import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
+import { SmallButton } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { routesTexts } from './texts.ts';
@@ -19,30 +20,24 @@ interface ProviderTestButtonProps {
 /** Calls a provider with each of its credentials, and shows what came back. */
 export function ProviderTestButton({ provider, models }: ProviderTestButtonProps) {
   const text = useTexts(routesTexts);
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [{ model }, set] = useDraft(() => ({ model: '' }), isOpen);
+  const [open, dialog] = useDialog();
+  const [{ model }, field] = useDraft(() => ({ model: '' }), dialog.isOpen);
   return (
     <>
-      <Button size="compact-sm" variant="default" onClick={open} aria-label={text.testTitle(provider)}>
+      <SmallButton onClick={open} aria-label={text.testTitle(provider)}>
         {text.test}
-      </Button>
+      </SmallButton>
       <ChangeDialog
         endpoint="POST /admin/v1/providers/{id}/test"
         title={text.testTitle(provider)}
         submitLabel={text.testRun}
         size="lg"
-        isOpen={isOpen}
-        onClose={close}
+        {...dialog}
         input={() => ({ path: { id: provider }, body: { model: model || undefined } })}
         result={(test) => <TestResult test={test} />}
       >
         <Text size="sm">{text.testHint}</Text>
-        <NativeSelect
-          label={text.testModel}
-          value={model}
-          onChange={({ currentTarget }) => set({ model: currentTarget.value })}
-          data={[{ value: '', label: text.anyModel }, ...models]}
-        />
+        <NativeSelect label={text.model} {...field('model')} data={[{ value: '', label: text.anyModel }, ...models]} />
       </ChangeDialog>
     </>
   );
@@ -70,7 +65,7 @@ function TestResult({ test }: { readonly test: ProviderTest }) {
             header: text.result,
             cell: ({ status, httpStatus, message }) => (
               <>
-                <Badge variant="light" autoContrast color={status === 'succeeded' ? 'teal' : 'red'}>
+                <Badge color={status === 'succeeded' ? 'teal' : 'red'}>
                   {[text[status], httpStatus].filter((part) => part !== null).join(' ')}
                 </Badge>
                 {message !== null && <Text size="sm">{message}</Text>}

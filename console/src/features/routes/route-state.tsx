@@ -12,16 +12,11 @@ export function RouteState({ route }: { readonly route: Route }) {
   return (
     <>
       <Group gap={4}>
-        <Badge
-          variant="light"
-          color={COLORS[route.state]}
-          autoContrast
-          title={route.state === 'open' ? text.openHint : undefined}
-        >
+        <Badge color={COLORS[route.state]} title={route.state === 'open' ? text.openHint : undefined}>
           {text[route.state]}
         </Badge>
         {route.drained !== null && (
-          <Badge variant="light" color="orange" autoContrast title={route.drained.reason ?? undefined}>
+          <Badge color="orange" title={route.drained.reason ?? undefined}>
             {text.drained}
           </Badge>
         )}

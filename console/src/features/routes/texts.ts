@@ -1,8 +1,7 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const routesTexts = defineTexts(
+export const routesTexts = pageTexts(
   {
-    title: 'Providers and routes',
     lead: 'Where calls go, and how it goes there. Health is that which the node that responds has seen; drains are those of all nodes.',
     figures: 'Calls of the days',
     noRoutes: 'There are no routes',
@@ -11,15 +10,11 @@ export const routesTexts = defineTexts(
     errorRate: 'Failed',
     errorRateHint:
       'Calls that ended as failed over this provider. Tries that another provider made good are not among them: the metric faregate_provider_failures_total counts these.',
-    charge: 'Net charge',
-    cost: 'Cost',
     margin: 'Margin of the balance',
     marginUnknown: (calls: number) => `unknown: ${calls} calls without a cost`,
     routesOf: (provider: string) => `Routes of ${provider}`,
-    model: 'Model',
     providerModel: 'At the provider',
     priority: 'Priority / weight',
-    state: 'State',
     lastError: 'Last error',
     triedAgain: 'Tried again',
     credential: 'Credentials',
@@ -36,7 +31,6 @@ export const routesTexts = defineTexts(
     drainsLead:
       'New calls do not go there. Calls in flight finish, and what only this provider can continue still goes there.',
     where: 'Where',
-    reason: 'Reason',
     by: 'By',
     since: 'Since',
     routesCount: 'Routes',
@@ -60,15 +54,11 @@ export const routesTexts = defineTexts(
     testTitle: (provider: string) => `Test ${provider}`,
     testHint:
       'Calls the provider once with each of its credentials, as small as can be. The provider may bill it; no account here is charged.',
-    testModel: 'Model',
     anyModel: 'the first that fits',
     testRun: 'Call it',
     testedWith: 'Model at the provider',
-    operation: 'Operation',
-    result: 'Result',
     succeeded: 'answered',
     failed: 'failed',
-    duration: 'Duration',
     atListPrice: 'At list price',
     unpriced: 'Used without a price',
     unpricedLead:
@@ -77,7 +67,6 @@ export const routesTexts = defineTexts(
     lastAt: 'Last',
   },
   {
-    title: '供应商与路由',
     lead: '调用的去向及其状况。健康状态为响应节点所见；排空对所有节点生效。',
     figures: '统计日期',
     noRoutes: '暂无路由',
@@ -86,15 +75,11 @@ export const routesTexts = defineTexts(
     errorRate: '失败率',
     errorRateHint:
       '最终在此供应商失败的调用。由其他供应商成功接替的尝试不计入，见指标 faregate_provider_failures_total。',
-    charge: '净扣费',
-    cost: '成本',
     margin: '余额毛利',
     marginUnknown: (calls: number) => `未知：${calls} 次调用没有成本`,
     routesOf: (provider: string) => `${provider} 的路由`,
-    model: '模型',
     providerModel: '供应商端模型',
     priority: '优先级 / 权重',
-    state: '状态',
     lastError: '最近错误',
     triedAgain: '下次重试',
     credential: '凭据',
@@ -110,7 +95,6 @@ export const routesTexts = defineTexts(
     drains: '生效中的排空',
     drainsLead: '新调用不再发往这些路由。进行中的调用会完成；只有该供应商能继续的会话仍会发往那里。',
     where: '范围',
-    reason: '原因',
     by: '操作者',
     since: '开始时间',
     routesCount: '路由数',
@@ -131,15 +115,11 @@ export const routesTexts = defineTexts(
     test: '测试',
     testTitle: (provider: string) => `测试 ${provider}`,
     testHint: '用每个凭据各发起一次尽可能小的调用。供应商可能计费；不会向任何账户扣费。',
-    testModel: '模型',
     anyModel: '第一个合适的模型',
     testRun: '发起调用',
     testedWith: '供应商端模型',
-    operation: '操作',
-    result: '结果',
     succeeded: '已响应',
     failed: '失败',
-    duration: '耗时',
     atListPrice: '按标价计',
     unpriced: '未定价的用量',
     unpricedLead: '本节点启动以来，调用中使用了但配置没有价格的项目：未扣费。',

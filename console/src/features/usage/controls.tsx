@@ -1,4 +1,5 @@
-import { SegmentedControl, Text } from '@mantine/core';
+import { SegmentedControl } from '@mantine/core';
+import { DimmedText } from '../../parts/small.ts';
 import type { UsageMeasure } from '../../parts/usage/usage-parts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -28,9 +29,5 @@ export function MeasurePicker({ value, onChange, labels }: MeasurePickerProps) {
 export function Completeness({ until }: { readonly until: string | null }) {
   const text = useTexts(usageTexts);
   const format = useFormat();
-  return (
-    <Text size="sm" c="dimmed">
-      {until === null ? text.summing : text.completeUntil(format.instant(until))}
-    </Text>
-  );
+  return <DimmedText>{until === null ? text.summing : text.completeUntil(format.instant(until))}</DimmedText>;
 }

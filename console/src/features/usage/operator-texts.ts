@@ -1,11 +1,9 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const operatorUsageTexts = defineTexts(
+export const operatorUsageTexts = pageTexts(
   {
-    title: 'Usage and margin',
     lead: 'Sums of all accounts by the days of the billing time zone. A call counts on the day in which it ended.',
     refunds: 'Refunds',
-    cost: 'Cost',
     margin: 'Margin',
     ofBalance: 'Margin of the balance',
     ofPlans: 'Margin of Coding Plans',
@@ -17,8 +15,6 @@ export const operatorUsageTexts = defineTexts(
     callsWithoutCost: (calls: string) => `${calls} calls without a known cost`,
     held: (amount: string) => `${amount} at most in unresolved calls`,
     accountId: 'Only account',
-    onlyModel: 'Only model',
-    onlyProvider: 'Only provider',
     chart: 'By day',
     chartOf: (measure: string) => `${measure} by day; the table below has the figures`,
     undivided: 'There are too many groups for a chart of them; it shows the days as a whole.',
@@ -29,10 +25,8 @@ export const operatorUsageTexts = defineTexts(
     unordered: 'There are more groups than are shown; they stand in the order of their names.',
   },
   {
-    title: '用量与毛利',
     lead: '所有账户按计费时区日期的汇总。调用计入其结束的日期。',
     refunds: '退款',
-    cost: '成本',
     margin: '毛利',
     ofBalance: '余额毛利',
     ofPlans: 'Coding Plan 毛利',
@@ -44,8 +38,6 @@ export const operatorUsageTexts = defineTexts(
     callsWithoutCost: (calls: string) => `${calls} 次调用成本未知`,
     held: (amount: string) => `待处理调用最多 ${amount}`,
     accountId: '仅账户',
-    onlyModel: '仅模型',
-    onlyProvider: '仅供应商',
     chart: '按日',
     chartOf: (measure: string) => `每日${measure}；数值见下表`,
     undivided: '分组过多，图表仅按日显示合计。',

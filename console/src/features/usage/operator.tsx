@@ -4,20 +4,21 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { DateRangePicker } from '../../parts/date-range.tsx';
 import { dayIn, usageRange } from '../../parts/days.ts';
 import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
-import { type Place, usePlaceQuery } from '../../parts/location.tsx';
-import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { chosenOf, usePlaceQuery } from '../../parts/location.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { Completeness, MeasurePicker } from './controls.tsx';
-import { GROUPINGS } from './groupings.ts';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { SumTiles } from './sum-tiles.tsx';
-import { usageTexts } from './texts.ts';
+import { GROUPINGS, usageTexts } from './texts.ts';
 import { UsageChart } from './usage-chart.tsx';
 import { usagePlaceOf } from './usage-place.ts';
 import { UsageTable } from './usage-table.tsx';
+
+const FILTERS = ['accountId', 'model', 'provider'] as const;
 
 /** What all accounts used, what they paid for it, and what it cost. */
 export function OperatorUsagePage() {
@@ -27,13 +28,12 @@ export function OperatorUsagePage() {
   const [query, setQuery] = usePlaceQuery();
   const today = dayIn(billingTimezone, Date.now());
   const place = usagePlaceOf(query, query.measure, GROUPINGS, today);
-  const asked = { ...usageRange(place.range), ...filterOf(query) };
+  const asked = { ...usageRange(place.range), ...chosenOf(query, FILTERS) };
   const sums = useRead('GET /admin/v1/usage', { query: asked });
   const grouped = place.by === 'day' ? 'day' : `day,${place.by}`;
   const fileName = `usage-${place.by}-${place.range.from}-${place.range.to}.csv`;
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={
         <CsvButton
@@ -53,23 +53,14 @@ export function OperatorUsagePage() {
               onChange={({ currentTarget }) => setQuery({ by: currentTarget.value })}
               data={GROUPINGS.map((value) => ({ value, label: words.dimensions[value] }))}
             />
-            <FilterText
-              label={text.accountId}
-              placeholder="acct_…"
-              value={query.accountId ?? ''}
-              onChange={(accountId) => setQuery({ accountId })}
-            />
-            <FilterText label={text.onlyModel} value={query.model ?? ''} onChange={(model) => setQuery({ model })} />
-            <FilterText
-              label={text.onlyProvider}
-              value={query.provider ?? ''}
-              onChange={(provider) => setQuery({ provider })}
-            />
+            <FilterText name="accountId" label={text.accountId} placeholder="acct_…" />
+            <FilterText name="model" label={text.onlyModel} />
+            <FilterText name="provider" label={text.onlyProvider} />
           </SimpleGrid>
         </Stack>
       </FoldedFilters>
-      <ErrorNotice error={sums.error} onRetry={() => void sums.refetch()} />
-      {sums.data === undefined ? sums.error === null && <Loading /> : <SumTiles sums={sums.data.data[0]} />}
+      <ReadState read={sums} />
+      {sums.data !== undefined && <SumTiles sums={sums.data.data[0]} />}
       <Section
         title={text.chart}
         actions={
@@ -86,10 +77,4 @@ export function OperatorUsagePage() {
       {sums.data !== undefined && <Completeness until={sums.data.completeUntil} />}
     </Page>
   );
-}
-
-const FILTERS = ['accountId', 'model', 'provider'] as const;
-
-function filterOf(query: Place['query']): { readonly [Name in (typeof FILTERS)[number]]?: string } {
-  return Object.fromEntries(FILTERS.filter((name) => query[name] !== undefined).map((name) => [name, query[name]]));
 }

@@ -1,8 +1,7 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
-export const ownUsageTexts = defineTexts(
+export const ownUsageTexts = pageTexts(
   {
-    title: 'Usage',
     lead: 'What was used and charged, by day of the billing time zone. Refunds are taken off.',
     perDay: 'Per day',
     perDayLabel: 'Bars by day; the table below has the figures.',
@@ -12,7 +11,6 @@ export const ownUsageTexts = defineTexts(
     group: 'Group',
     inputTokens: 'Input tokens',
     outputTokens: 'Output tokens',
-    total: 'Total',
     cut: 'There are more groups than a page shows; the CSV has all of them.',
     nothing: 'No calls on these days',
     nothingHint: 'Choose other days, or make a first call: the quickstart shows how.',
@@ -20,7 +18,6 @@ export const ownUsageTexts = defineTexts(
     allKeys: 'Show all keys',
   },
   {
-    title: '用量',
     lead: '按计费时区的日期统计用量与扣费，已减去退款。',
     perDay: '每日',
     perDayLabel: '按日的柱状图，数值见下方表格。',
@@ -30,7 +27,6 @@ export const ownUsageTexts = defineTexts(
     group: '分组',
     inputTokens: '输入 token',
     outputTokens: '输出 token',
-    total: '合计',
     cut: '分组过多，页面未全部显示；CSV 中有完整数据。',
     nothing: '所选日期没有调用',
     nothingHint: '请选择其他日期，或参照“快速开始”发起首次调用。',

@@ -9,7 +9,7 @@ import { FoldedFilters } from '../../parts/filters.tsx';
 import { useKeyNames } from '../../parts/keys/own-key-names.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { PlaceLink, usePlaceQuery } from '../../parts/location.tsx';
-import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { UsageByDay } from '../../parts/usage/usage-by-day.tsx';
@@ -33,9 +33,8 @@ export function UsagePage() {
   const account = useRead('GET /account/v1/account', {});
   if (account.data !== undefined) return <Usage today={account.data.today} />;
   return (
-    <Page title={text.title} lead={text.lead}>
-      <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />
-      {account.isPending && <Loading />}
+    <Page lead={text.lead}>
+      <ReadState read={account} />
     </Page>
   );
 }
@@ -54,7 +53,6 @@ function Usage({ today }: { readonly today: string }) {
 
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={
         <CsvButton
@@ -79,8 +77,7 @@ function Usage({ today }: { readonly today: string }) {
         </Group>
       </FoldedFilters>
       {query.keyId !== undefined && <OnlyKey keyId={query.keyId} onRemove={() => change({ keyId: null })} />}
-      <ErrorNotice error={usage.error} onRetry={() => void usage.refetch()} />
-      {usage.isPending && <Loading />}
+      <ReadState read={usage} />
       {usage.data !== undefined && groups.length === 0 && (
         <EmptyState title={text.nothing} hint={<PlaceLink to="/quickstart">{text.nothingHint}</PlaceLink>} />
       )}

@@ -1,12 +1,10 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 
 /** Words of what account holders and operators see of usage alike. */
-export const usageTexts = defineTexts(
+export const usageTexts = pageTexts(
   {
     by: 'Grouped by',
     measure: 'What the charts show',
-    charge: 'Charge',
-    netCharge: 'Net charge',
     calls: 'Calls',
     tokens: 'Tokens',
     unknownKey: 'unknown key',
@@ -25,8 +23,6 @@ export const usageTexts = defineTexts(
   {
     by: '分组方式',
     measure: '图表内容',
-    charge: '扣费',
-    netCharge: '净扣费',
     calls: '调用次数',
     tokens: 'Token',
     unknownKey: '未知密钥',
@@ -46,3 +42,7 @@ export const usageTexts = defineTexts(
 
 /** What usage can be divided by. */
 export type Dimension = keyof (typeof usageTexts)['en']['dimensions'];
+
+/** What operators can divide it by. */
+export const GROUPINGS = ['model', 'provider', 'account', 'day', 'status'] as const satisfies readonly Dimension[];
+export type Grouping = (typeof GROUPINGS)[number];

@@ -4,10 +4,9 @@ import { useRead } from '../../api/queries.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { UsageByDay } from '../../parts/usage/usage-by-day.tsx';
 import { useTexts } from '../../text/language.tsx';
-import type { Grouping } from './groupings.ts';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { usePartOf } from './part-of.ts';
-import { usageTexts } from './texts.ts';
+import { type Grouping, usageTexts } from './texts.ts';
 import type { UsagePlace } from './usage-place.ts';
 
 interface UsageChartProps {

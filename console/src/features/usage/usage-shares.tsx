@@ -2,13 +2,12 @@ import '@mantine/charts/styles.css';
 import { DonutChart } from '@mantine/charts';
 import { Box, Group, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
+import { commonTexts } from '../../parts/texts.ts';
 import { colorOfPart, writeMeasure } from '../../parts/usage/usage-chart-marks.ts';
 import type { UsageGroup } from '../../parts/usage/usage-group.ts';
 import { type PartOf, sharesOf, type UsageMeasure } from '../../parts/usage/usage-parts.ts';
 import { useFormat } from '../../text/format.ts';
-import { defineTexts, useTexts } from '../../text/language.tsx';
-
-const texts = defineTexts({ others: 'Others' }, { others: '其他' });
+import { useTexts } from '../../text/language.tsx';
 
 interface UsageSharesProps {
   readonly groups: readonly UsageGroup[];
@@ -19,7 +18,7 @@ interface UsageSharesProps {
 
 /** The shares of the whole range, with their figures. */
 export function UsageShares({ groups, measure, partOf, label }: UsageSharesProps) {
-  const text = useTexts(texts);
+  const text = useTexts(commonTexts);
   const format = useFormat();
   const data = useMemo(
     () =>

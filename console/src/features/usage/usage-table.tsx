@@ -10,10 +10,9 @@ import { tokensOf } from '../../parts/usage/usage-parts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { compareYuan } from '../../text/yuan.ts';
-import type { Grouping } from './groupings.ts';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { usePartOf } from './part-of.ts';
-import { usageTexts } from './texts.ts';
+import { type Grouping, usageTexts } from './texts.ts';
 import { unknownMargin } from './unknown-margin.ts';
 
 interface UsageTableProps {

@@ -11,7 +11,7 @@ export function UsersPage() {
   const [query, setQuery] = usePlaceQuery();
   const tab = query.tab === 'tokens' ? 'tokens' : 'users';
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Tabs
         value={tab}
         onChange={(chosen) => setQuery({ tab: chosen === 'tokens' ? chosen : null })}

@@ -1,19 +1,19 @@
 import { Button, NativeSelect, Text, TextInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
-import { useChange, useList } from '../../api/queries.ts';
+import { useList } from '../../api/queries.ts';
 import type { AdminToken } from '../../api/types.ts';
 import { Instant, useNowMs } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { InstantInput } from '../../parts/forms/instant-input.tsx';
+import { type DialogProps, useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { KeyStateBadge, keyStateOf } from '../../parts/keys/key-state.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
+import { SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { fromLocalTime } from '../../text/local-time.ts';
@@ -25,24 +25,20 @@ const ROLES = ['auditor', 'operator'] as const;
 /** Named tokens of the admin API. */
 export function TokensTab() {
   const text = useTexts(usersTexts);
-  const common = useTexts(commonTexts);
   const nowMs = useNowMs();
   const mayOperate = useMayOperate();
-  const [isCreating, { open, close }] = useDisclosure(false);
+  const [open, newToken] = useDialog();
   const [created, setCreated] = useState<string | null>(null);
-  const { mutateAsync: revoke } = useChange('DELETE /admin/v1/tokens/{id}');
   const list = useList('GET /admin/v1/tokens', {});
   const columns: Column<AdminToken>[] = [
     {
-      header: text.tokenName,
+      header: text.name,
       cell: ({ name, prefix }) => (
         <>
           <Text size="sm" fw={600}>
             {name}
           </Text>
-          <Text size="xs" c="dimmed" ff="monospace">
-            {prefix}…
-          </Text>
+          <SmallText ff="monospace">{prefix}…</SmallText>
         </>
       ),
     },
@@ -57,14 +53,15 @@ export function TokensTab() {
     { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} /> },
   ];
   const actions: Column<AdminToken> = {
-    header: common.actions,
+    header: text.actions,
     cell: (token) =>
       keyStateOf(token, nowMs) !== 'active' ? null : (
         <ConfirmButton
           label={text.revoke}
           question={text.revokeQuestion(token.name)}
           isDangerous
-          onConfirm={() => revoke({ path: { id: token.id } })}
+          endpoint="DELETE /admin/v1/tokens/{id}"
+          input={{ path: { id: token.id } }}
         />
       ),
   };
@@ -82,59 +79,42 @@ export function TokensTab() {
         empty={<EmptyState title={text.noTokens} hint={text.noTokensHint} />}
       />
       <SecretDialog title={text.newToken} secret={created} hint={text.tokenHint} onClose={() => setCreated(null)} />
-      <NewTokenDialog isOpen={isCreating} onClose={close} onCreated={setCreated} />
+      <NewTokenDialog {...newToken} onCreated={setCreated} />
     </Section>
   );
 }
 
-interface NewTokenDialogProps {
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
+interface NewTokenDialogProps extends DialogProps {
   readonly onCreated: (token: string) => void;
 }
 
-function NewTokenDialog({ isOpen, onClose, onCreated }: NewTokenDialogProps) {
+function NewTokenDialog({ onCreated, ...dialog }: NewTokenDialogProps) {
   const text = useTexts(usersTexts);
   const { zone } = useTimezone();
-  const [{ name, role, expires }, set] = useDraft(
+  const [{ name, role, expires }, field] = useDraft(
     () => ({
       name: '',
       role: 'auditor' as (typeof ROLES)[number],
       expires: '',
     }),
-    isOpen,
+    dialog.isOpen,
   );
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/tokens"
       title={text.newToken}
-      submitLabel={text.newToken}
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => ({ body: { name, role, expiresAt: fromLocalTime(expires, zone) || null } })}
       onDone={({ token }) => onCreated(token)}
     >
-      <TextInput
-        label={text.tokenName}
-        required
-        data-autofocus
-        maxLength={200}
-        value={name}
-        onChange={({ currentTarget }) => set({ name: currentTarget.value })}
-      />
+      <TextInput label={text.name} required data-autofocus maxLength={200} {...field('name')} />
       <NativeSelect
         label={text.role}
         description={text.roleHint}
-        value={role}
-        onChange={({ currentTarget }) => set({ role: currentTarget.value as (typeof ROLES)[number] })}
+        {...field('role')}
         data={ROLES.map((value) => ({ value, label: text.roles[value] }))}
       />
-      <InstantInput
-        label={text.expires}
-        description={text.expiresHint}
-        value={expires}
-        onChange={(entered) => set({ expires: entered })}
-      />
+      <InstantInput label={text.expires} description={text.expiresHint} {...field('expires')} />
     </ChangeDialog>
   );
 }

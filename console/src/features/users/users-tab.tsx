@@ -1,17 +1,17 @@
 import { Anchor, Button, Group, Stack, Switch, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { User } from '../../api/types.ts';
 import { StatusWord } from '../../parts/account-status.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
+import { SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { usersTexts } from './texts.ts';
@@ -21,10 +21,9 @@ import { UserDialog } from './user-dialogs.tsx';
 /** People who may sign in. */
 export function UsersTab() {
   const text = useTexts(usersTexts);
-  const common = useTexts(commonTexts);
   const mayOperate = useMayOperate();
   const [{ search = '', operators }, setQuery] = usePlaceQuery();
-  const [isCreating, { open, close }] = useDisclosure(false);
+  const [open, newUser] = useDialog();
   const [link, setLink] = useState<ShownLink | null>(null);
   const query = search !== '' ? { search } : operators === 'true' ? { operators: 'true' as const } : {};
   const list = useList('GET /admin/v1/users', { query });
@@ -36,9 +35,7 @@ export function UsersTab() {
           <Text size="sm" fw={600}>
             {name}
           </Text>
-          <Text size="xs" c="dimmed">
-            {email ?? id}
-          </Text>
+          <SmallText>{email ?? id}</SmallText>
         </>
       ),
     },
@@ -62,14 +59,14 @@ export function UsersTab() {
                 <Anchor size="sm" href={hashOf(`/operator/accounts/${accountId}`, { tab: 'people' })}>
                   {accountName}
                 </Anchor>{' '}
-                ({common[role]})
+                ({text[role]})
               </div>
             )),
     },
     { header: text.lastSignIn, cell: ({ lastSignInAt }) => <Instant at={lastSignInAt} isRelative /> },
   ];
   const actions: Column<User> = {
-    header: common.actions,
+    header: text.actions,
     cell: (user) => <UserActions user={user} onLink={setLink} />,
   };
   return (
@@ -79,7 +76,7 @@ export function UsersTab() {
           <FilterText
             label={text.search}
             placeholder={text.searchHint}
-            value={search}
+            name="search"
             onChange={(entered) => setQuery({ search: entered, operators: null })}
           />
           <Switch
@@ -106,7 +103,7 @@ export function UsersTab() {
           }
         />
       </Stack>
-      <UserDialog user={null} isOpen={isCreating} onClose={close} onLink={setLink} />
+      <UserDialog user={null} {...newUser} onLink={setLink} />
     </Section>
   );
 }

@@ -4,6 +4,7 @@ import type { NewVoucherBatch } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { InstantInput } from '../../parts/forms/instant-input.tsx';
 import { CountField, YuanField } from '../../parts/forms/number-fields.tsx';
+import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { useFormat } from '../../text/format.ts';
@@ -13,29 +14,25 @@ import { useTimezone } from '../../text/timezone.tsx';
 import { enteredNano, fromNano } from '../../text/yuan.ts';
 import { vouchersTexts } from './operator-texts.ts';
 
-interface NewBatchDialogProps {
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
+interface NewBatchDialogProps extends DialogProps {
   readonly onCreated: (batch: NewVoucherBatch) => void;
 }
 
 const emptyDraft = () => ({ name: '', kind: 'value', amount: '', planId: '', count: '', expires: '' });
 
-export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogProps) {
+export function NewBatchDialog({ onCreated, ...dialog }: NewBatchDialogProps) {
   const text = useTexts(vouchersTexts);
   const { zone } = useTimezone();
   const format = useFormat();
-  const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen });
-  const [draft, set] = useDraft(emptyDraft, isOpen);
+  const plans = useRead('GET /admin/v1/plans', {}, { isWanted: dialog.isOpen });
+  const [draft, field] = useDraft(emptyDraft, dialog.isOpen);
   const isValue = draft.kind === 'value';
   const each = enteredNano(draft.amount);
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/vouchers"
       title={text.create}
-      submitLabel={text.create}
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => ({
         body: {
           name: draft.name,
@@ -52,29 +49,26 @@ export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogPro
         required
         data-autofocus
         maxLength={200}
-        value={draft.name}
-        onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+        {...field('name')}
       />
       <SegmentedControl
         aria-label={text.gives}
         fullWidth
-        value={draft.kind}
-        onChange={(kind) => set({ kind })}
+        {...field('kind')}
         data={[
           { value: 'value', label: text.givesMoney },
           { value: 'plan', label: text.givesPlan },
         ]}
       />
       {isValue ? (
-        <YuanField label={text.amount} required value={draft.amount} onChange={(amount) => set({ amount })} />
+        <YuanField label={text.amount} required {...field('amount')} />
       ) : (
         <>
           <ErrorNotice error={plans.error} onRetry={() => void plans.refetch()} />
           <NativeSelect
             label={text.plan}
             required
-            value={draft.planId}
-            onChange={({ currentTarget }) => set({ planId: currentTarget.value })}
+            {...field('planId')}
             data={[
               { value: '', label: text.choose },
               ...(plans.data?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
@@ -82,25 +76,13 @@ export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogPro
           />
         </>
       )}
-      <CountField
-        label={text.count}
-        description={text.countHint}
-        required
-        min={1}
-        value={draft.count}
-        onChange={(count) => set({ count })}
-      />
+      <CountField label={text.count} description={text.countHint} required min={1} {...field('count')} />
       {isValue && each !== null && /^\d{1,5}$/.test(draft.count) && (
         <Text size="sm" role="status">
           {text.total(format.yuan(fromNano(each * BigInt(draft.count))))}
         </Text>
       )}
-      <InstantInput
-        label={text.expires}
-        description={text.expiresHint}
-        value={draft.expires}
-        onChange={(expires) => set({ expires })}
-      />
+      <InstantInput label={text.expires} description={text.expiresHint} {...field('expires')} />
     </ChangeDialog>
   );
 }

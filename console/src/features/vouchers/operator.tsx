@@ -1,18 +1,18 @@
 import { Badge, Button, Group, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { PlusIcon } from '@primer/octicons-react';
 import { useState } from 'react';
-import { useChange, useList } from '../../api/queries.ts';
+import { useList } from '../../api/queries.ts';
 import type { NewVoucherBatch, VoucherBatch } from '../../api/types.ts';
 import { Instant, useNowMs, Yuan } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Page, usePageTitle } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
+import { SmallButton, SmallText } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -25,15 +25,13 @@ const STATUS_COLORS = { open: 'teal', used: 'blue', expired: 'yellow', canceled:
 
 export function VoucherBatchesPage() {
   const text = useTexts(vouchersTexts);
-  const common = useTexts(commonTexts);
   const format = useFormat();
   const nowMs = useNowMs();
   const mayOperate = useMayOperate();
-  const [isCreating, { open, close }] = useDisclosure(false);
+  const [open, newBatch] = useDialog();
   const [created, setCreated] = useState<NewVoucherBatch | null>(null);
   const [looked, setLooked] = useState<VoucherBatch | null>(null);
-  const { mutateAsync: cancel } = useChange('DELETE /admin/v1/vouchers/{id}');
-  const [{ search = '' }, setQuery] = usePlaceQuery();
+  const [{ search = '' }] = usePlaceQuery();
   const list = useList('GET /admin/v1/vouchers', { query: search === '' ? {} : { search } });
   const columns: Column<VoucherBatch>[] = [
     {
@@ -43,9 +41,7 @@ export function VoucherBatchesPage() {
           <Text size="sm" fw={600}>
             {name}
           </Text>
-          <Text size="xs" c="dimmed">
-            {id}
-          </Text>
+          <SmallText>{id}</SmallText>
         </>
       ),
     },
@@ -63,29 +59,24 @@ export function VoucherBatchesPage() {
       header: text.status,
       cell: (batch) => {
         const status = statusOf(batch, nowMs);
-        return (
-          <Badge variant="light" color={STATUS_COLORS[status]} autoContrast>
-            {text.statuses[status]}
-          </Badge>
-        );
+        return <Badge color={STATUS_COLORS[status]}>{text.statuses[status]}</Badge>;
       },
     },
     { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} /> },
     { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
     { header: text.by, cell: ({ createdBy }) => createdBy },
     {
-      header: common.actions,
+      header: text.actions,
       cell: (batch) => (
         <Group gap={4} wrap="nowrap">
-          <Button size="compact-sm" variant="default" onClick={() => setLooked(batch)}>
-            {text.redemptions}
-          </Button>
+          <SmallButton onClick={() => setLooked(batch)}>{text.redemptions}</SmallButton>
           {mayOperate && statusOf(batch, nowMs) === 'open' && (
             <ConfirmButton
               label={text.cancel}
               question={text.cancelQuestion(batch.name, format.count(batch.count - batch.redeemedCount))}
               isDangerous
-              onConfirm={() => cancel({ path: { id: batch.id } })}
+              endpoint="DELETE /admin/v1/vouchers/{id}"
+              input={{ path: { id: batch.id } }}
             />
           )}
         </Group>
@@ -94,7 +85,6 @@ export function VoucherBatchesPage() {
   ];
   return (
     <Page
-      title={text.title}
       lead={text.lead}
       actions={
         mayOperate && (
@@ -105,9 +95,9 @@ export function VoucherBatchesPage() {
       }
     >
       <Section>
-        <FilterText label={text.search} value={search} onChange={(entered) => setQuery({ search: entered })} />
+        <FilterText name="search" label={text.search} />
         <ListTable
-          label={text.title}
+          label={usePageTitle()}
           list={list}
           idOf={({ id }) => id}
           columns={columns}
@@ -116,7 +106,7 @@ export function VoucherBatchesPage() {
           }
         />
       </Section>
-      <NewBatchDialog isOpen={isCreating} onClose={close} onCreated={setCreated} />
+      <NewBatchDialog {...newBatch} onCreated={setCreated} />
       <CodesDialog batch={created} onClose={() => setCreated(null)} />
       {looked !== null && <RedemptionsDialog batch={looked} onClose={() => setLooked(null)} />}
     </Page>

@@ -2,7 +2,6 @@ import { defineTexts } from '../../text/language.tsx';
 
 export const redeemTexts = defineTexts(
   {
-    title: 'Vouchers',
     lead: 'A voucher gives the account money or a Coding Plan. It works once.',
     code: 'Voucher code',
     codeHint: 'Case, blanks and hyphens do not matter.',
@@ -21,7 +20,6 @@ export const redeemTexts = defineTexts(
     } as { readonly [status: string]: string },
   },
   {
-    title: '兑换码',
     lead: '兑换码可为账户充值或开通编码套餐，每个只能使用一次。',
     code: '兑换码',
     codeHint: '不区分大小写，空格和连字符可省略。',

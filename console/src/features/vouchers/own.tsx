@@ -16,11 +16,11 @@ import { redeemTexts } from './own-texts.ts';
 export function RedeemPage() {
   const text = useTexts(redeemTexts);
   const redeem = useChange('POST /account/v1/vouchers');
-  const [{ code }, set] = useDraft(() => ({ code: '' }));
+  const [{ code }, field, set] = useDraft(() => ({ code: '' }));
   const submit = (): void => redeem.mutate({ body: { code: code.trim() } }, { onSuccess: () => set({ code: '' }) });
   const explained = redeem.error instanceof ApiError ? text.errors[String(redeem.error.status)] : undefined;
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page lead={text.lead}>
       <Section>
         <Stack maw={480}>
           <Form
@@ -38,10 +38,9 @@ export function RedeemPage() {
               maxLength={100}
               autoComplete="off"
               spellCheck={false}
-              value={code}
               error={explained}
               styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
-              onChange={({ currentTarget }) => set({ code: currentTarget.value })}
+              {...field('code')}
             />
           </Form>
           {redeem.data !== undefined && <Redeemed redemption={redeem.data} />}

@@ -5,7 +5,6 @@ import { Instant } from '../../parts/figures.tsx';
 import { AccountLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { vouchersTexts } from './operator-texts.ts';
 
@@ -17,7 +16,6 @@ interface RedemptionsDialogProps {
 /** Who has redeemed vouchers of a batch. */
 export function RedemptionsDialog({ batch, onClose }: RedemptionsDialogProps) {
   const text = useTexts(vouchersTexts);
-  const common = useTexts(commonTexts);
   const list = useList('GET /admin/v1/vouchers/{id}/redemptions', { path: { id: batch.id } });
   return (
     <Modal
@@ -25,7 +23,7 @@ export function RedemptionsDialog({ batch, onClose }: RedemptionsDialogProps) {
       onClose={onClose}
       title={text.redemptionsOf(batch.name)}
       size="lg"
-      closeButtonProps={{ 'aria-label': common.close }}
+      closeButtonProps={{ 'aria-label': text.close }}
     >
       <ListTable
         label={text.redemptions}

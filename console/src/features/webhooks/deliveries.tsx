@@ -1,4 +1,4 @@
-import { Badge, Button, Stack, Text } from '@mantine/core';
+import { Badge, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useChange, useList } from '../../api/queries.ts';
 import type { WebhookDelivery, WebhookEndpoint } from '../../api/types.ts';
@@ -6,7 +6,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
+import { SmallButton } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { webhooksTexts } from './texts.ts';
@@ -22,7 +22,6 @@ interface DeliveriesProps {
 /** What was sent to an endpoint and what is to be; each notice can be sent once more. */
 export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
   const text = useTexts(webhooksTexts);
-  const common = useTexts(commonTexts);
   const format = useFormat();
   const { api, mayChange } = useWebhookSide();
   const path = { id: endpoint.id };
@@ -37,11 +36,7 @@ export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
     <Section
       title={text.deliveries}
       lead={endpoint.url}
-      actions={
-        <Button size="compact-sm" variant="default" onClick={onClose}>
-          {text.hideDeliveries}
-        </Button>
-      }
+      actions={<SmallButton onClick={onClose}>{text.hideDeliveries}</SmallButton>}
     >
       <Stack gap="sm">
         <ErrorNotice error={redeliver.error} />
@@ -55,11 +50,7 @@ export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
             { header: text.event, cell: ({ event }) => text.eventNames[event] },
             {
               header: text.state,
-              cell: ({ status }) => (
-                <Badge variant="light" color={COLORS[status]} autoContrast>
-                  {text.deliveryStates[status]}
-                </Badge>
-              ),
+              cell: ({ status }) => <Badge color={COLORS[status]}>{text.deliveryStates[status]}</Badge>,
             },
             { header: text.attempts, isFigure: true, cell: ({ attempts }) => format.count(attempts) },
             { header: text.response, cell: (delivery) => <LastResponse delivery={delivery} /> },
@@ -68,18 +59,16 @@ export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
               cell: ({ nextAttemptAt: at }) => (at === null ? '–' : <Instant at={at} isRelative />),
             },
             {
-              header: common.actions,
+              header: text.actions,
               cell: ({ noticeId, status }) =>
                 mayChange &&
                 status !== 'pending' && (
-                  <Button
-                    size="compact-sm"
-                    variant="default"
+                  <SmallButton
                     loading={redeliver.isPending && redeliver.variables.body.noticeId === noticeId}
                     onClick={() => sendAgain(noticeId)}
                   >
                     {text.redeliver}
-                  </Button>
+                  </SmallButton>
                 ),
             },
           ]}

@@ -1,9 +1,9 @@
 import { Checkbox, NativeSelect, Stack, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import type { BodyOf } from '../../api/client.ts';
 import type { WebhookEndpoint } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { useDraft } from '../../parts/forms/use-draft.ts';
+import type { DialogProps } from '../../parts/forms/use-dialog.ts';
+import { type FieldOf, useDraft } from '../../parts/forms/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
 import { webhooksTexts } from './texts.ts';
 import { useWebhookSide } from './webhook-side.ts';
@@ -21,71 +21,55 @@ interface EndpointDraft {
   readonly events: readonly Event[];
 }
 
-interface DialogProps {
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
+interface EndpointDialogProps extends DialogProps {
+  /** `null`: a new one. */
+  readonly endpoint: WebhookEndpoint | null;
+  /** Told the secret of a new one, which is shown once. */
+  readonly onSecret?: (secret: string) => void;
 }
 
-/** Adds an endpoint; its secret is shown once. */
-export function NewEndpointDialog(props: DialogProps & { readonly onSecret: (secret: string) => void }) {
-  const { isOpen, onClose, onSecret } = props;
+/** Adds an endpoint, or changes one. */
+export function EndpointDialog({ endpoint, onSecret, ...dialog }: EndpointDialogProps) {
   const { api } = useWebhookSide();
-  const events = eventsOf(api === '/admin/v1' ? null : '');
   const text = useTexts(webhooksTexts);
-  const [draft, set] = useDraft<EndpointDraft>(() => ({ url: '', hearsAll: true, events }), isOpen);
-  return (
-    <ChangeDialog
-      endpoint={`POST ${api}/webhooks` as const}
-      title={text.create}
-      submitLabel={text.create}
-      isOpen={isOpen}
-      onClose={onClose}
-      input={() => ({ body: bodyOf(draft) })}
-      problem={() => (isWhole(draft) ? null : text.eventMissing)}
-      onDone={({ secret }) => onSecret(secret)}
-    >
-      <EndpointFields draft={draft} onChange={set} known={events} />
-    </ChangeDialog>
+  const isOfAccount = endpoint === null ? api === '/account/v1' : endpoint.accountId !== null;
+  const known: readonly Event[] = isOfAccount ? ACCOUNT_EVENTS : EVENTS;
+  const [draft, field, set] = useDraft<EndpointDraft>(
+    () => ({
+      url: endpoint?.url ?? '',
+      hearsAll: (endpoint?.events ?? null) === null,
+      events: known.filter((event) => endpoint?.events?.includes(event) ?? true),
+    }),
+    dialog.isOpen,
   );
-}
-
-export function EditEndpointDialog(props: DialogProps & { readonly endpoint: WebhookEndpoint }) {
-  const { endpoint, isOpen, onClose } = props;
-  const { api } = useWebhookSide();
-  const events = eventsOf(endpoint.accountId);
-  const text = useTexts(webhooksTexts);
-  const [draft, set] = useDraft<EndpointDraft>(() => draftOf(endpoint), isOpen);
+  const problem = () => (draft.hearsAll || draft.events.length > 0 ? null : text.eventMissing);
+  const fields = <EndpointFields draft={draft} field={field} onChange={set} known={known} />;
+  if (endpoint === null) {
+    return (
+      <ChangeDialog
+        endpoint={`POST ${api}/webhooks` as const}
+        title={text.create}
+        {...dialog}
+        input={() => ({ body: bodyOf(draft) })}
+        problem={problem}
+        onDone={({ secret }) => onSecret?.(secret)}
+      >
+        {fields}
+      </ChangeDialog>
+    );
+  }
   return (
     <ChangeDialog
       endpoint={`PATCH ${api}/webhooks/{id}` as const}
       title={text.edit}
-      submitLabel={text.edit}
-      isOpen={isOpen}
-      onClose={onClose}
+      {...dialog}
       input={() => ({ path: { id: endpoint.id }, body: bodyOf(draft) })}
-      problem={() => (isWhole(draft) ? null : text.eventMissing)}
-      onDone={() => notifications.show({ color: 'teal', message: text.saved })}
+      problem={problem}
+      doneText={text.saved}
     >
-      <EndpointFields draft={draft} onChange={set} known={events} />
+      {fields}
     </ChangeDialog>
   );
-}
-
-function draftOf({ url, events, accountId }: WebhookEndpoint): EndpointDraft {
-  return {
-    url,
-    hearsAll: events === null,
-    events: eventsOf(accountId).filter((event) => events?.includes(event) ?? true),
-  };
-}
-
-/** What an endpoint of an account can hear of, or one of the operators (`null`). */
-function eventsOf(accountId: string | null): readonly Event[] {
-  return accountId === null ? EVENTS : ACCOUNT_EVENTS;
-}
-
-function isWhole({ hearsAll, events }: EndpointDraft): boolean {
-  return hearsAll || events.length > 0;
 }
 
 /** Of an account without the events that only operators hear of, which cannot be chosen for it. */
@@ -95,13 +79,14 @@ function bodyOf({ url, hearsAll, events }: EndpointDraft) {
 
 interface EndpointFieldsProps {
   readonly draft: EndpointDraft;
+  readonly field: FieldOf<EndpointDraft>;
   readonly onChange: (change: Partial<EndpointDraft>) => void;
   /** What can be chosen. */
   readonly known: readonly Event[];
 }
 
 /** The address of an endpoint, and what it hears of. */
-function EndpointFields({ draft: { url, hearsAll, events }, onChange, known }: EndpointFieldsProps) {
+function EndpointFields({ draft: { hearsAll, events }, field, onChange, known }: EndpointFieldsProps) {
   const text = useTexts(webhooksTexts);
   return (
     <>
@@ -112,8 +97,7 @@ function EndpointFields({ draft: { url, hearsAll, events }, onChange, known }: E
         type="url"
         required
         maxLength={2000}
-        value={url}
-        onChange={({ currentTarget }) => onChange({ url: currentTarget.value })}
+        {...field('url')}
         data-autofocus
       />
       <NativeSelect

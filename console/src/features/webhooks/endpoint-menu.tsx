@@ -1,12 +1,12 @@
-import { ActionIcon, Group, Menu, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Menu, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { KebabHorizontalIcon } from '@primer/octicons-react';
 import { useChange } from '../../api/queries.ts';
 import type { WebhookEndpoint } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { EditEndpointDialog } from './endpoint-dialogs.tsx';
+import { EndpointDialog } from './endpoint-dialogs.tsx';
 import { webhooksTexts } from './texts.ts';
 import { useWebhookSide } from './webhook-side.ts';
 
@@ -22,8 +22,8 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
   const path = { id: endpoint.id };
   const change = useChange(`PATCH ${api}/webhooks/{id}` as const);
   const test = useChange(`POST ${api}/webhooks/{id}/test` as const);
-  const [isEditing, edit] = useDisclosure(false);
-  const [isDeleting, remove] = useDisclosure(false);
+  const [openEdit, edit] = useDialog();
+  const [openDelete, remove] = useDialog();
   const isActive = endpoint.status === 'active';
   const done = (message: string): void => {
     notifications.show({ color: 'teal', message });
@@ -45,45 +45,36 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
       },
     );
   return (
-    <Group justify="flex-end">
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={text.actionsFor(endpoint.url)}>
-            <KebabHorizontalIcon />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => onShowDeliveries(endpoint)}>{text.showDeliveries}</Menu.Item>
-          {mayChange && (
-            <>
-              {isActive && <Menu.Item onClick={sendTest}>{text.test}</Menu.Item>}
-              <Menu.Divider />
-              <Menu.Item onClick={edit.open}>{text.edit}</Menu.Item>
-              <Menu.Item
-                onClick={() => (isActive ? switchTo('disabled', text.disabled) : switchTo('active', text.enabled))}
-              >
-                {isActive ? text.disable : text.enable}
-              </Menu.Item>
-              <Menu.Item color="red" onClick={remove.open}>
-                {text.delete}
-              </Menu.Item>
-            </>
-          )}
-        </Menu.Dropdown>
-      </Menu>
-      <EditEndpointDialog endpoint={endpoint} isOpen={isEditing} onClose={edit.close} />
+    <>
+      <RowMenu label={text.actionsFor(endpoint.url)}>
+        <Menu.Item onClick={() => onShowDeliveries(endpoint)}>{text.showDeliveries}</Menu.Item>
+        {mayChange && (
+          <>
+            {isActive && <Menu.Item onClick={sendTest}>{text.test}</Menu.Item>}
+            <Menu.Divider />
+            <Menu.Item onClick={openEdit}>{text.edit}</Menu.Item>
+            <Menu.Item
+              onClick={() => (isActive ? switchTo('disabled', text.disabled) : switchTo('active', text.enabled))}
+            >
+              {isActive ? text.disable : text.enable}
+            </Menu.Item>
+            <Menu.Item color="red" onClick={openDelete}>
+              {text.delete}
+            </Menu.Item>
+          </>
+        )}
+      </RowMenu>
+      <EndpointDialog endpoint={endpoint} {...edit} />
       <ChangeDialog
         endpoint={`DELETE ${api}/webhooks/{id}` as const}
         title={text.delete}
-        submitLabel={text.delete}
         isDangerous
-        isOpen={isDeleting}
-        onClose={remove.close}
+        {...remove}
         input={() => ({ path })}
-        onDone={() => done(text.deleted)}
+        doneText={text.deleted}
       >
         <Text>{text.deleteQuestion(endpoint.url)}</Text>
       </ChangeDialog>
-    </Group>
+    </>
   );
 }

@@ -1,29 +1,27 @@
 import { Badge, Button, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { WebhookEndpoint } from '../../api/types.ts';
 import { Instant } from '../../parts/figures.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { AccountLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Page, usePageTitle } from '../../parts/page.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { Deliveries } from './deliveries.tsx';
-import { NewEndpointDialog } from './endpoint-dialogs.tsx';
+import { EndpointDialog } from './endpoint-dialogs.tsx';
 import { EndpointMenu } from './endpoint-menu.tsx';
 import { webhooksTexts } from './texts.ts';
 import { useWebhookSide } from './webhook-side.ts';
 
 /** The endpoints to which notices are posted. The address names the one whose deliveries are shown. */
-export function Endpoints({ title, lead }: { readonly title: string; readonly lead: string }) {
+export function Endpoints({ lead }: { readonly lead: string }) {
   const text = useTexts(webhooksTexts);
-  const common = useTexts(commonTexts);
   const [query, setQuery] = usePlaceQuery();
   const { api, mayChange } = useWebhookSide();
   const isOperators = api === '/admin/v1';
@@ -31,10 +29,10 @@ export function Endpoints({ title, lead }: { readonly title: string; readonly le
   const shown = list.items.find(({ id }) => id === query.endpoint);
   const showDeliveries = (endpoint: WebhookEndpoint) => setQuery({ endpoint: endpoint.id });
   return (
-    <Page title={title} lead={lead} actions={mayChange && <CreateButton />}>
+    <Page lead={lead} actions={mayChange && <CreateButton />}>
       <Section>
         <ListTable<WebhookEndpoint>
-          label={title}
+          label={usePageTitle()}
           list={list}
           idOf={({ id }) => id}
           empty={<EmptyState title={text.none} hint={text.noneHint} />}
@@ -58,12 +56,12 @@ export function Endpoints({ title, lead }: { readonly title: string; readonly le
               : []),
             {
               header: text.events,
-              cell: ({ events }) => events?.map((event) => text.eventNames[event]).join(', ') ?? common.all,
+              cell: ({ events }) => events?.map((event) => text.eventNames[event]).join(', ') ?? text.all,
             },
             { header: text.state, cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
             { header: text.createdAt, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
             {
-              header: common.actions,
+              header: text.actions,
               cell: (endpoint) => <EndpointMenu endpoint={endpoint} onShowDeliveries={showDeliveries} />,
             },
           ]}
@@ -82,9 +80,7 @@ function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { status, statusReason, failingSince } = endpoint;
   return (
     <Stack gap={2} align="flex-start">
-      <Badge variant="light" color={status === 'active' ? 'teal' : 'gray'} autoContrast>
-        {text.states[status]}
-      </Badge>
+      <Badge color={status === 'active' ? 'teal' : 'gray'}>{text.states[status]}</Badge>
       {statusReason !== null && <Text size="sm">{statusReason}</Text>}
       {failingSince !== null && <Text size="sm">{text.failingSince(format.instant(failingSince))}</Text>}
     </Stack>
@@ -94,12 +90,12 @@ function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
 /** Creates an endpoint; its secret is shown once. */
 function CreateButton() {
   const text = useTexts(webhooksTexts);
-  const [isOpen, { open, close }] = useDisclosure(false);
+  const [open, dialog] = useDialog();
   const [secret, setSecret] = useState<string | null>(null);
   return (
     <>
       <Button onClick={open}>{text.create}</Button>
-      <NewEndpointDialog isOpen={isOpen} onClose={close} onSecret={setSecret} />
+      <EndpointDialog endpoint={null} {...dialog} onSecret={setSecret} />
       <SecretDialog title={text.created} secret={secret} hint={text.secretOnce} onClose={() => setSecret(null)}>
         {text.secretHint}
       </SecretDialog>

@@ -8,7 +8,7 @@ export function OperatorWebhooksPage() {
   const text = useTexts(webhooksTexts);
   return (
     <WebhookSide value="/admin/v1">
-      <Endpoints title={text.operatorTitle} lead={text.operatorLead} />
+      <Endpoints lead={text.operatorLead} />
     </WebhookSide>
   );
 }

@@ -5,5 +5,5 @@ import { webhooksTexts } from './texts.ts';
 /** The endpoints to which notices of the account are posted. */
 export function WebhooksPage() {
   const text = useTexts(webhooksTexts);
-  return <Endpoints title={text.title} lead={text.lead} />;
+  return <Endpoints lead={text.lead} />;
 }

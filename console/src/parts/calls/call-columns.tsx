@@ -5,6 +5,7 @@ import { useTexts } from '../../text/language.tsx';
 import { Instant, Yuan } from '../figures.tsx';
 import type { Column } from '../list-table.tsx';
 import { hashOf } from '../location.tsx';
+import { SmallText } from '../small.ts';
 import { commonTexts } from '../texts.ts';
 import { inputTokensOf, outputTokensOf } from '../usage/usage-sums.ts';
 import { callColumnTexts } from './column-texts.ts';
@@ -38,9 +39,9 @@ export function useCallColumns<Item extends AnyCall>(options: CallColumnsOptions
         <>
           <Began call={call} storiesAt={storiesAt} />
           {hasIds && (
-            <Text size="xs" c="dimmed" ff="monospace" title={call.id}>
+            <SmallText ff="monospace" title={call.id}>
               …{call.id.slice(-8)}
-            </Text>
+            </SmallText>
           )}
         </>
       ),
@@ -51,11 +52,11 @@ export function useCallColumns<Item extends AnyCall>(options: CallColumnsOptions
       cell: (call) => (
         <>
           <Text size="sm">{call.model}</Text>
-          <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+          <SmallText style={{ whiteSpace: 'nowrap' }}>
             {['route' in call ? call.route.provider : null, call.operation && operationName(call.operation)]
               .filter(Boolean)
               .join(' · ')}
-          </Text>
+          </SmallText>
         </>
       ),
     },
@@ -101,11 +102,7 @@ export function CallCharge({ call }: { readonly call: AnyCall }) {
   return (
     <>
       <Yuan amount={call.chargeYuan} isShort />
-      {isRefunded && (
-        <Text size="xs" c="dimmed">
-          {text.refunded(format.yuan(call.refundedYuan!))}
-        </Text>
-      )}
+      {isRefunded && <SmallText>{text.refunded(format.yuan(call.refundedYuan!))}</SmallText>}
     </>
   );
 }

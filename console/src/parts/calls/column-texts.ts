@@ -1,45 +1,25 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../texts.ts';
 
 /** Words of tables of calls and of refusals. */
-export const callColumnTexts = defineTexts(
+export const callColumnTexts = pageTexts(
   {
-    when: 'When',
-    account: 'Account',
-    key: 'Key',
-    model: 'Model',
-    status: 'Status',
     input: 'Input',
     output: 'Output',
-    charge: 'Charge',
     refunded: (amount: string) => `${amount} refunded`,
     held: (amount: string) => `${amount} reserved`,
-    duration: 'Duration',
     times: (count: number) => `${count} times in that minute`,
     unknownCaller: 'nobody known',
-    reason: 'Reason',
     message: 'What was said',
-    address: 'Request',
-    requestId: 'Request id',
     ownRequestId: (id: string) => `client: ${id}`,
   },
   {
-    when: '时间',
-    account: '账户',
-    key: '密钥',
-    model: '模型',
-    status: '状态',
     input: '输入',
     output: '输出',
-    charge: '扣费',
     refunded: (amount: string) => `已退 ${amount}`,
     held: (amount: string) => `预留 ${amount}`,
-    duration: '耗时',
     times: (count: number) => `该分钟内 ${count} 次`,
     unknownCaller: '未知调用方',
-    reason: '原因',
     message: '返回信息',
-    address: '请求',
-    requestId: '请求 ID',
     ownRequestId: (id: string) => `客户端：${id}`,
   },
 );

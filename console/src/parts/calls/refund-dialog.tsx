@@ -25,7 +25,7 @@ interface RefundDialogProps {
 export function RefundDialog({ callId, onClose }: RefundDialogProps) {
   const text = useTexts(refundTexts);
   const format = useFormat();
-  const [{ amount, memo }, set] = useDraft(() => ({ amount: '', memo: '' }), callId !== null);
+  const [{ amount, memo }, field] = useDraft(() => ({ amount: '', memo: '' }), callId !== null);
   const read = useRead('GET /admin/v1/calls/{id}', { path: { id: callId ?? '' } }, { isWanted: callId !== null });
   const call = read.data?.id === callId ? read.data : null;
   const charge = call?.chargeYuan ?? '0';
@@ -58,20 +58,8 @@ export function RefundDialog({ callId, onClose }: RefundDialogProps) {
         />
       )}
       {call !== null && left === '0' && <Text size="sm">{text.nothingLeft}</Text>}
-      <YuanField
-        label={text.amount}
-        description={text.amountHint}
-        data-autofocus
-        value={amount}
-        onChange={(entered) => set({ amount: entered })}
-      />
-      <TextInput
-        label={text.memo}
-        description={text.memoHint}
-        maxLength={200}
-        value={memo}
-        onChange={({ currentTarget }) => set({ memo: currentTarget.value })}
-      />
+      <YuanField label={text.amount} description={text.amountHint} data-autofocus {...field('amount')} />
+      <TextInput label={text.memo} description={text.memoHint} maxLength={200} {...field('memo')} />
     </ChangeDialog>
   );
 }

@@ -1,35 +1,27 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../texts.ts';
 
-export const refundTexts = defineTexts(
+export const refundTexts = pageTexts(
   {
-    refund: 'Refund',
     title: 'Refund a call',
     refundOf: (amount: string) => `Refund ${amount}`,
     refundAll: 'Refund all that is left',
-    call: 'Call',
     charged: 'Charged',
     refunded: 'Refunded already',
     left: 'Left to refund',
     amount: 'Amount in yuan',
     amountHint: 'Empty: all that is left.',
-    memo: 'Memo',
-    memoHint: 'Why, and the ticket if there is one. The ledger and the change log keep it.',
     nothingLeft: 'All of this charge is refunded already.',
     done: (amount: string, balance: string) => `${amount} refunded. The balance of the account is ${balance}.`,
   },
   {
-    refund: '退款',
     title: '调用退款',
     refundOf: (amount: string) => `退款 ${amount}`,
     refundAll: '退还全部剩余金额',
-    call: '调用',
     charged: '已扣费',
     refunded: '已退款',
     left: '可退金额',
     amount: '金额（元）',
     amountHint: '留空则退还全部剩余金额。',
-    memo: '备注',
-    memoHint: '说明原因及工单号，将记入账本和变更日志。',
     nothingLeft: '该笔扣费已全部退还。',
     done: (amount: string, balance: string) => `已退还 ${amount}，账户余额为 ${balance}。`,
   },

@@ -3,6 +3,7 @@ import type { OwnRefusal, Refusal } from '../../api/types.ts';
 import { useTexts } from '../../text/language.tsx';
 import { Instant } from '../figures.tsx';
 import type { Column } from '../list-table.tsx';
+import { SmallText } from '../small.ts';
 import { callColumnTexts } from './column-texts.ts';
 
 /** The columns of lists of refusals; `whose`: the account of the key, for operators. */
@@ -27,11 +28,7 @@ export function useRefusalColumns<Item extends Refusal | OwnRefusal>(
     },
     {
       header: text.reason,
-      cell: ({ status, code }) => (
-        <Badge variant="light" color="red" autoContrast tt="none">
-          {[status, code].filter((part) => part !== null).join(' ')}
-        </Badge>
-      ),
+      cell: ({ status, code }) => <Badge color="red">{[status, code].filter((part) => part !== null).join(' ')}</Badge>,
     },
     {
       header: text.message,
@@ -40,22 +37,16 @@ export function useRefusalColumns<Item extends Refusal | OwnRefusal>(
           <Text size="sm" maw={420}>
             {message ?? '–'}
           </Text>
-          {model !== null && (
-            <Text size="xs" c="dimmed">
-              {model}
-            </Text>
-          )}
+          {model !== null && <SmallText>{model}</SmallText>}
         </>
       ),
     },
     {
-      header: text.address,
+      header: text.request,
       cell: ({ method, path, clientAddress }) => (
         <>
           <Text size="sm">{[method, path].filter(Boolean).join(' ') || '–'}</Text>
-          <Text size="xs" c="dimmed">
-            {clientAddress}
-          </Text>
+          <SmallText>{clientAddress}</SmallText>
         </>
       ),
     },
@@ -69,9 +60,7 @@ export function useRefusalColumns<Item extends Refusal | OwnRefusal>(
           <>
             <Code fz={11}>{id}</Code>
             {clientRequestId !== null && (
-              <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-                {text.ownRequestId(clientRequestId)}
-              </Text>
+              <SmallText style={{ overflowWrap: 'anywhere' }}>{text.ownRequestId(clientRequestId)}</SmallText>
             )}
           </>
         ),

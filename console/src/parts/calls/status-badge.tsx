@@ -48,9 +48,5 @@ export function useStatusTexts() {
 /** How a call ended, as a word in a colour. */
 export function StatusBadge({ status }: { readonly status: CallStatus }) {
   const text = useStatusTexts();
-  return (
-    <Badge variant="light" color={COLORS[status]} autoContrast>
-      {text[status]}
-    </Badge>
-  );
+  return <Badge color={COLORS[status]}>{text[status]}</Badge>;
 }

@@ -1,5 +1,6 @@
+import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
-import type { ChangeName, InputOf, ResponseOf } from '../../api/client.ts';
+import type { ChangeName, InputOf } from '../../api/client.ts';
 import { useChange } from '../../api/queries.ts';
 import { useTexts } from '../../text/language.tsx';
 import { commonTexts } from '../texts.ts';
@@ -9,7 +10,9 @@ interface ChangeFormProps<Name extends ChangeName> {
   readonly endpoint: Name;
   /** What is sent, by what was entered; `null`: nothing can or has to be, and the button is off. */
   readonly input: InputOf<Name> | null;
-  readonly onDone?: (response: ResponseOf<Name>) => void;
+  /** What is said when it is done. */
+  readonly doneText: string;
+  readonly onDone?: () => void;
   /** What the button says; "Save" if it is absent. */
   readonly submitLabel?: string;
   readonly children: ReactNode;
@@ -17,11 +20,15 @@ interface ChangeFormProps<Name extends ChangeName> {
 
 /** Fields on a page that make one change; `ChangeDialog` is the same over the page. */
 export function ChangeForm<Name extends ChangeName>(props: ChangeFormProps<Name>) {
-  const { endpoint, input, onDone, submitLabel, children } = props;
+  const { endpoint, input, doneText, onDone, submitLabel, children } = props;
   const common = useTexts(commonTexts);
   const { mutate, isPending, error } = useChange(endpoint);
+  const onSuccess = (): void => {
+    onDone?.();
+    notifications.show({ color: 'teal', message: doneText });
+  };
   const submit = (): void => {
-    if (input !== null) mutate(input, { onSuccess: (response) => onDone?.(response) });
+    if (input !== null) mutate(input, { onSuccess });
   };
   return (
     <Form

@@ -29,9 +29,5 @@ export function useKeyStateTexts() {
 /** Whether a key can be used, as a word in a colour. */
 export function KeyStateBadge({ state }: { readonly state: KeyState }) {
   const text = useKeyStateTexts();
-  return (
-    <Badge variant="light" color={COLORS[state]} autoContrast>
-      {text[state]}
-    </Badge>
-  );
+  return <Badge color={COLORS[state]}>{text[state]}</Badge>;
 }

@@ -1,7 +1,7 @@
-import { Fieldset, MultiSelect, SimpleGrid, Stack, TagsInput, Text } from '@mantine/core';
+import { Fieldset, MultiSelect, SimpleGrid, Stack, TagsInput } from '@mantine/core';
 import { useTexts } from '../../text/language.tsx';
 import { CountField, YuanField } from '../forms/number-fields.tsx';
-import { commonTexts } from '../texts.ts';
+import { DimmedText } from '../small.ts';
 import { AMOUNTS, COUNTS, type LimitsDraft } from './limit-draft.ts';
 import { RateFields } from './rate-fields.tsx';
 import { limitsTexts } from './texts.ts';
@@ -18,7 +18,6 @@ interface LimitFieldsProps {
 /** All limits that a key, or a member, may have. */
 export function LimitFields({ draft, onChange, models, isOfMember = false }: LimitFieldsProps) {
   const text = useTexts(limitsTexts);
-  const common = useTexts(commonTexts);
   return (
     <Stack gap="md">
       <Fieldset legend={text.budgets}>
@@ -27,15 +26,13 @@ export function LimitFields({ draft, onChange, models, isOfMember = false }: Lim
             <YuanField
               key={name}
               label={text.limits[name]}
-              placeholder={common.noLimit}
+              placeholder={text.noLimit}
               value={draft.amounts[name]}
               onChange={(value) => onChange({ ...draft, amounts: { ...draft.amounts, [name]: value } })}
             />
           ))}
         </SimpleGrid>
-        <Text size="sm" c="dimmed" mt="xs">
-          {text.budgetsHint}
-        </Text>
+        <DimmedText mt="xs">{text.budgetsHint}</DimmedText>
       </Fieldset>
       <Fieldset legend={text.rates}>
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" mb="sm">
@@ -43,7 +40,7 @@ export function LimitFields({ draft, onChange, models, isOfMember = false }: Lim
             <CountField
               key={name}
               label={text.limits[name]}
-              placeholder={common.noLimit}
+              placeholder={text.noLimit}
               value={draft.counts[name]}
               onChange={(value) => onChange({ ...draft, counts: { ...draft.counts, [name]: value } })}
             />
@@ -56,7 +53,7 @@ export function LimitFields({ draft, onChange, models, isOfMember = false }: Lim
       <Fieldset legend={text.allowLists}>
         <Stack gap="sm">
           <MultiSelect
-            label={text.allowedModels}
+            label={text.models}
             description={isOfMember ? text.memberModelsHint : text.allowedModelsHint}
             placeholder={draft.allowedModels.length === 0 ? text.allModels : ''}
             data={[...new Set([...models, ...draft.allowedModels])]}

@@ -1,7 +1,8 @@
-import { ActionIcon, Button, Group, Select, SimpleGrid, Stack } from '@mantine/core';
+import { ActionIcon, Group, Select, SimpleGrid, Stack } from '@mantine/core';
 import { TrashIcon } from '@primer/octicons-react';
 import { useTexts } from '../../text/language.tsx';
 import { CountField } from '../forms/number-fields.tsx';
+import { SmallButton } from '../small.ts';
 import { commonTexts } from '../texts.ts';
 import { type ModelLimitDraft, RATES, type RatesDraft } from './limit-draft.ts';
 import { limitsTexts } from './texts.ts';
@@ -53,13 +54,11 @@ export function RateFields({ draft, onChange, models }: RateFieldsProps) {
         </Group>
       ))}
       <Group>
-        <Button
-          size="compact-sm"
-          variant="default"
+        <SmallButton
           onClick={() => setModels([...modelLimits, { model: '', requestsPerMinute: '', tokensPerMinute: '' }])}
         >
           {text.addModelLimit}
-        </Button>
+        </SmallButton>
       </Group>
     </Stack>
   );

@@ -1,6 +1,6 @@
-import { defineTexts } from '../../text/language.tsx';
+import { pageTexts } from '../texts.ts';
 
-export const limitsTexts = defineTexts(
+export const limitsTexts = pageTexts(
   {
     budgets: 'Budgets',
     budgetsHint: 'Budgets limit what is spent of the balance. Calls in the Coding Plan cost none of it.',
@@ -30,14 +30,12 @@ export const limitsTexts = defineTexts(
       allowedNetworks: (count: number) => (count === 1 ? '1 network only' : `${count} networks only`),
     },
     usedOf: (used: string, limit: string) => `${used} of ${limit}`,
-    allowedModels: 'Models',
     allowedModelsHint: 'The key may call these alone.',
     memberModelsHint: 'Keys of this person may call these alone.',
     allModels: 'all models',
     allowedNetworks: 'Networks',
     allowedNetworksHint: 'Addresses or ranges such as 203.0.113.7 or 10.0.0.0/8. Enter adds one.',
     allNetworks: 'from everywhere',
-    model: 'Model',
     addModelLimit: 'Add limits for a model',
     removeModelLimit: (model: string) => `Remove the limits for ${model || 'this model'}`,
     incomplete: 'A field is not filled in as it should be: see those marked in red.',
@@ -72,14 +70,12 @@ export const limitsTexts = defineTexts(
       allowedNetworks: (count: number) => `仅限 ${count} 个网络`,
     },
     usedOf: (used: string, limit: string) => `${used} / ${limit}`,
-    allowedModels: '模型',
     allowedModelsHint: '该密钥只能调用所选模型。',
     memberModelsHint: '此成员的密钥只能调用这些模型。',
     allModels: '全部模型',
     allowedNetworks: '网络',
     allowedNetworksHint: 'IP 地址或网段，如 203.0.113.7 或 10.0.0.0/8，按回车添加。',
     allNetworks: '不限来源',
-    model: '模型',
     addModelLimit: '添加单个模型的限额',
     removeModelLimit: (model: string) => `移除${model === '' ? '此模型' : ` ${model} `}的限额`,
     incomplete: '有字段填写有误，请查看标红的字段。',

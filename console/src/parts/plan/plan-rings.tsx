@@ -3,6 +3,7 @@ import type { PlanRemainder } from '../../api/types.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useNowMs } from '../figures.tsx';
+import { DimmedText } from '../small.ts';
 import { percentLeft } from './percent-left.ts';
 import { ringTexts } from './texts.ts';
 
@@ -41,9 +42,7 @@ function Ring({ name, used, limit, figures, recovery }: RingProps) {
         <Text size="sm" className="figure">
           {figures}
         </Text>
-        <Text size="sm" c="dimmed">
-          {recovery}
-        </Text>
+        <DimmedText>{recovery}</DimmedText>
       </Stack>
     </Group>
   );

@@ -4,14 +4,14 @@ import { Box, useMatches } from '@mantine/core';
 import { memo, useMemo, useState } from 'react';
 import type { BarShapeProps } from 'recharts';
 import { useFormat } from '../../text/format.ts';
-import { defineTexts, useTexts } from '../../text/language.tsx';
+import { useTexts } from '../../text/language.tsx';
 import type { Format } from '../../text/written.ts';
 import { daysOf } from '../days.ts';
+import { commonTexts } from '../texts.ts';
 import { colorOfPart, writeMeasure } from './usage-chart-marks.ts';
 import type { UsageGroup } from './usage-group.ts';
 import { barsOf, type PartOf, type UsageMeasure } from './usage-parts.ts';
 
-const texts = defineTexts({ others: 'Others', total: 'Total' }, { others: '其他', total: '合计' });
 /** Half the height of the label beside the top line. */
 const TOP_TICK_HALF_PX = 8;
 const FADED_OPACITY = 0.1;
@@ -35,7 +35,7 @@ interface UsageByDayProps {
 /** Bars by day, made of the greatest parts and all others. Drawing takes long, so they are drawn anew only if they differ. */
 export const UsageByDay = memo(function UsageByDay(props: UsageByDayProps) {
   const { groups, from, to, measure, partOf, label, heightPx = 260 } = props;
-  const text = useTexts(texts);
+  const text = useTexts(commonTexts);
   const format = useFormat();
   const [pointedAt, setPointedAt] = useState<string | number | null>(null);
   const { data, series } = useMemo(() => {
