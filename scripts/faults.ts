@@ -100,8 +100,8 @@ export const faultGroups: readonly FaultGroup[] = [
             'leaves no row locked: the server ends a transaction whose client sends nothing more',
           ],
           [
-            'test/relay/durable-before-delivery.test.ts',
-            'a reservation whose admission committed without a reply is released',
+            'test/billing/billing.test.ts',
+            'leaves no reservation if the connection broke ${when} the database had admitted the call',
           ],
         ],
       },
@@ -361,7 +361,7 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'all refuse connections',
         error: 'upstreamNotReached',
-        tests: [[RELAY, 'a provider that refuses the connection is a 502 that may be retried']],
+        tests: [[FAILOVER, 'connections refused on all routes are one 502 that may be retried']],
       },
       {
         fault: 'every route is out of service',
@@ -377,7 +377,7 @@ export const faultGroups: readonly FaultGroup[] = [
         fault: 'the connection breaks after the call was sent',
         error: 'upstreamError',
         seen: 'it may have run',
-        tests: [[RELAY, 'a connection that breaks before the head of the response is a 502 that must not be retried']],
+        tests: [[RELAY, 'a connection that the provider closes without a response is a 502 that must not be retried']],
       },
       {
         fault: 'no response within the limit',

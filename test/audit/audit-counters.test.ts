@@ -3,13 +3,14 @@ import { after, before, describe, it } from 'node:test';
 import { KEY_LIMITS } from '../../src/accounting/accounts/key-limit-tables.ts';
 import { BALANCES, SUBSCRIPTIONS } from '../../src/accounting/reservations/tables.ts';
 import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
-import type { AuditResult } from '../../src/api/audit/admin.ts';
+import { AUDIT_WITH_PROGRESS, type AuditLine, type AuditResult } from '../../src/api/audit/admin.ts';
+import { remoteAdminClient } from '../../src/api/management/admin-client.ts';
 import { CODING_CHAT, grant, plansText } from '../plans/coding.ts';
 import { timeAt } from '../support/accounting-builders.ts';
 import { call, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { CHAT } from '../support/limited-calls.ts';
 import { chatResponse, json, liveResponse } from '../support/provider.ts';
 
@@ -246,6 +247,24 @@ where attrelid in (${TABLES.map(({ table }) => `'${table}'::regclass`).join(', '
           Object.keys(named),
         );
       }
+    });
+
+    it('says how far it has got, line by line, and the result last', async () => {
+      const client = remoteAdminClient(g.url, ADMIN_TOKEN);
+      const lines: AuditLine[] = [];
+      for await (const line of client.lines<AuditLine>(AUDIT_WITH_PROGRESS)) lines.push(line);
+      assert.deepEqual(lines.at(-1), { result: await audit() });
+      if (engine === 'postgresql') {
+        // While somebody has locked a table, it gets no further.
+        await g.database.transaction(async (transaction) => {
+          await transaction.query({ name: 'test.lock', text: 'lock table plan_slots in access exclusive mode' });
+          for await (const line of client.lines<AuditLine>(AUDIT_WITH_PROGRESS)) {
+            assert.deepEqual(line, { progress: { accounts: 0, accountsTotal: 2, entries: 20, calls: 0 } });
+            break;
+          }
+        });
+      }
+      assert.equal((await g.admin('GET', '/audit?progress=maybe')).status, 400);
     });
 
     for (const { table, key, named } of TABLES) {

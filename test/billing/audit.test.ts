@@ -85,11 +85,16 @@ const DAMAGES: readonly { readonly name: string; readonly sql: string; readonly 
     found: ['acct_a', 'acct_b'].flatMap((account) => [0, 3, 6].map((no) => `${account} settled-calls call call_${no}`)),
   },
   {
-    name: 'a charge of an unresolved call, and of one on a plan',
+    name: 'a charge of an unresolved call, and of one on a plan, and what an ended call would have reserved',
     sql: `update calls set status = case id when 'call_2' then 'unresolved' else status end,
-        context = case id when 'call_5' then 'coding' else context end
+        context = case id when 'call_0' then 'coding' else context end,
+        reserved_nano = case id when 'call_3' then 5 else reserved_nano end
       where account_id = 'acct_e'`,
-    found: ['acct_e coding-charges call call_5', 'acct_e unresolved-charges call call_2'],
+    found: [
+      'acct_e coding-charges call call_0',
+      'acct_e unresolved-charges call call_2',
+      'acct_e unresolved-charges call call_3',
+    ],
   },
   {
     name: 'the price list',

@@ -656,11 +656,11 @@ for (const engine of wireEngines) {
         assert.equal((await desk.ledger(account)).length, 1);
         const records = await desk.calls(account);
         assert.equal(records.length, all.length);
-        for (const { status, chargeYuan, usage, requestId } of records) {
+        for (const { status, httpStatus, chargeYuan, usage, requestId } of records) {
           const response = responses.find(({ headers }) => headers['x-request-id'] === requestId);
           assert.deepEqual(
-            { isFailure: status === 'failed' || status === 'aborted', chargeYuan, usage },
-            { isFailure: true, chargeYuan: null, usage: null },
+            { isFailure: status === 'failed' || status === 'aborted', httpStatus, chargeYuan, usage },
+            { isFailure: true, httpStatus: response?.status, chargeYuan: null, usage: null },
             response?.text.slice(0, 500),
           );
         }

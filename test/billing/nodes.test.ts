@@ -13,7 +13,6 @@ import {
   outcomeOf,
   readBalance,
   requestOf,
-  TIME,
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -200,45 +199,5 @@ values ('acct_view', 2, 'top_up', 50, 51, now())`,
       reservedNano: 3n,
       spentNano: 4n,
     });
-  });
-
-  it('do not block each other if their accounts come in any order', async () => {
-    const ids = Array.from({ length: 20 }, (_, i) => `acct_order_${i}`);
-    for (const id of ids) await openAccount(stored.database, id, 1_000n);
-    const stores = [far, near].map((database) => createTestNode(database).stores);
-    let calls = 0;
-    let charged = 0n;
-    /** One batch of admissions, ends, releases or all of them mixed, each account at a place of its own. */
-    async function batch({ reservations, settlement }: (typeof stores)[number], turn: number): Promise<void> {
-      const order = ids.toSorted((left, right) => (left + turn).localeCompare(right + turn)).slice(turn % 7);
-      if (turn % 2 === 1) order.reverse();
-      const requests = order.map((id) => requestOf(id, `call_order_${calls++}`, BigInt(turn % 5)));
-      const verdicts = await verdictsOn(reservations, requests);
-      const admitted = requests.filter((_request, i) => verdicts[i] === 'admitted').reverse();
-      const ended = admitted.filter((_request, i) => i % 3 !== 0);
-      await Promise.all([
-        endCalls(
-          settlement,
-          ended.map(({ accountId, callId }) => outcomeOf(accountId, callId, 1n)),
-        ),
-        reservations.release(
-          admitted.filter((_request, i) => i % 3 === 0),
-          TIME,
-        ),
-      ]);
-      charged += BigInt(ended.length);
-    }
-    await Promise.all(
-      Array.from({ length: 6 }, async (_, lane) => {
-        for (let turn = 0; turn < 12; turn++) await batch(stores[lane % 2]!, turn + lane);
-      }),
-    );
-    const balances = await Promise.all(ids.map((id) => readBalance(stored.database, id)));
-    assert.ok(charged > 500n);
-    assert.equal(
-      balances.reduce((sum, { balanceNano }) => sum + balanceNano, 0n),
-      20_000n - charged,
-    );
-    assert.deepEqual(new Set(balances.map(({ reservedNano }) => reservedNano)), new Set([0n]));
   });
 });

@@ -5,6 +5,7 @@ import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import type { Admission } from '../../src/accounting/reservations/reservation.ts';
 import type { Database } from '../../src/db/database.ts';
+import { isDataError } from '../../src/db/errors.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import {
   CONTEXT,
@@ -13,14 +14,11 @@ import {
   NOW_MS,
   openAccount,
   outcomeOf,
-  periodsAt,
   readBalance,
-  recordOf,
   requestOf,
   type TestNode,
   TIME,
   termsOf,
-  timeAt,
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
@@ -147,18 +145,6 @@ for (const engine of engines) {
       await reservations.release(requests, TIME);
     });
 
-    it('let a call overdraw by its own cost, and refuse the next one until money comes in', async () => {
-      const id = await account(1n);
-      const [first, second] = [`call_o1_${engine}`, `call_o2_${engine}`];
-      assert.deepEqual(await verdictsOn(reservations, [requestOf(id, first, 500n), requestOf(id, second, 1n)]), [
-        'admitted',
-        'insufficientBalance',
-      ]);
-      await endCalls(settlement, [outcomeOf(id, first, 400n)]);
-      assert.equal((await readBalance(database, id)).balanceNano, -399n);
-      assert.deepEqual(await verdictsOn(reservations, [requestOf(id, second, 1n)]), ['insufficientBalance']);
-    });
-
     it('charge a call once, however often its end is stored', async () => {
       const id = await account(100n);
       const callId = `call_twice_${engine}`;
@@ -212,17 +198,16 @@ for (const engine of engines) {
       assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
     });
 
-    it('number the entries of a batch in order and carry the balance through them', async () => {
+    it('number the entries of a batch in order, carry the balance through them, and know an end in it that has come before', async () => {
       const id = await account(100n);
       const calls = [1, 2, 3].map((n) => `call_chain${n}_${engine}`);
       await verdictsOn(
         reservations,
         calls.map((callId) => requestOf(id, callId, 10n)),
       );
-      await endCalls(
-        settlement,
-        calls.map((callId, i) => outcomeOf(id, callId, BigInt(i))),
-      );
+      const [first, second, third] = calls as [string, string, string];
+      await endCalls(settlement, [outcomeOf(id, first, 0n)]);
+      await endCalls(settlement, [outcomeOf(id, second, 1n), outcomeOf(id, first, 50n), outcomeOf(id, third, 2n)]);
       const { items: entries } = await createLedgerStore(database).listEntries(id, null, 10);
       assert.deepEqual(
         entries.map(({ entryNo, amountNano, balanceAfterNano, callId }) => [
@@ -232,38 +217,97 @@ for (const engine of engines) {
           callId,
         ]),
         [
-          [4n, -2n, 97n, calls[2]],
-          [3n, -1n, 99n, calls[1]],
-          [2n, 0n, 100n, calls[0]],
+          [4n, -2n, 97n, third],
+          [3n, -1n, 99n, second],
+          [2n, 0n, 100n, first],
           [1n, 100n, 100n, null],
         ],
       );
     });
 
-    it('count what is spent by the day, and not back onto a day that is over if the clock goes back by a minute', async () => {
-      const id = await account(100n, 30n);
-      const end = async (callId: string, chargeNano: bigint, atMs: number): Promise<void> => {
-        await verdictsOn(reservations, [requestOf(id, callId, 1n)], { ...CONTEXT, ...periodsAt(atMs) });
-        await settlement.end([recordOf(outcomeOf(id, callId, chargeNano))], timeAt(atMs));
-      };
-      await end(`call_d1_${engine}`, 29n, NOW_MS);
-      await end(`call_d2_${engine}`, 5n, NOW_MS);
-      const next = [requestOf(id, `call_d3_${engine}`, 1n)];
-      assert.deepEqual(await verdictsOn(reservations, next), ['balanceDailyLimitExceeded']);
-      await end(`call_d4_${engine}`, 7n, CONTEXT.nextDayMs);
-      await end(`call_d5_${engine}`, 2n, CONTEXT.nextDayMs - 60_000);
-      assert.equal((await readBalance(database, id)).spentNano, 9n);
+    it('take an empty batch for nothing to do', async () => {
+      assert.deepEqual(await reservations.admit([], termsOf(CONTEXT)), []);
+      assert.deepEqual(await settlement.end([], TIME), []);
+      await reservations.release([], TIME);
+      assert.deepEqual(await settlement.resolve([], TIME), []);
     });
 
-    it('use the configured cap if the account has none of its own', async () => {
-      const context = { ...CONTEXT, defaultDailyCapNano: 10n };
-      const plain = await account(100n);
-      const own = await account(100n, 50n);
-      for (const id of [plain, own]) {
-        await verdictsOn(reservations, [requestOf(id, `${id}_1`, 10n)], context);
-        const [verdict] = await verdictsOn(reservations, [requestOf(id, `${id}_2`, 10n)], context);
-        assert.equal(verdict, id === own ? 'admitted' : 'balanceDailyLimitExceeded');
-        await reservations.release([requestOf(id, `${id}_1`, 10n), requestOf(id, `${id}_2`, 10n)], TIME);
+    it('are changed by a whole batch or not at all, for all of its accounts', async () => {
+      const [one, two] = [await account(100n), await account(100n)];
+      await verdictsOn(reservations, [requestOf(one, 'a', 10n), requestOf(one, 'b', 0n)]);
+      const before = [await readBalance(database, one), await readBalance(database, two)];
+      const fine = requestOf(two, 'fine', 1n);
+      for (const [what, work] of [
+        ['a second reservation of one call', () => verdictsOn(reservations, [fine, requestOf(one, 'a', 1n)])],
+        [
+          'two reservations of one call',
+          () => verdictsOn(reservations, [fine, requestOf(one, 'c', 1n), requestOf(one, 'c', 1n)]),
+        ],
+        ['a reservation below zero', () => verdictsOn(reservations, [fine, requestOf(one, 'c', -1n)])],
+        ['a reservation beyond 64 bits', () => verdictsOn(reservations, [fine, requestOf(one, 'c', 2n ** 63n)])],
+        [
+          'a sum of reservations beyond 64 bits',
+          () => verdictsOn(reservations, [fine, requestOf(one, 'c', 2n ** 63n - 1n)]),
+        ],
+        ['a zero byte', () => verdictsOn(reservations, [fine, requestOf(one, 'c\0', 1n)])],
+        [
+          'a charge beyond 64 bits',
+          () => endCalls(settlement, [outcomeOf(two, 'fine', 1n), outcomeOf(one, 'a', 2n ** 64n)]),
+        ],
+        [
+          'a sum of charges beyond 64 bits',
+          () =>
+            endCalls(settlement, [
+              outcomeOf(two, 'fine', 1n),
+              outcomeOf(one, 'a', 2n ** 63n - 1n),
+              outcomeOf(one, 'b', 2n ** 62n),
+            ]),
+        ],
+      ] as const) {
+        await assert.rejects(
+          work(),
+          (error) => {
+            assert.ok(isDataError(error), `${what}: ${String(error)}`);
+            return true;
+          },
+          what,
+        );
+        assert.deepEqual([await readBalance(database, one), await readBalance(database, two)], before, what);
+      }
+      await reservations.release([requestOf(one, 'a', 0n), requestOf(one, 'b', 0n)], TIME);
+    });
+
+    it('refuse a second charge of a call and a second entry of an Idempotency-Key, whichever statement writes them', async () => {
+      const id = await account(10n);
+      await endCalls(settlement, [outcomeOf(id, 'a', 1n)]);
+      const key = {
+        accountId: id,
+        kind: 'top_up',
+        amountNano: 1n,
+        memo: null,
+        idempotencyKey: 'once',
+        at: new Date(NOW_MS),
+      } as const;
+      await createLedgerStore(database).post(key);
+      for (const values of [
+        `4, 'charge', -1, 9, 'a', null`,
+        `4, 'top_up', 1, 11, null, 'once'`,
+        `3, 'top_up', 1, 11, null, null`,
+      ]) {
+        const sql = `insert into ledger_entries
+  (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, idempotency_key, created_at)
+values ('${id}', ${values}, now())`;
+        await assert.rejects(database.script(sql), { code: '23505' }, values);
+      }
+      for (const values of [
+        `0, 'top_up', 1, 11, null`,
+        `4, 'gift', 1, 11, null`,
+        `4, 'charge', 1, 11, null`,
+        `4, 'top_up', 1, 11, 'a'`,
+      ]) {
+        const sql = `insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at)
+values ('${id}', ${values}, now())`;
+        await assert.rejects(database.script(sql), isDataError, values);
       }
     });
 
@@ -277,63 +321,6 @@ for (const engine of engines) {
         await assert.rejects(database.script(sql), /never changed or deleted/);
       }
     });
-  });
-
-  describe(`the audit on ${engine}`, () => {
-    const planted: readonly (readonly [string, string])[] = [
-      ['the balance is the sum of the ledger entries', 'update balances set balance_nano = balance_nano + 1'],
-      ['reserved money is the sum of the open reservations', 'update balances set reserved_nano = reserved_nano + 1'],
-      ['the last entry number of a balance is that of its ledger', 'update balances set last_entry_no = 9'],
-      [
-        'entries are numbered without gaps and carry the balance forward',
-        `insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
-           values ('acct_audit', 7, 'adjustment', 1, 1, now())`,
-      ],
-      [
-        'every settled call has its entry with its charge',
-        `update calls set charge_nano = 3 where id = 'call_released'`,
-      ],
-      ['no charge without its call', `delete from calls where id = 'call_settled'`],
-      [
-        'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
-        `update calls set status = 'unresolved' where id = 'call_settled'`,
-      ],
-      [
-        'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
-        `update calls set reserved_nano = 5 where id = 'call_settled'`,
-      ],
-      ['the price list of every call record is there', 'delete from price_lists'],
-      [
-        'an ended call has nothing reserved',
-        `insert into reservations (account_id, call_id, amount_nano, key_id, model, node_id, reserved_at, facts)
-           values ('acct_audit', 'call_settled', 0, 'k', 'm', 'n', now(), '[]')`,
-      ],
-    ];
-
-    for (const [invariant, sql] of planted) {
-      it(`finds a breach of: ${invariant} (${sql.slice(0, 40)})`, async () => {
-        const stored = await createTestDatabase(engine);
-        try {
-          const { database } = stored;
-          const { reservations, settlement } = createTestNode(database).stores;
-          await openAccount(database, 'acct_audit', 100n);
-          const calls = ['call_settled', 'call_released'];
-          await verdictsOn(
-            reservations,
-            calls.map((callId) => requestOf('acct_audit', callId, 5n)),
-          );
-          await endCalls(settlement, [
-            outcomeOf('acct_audit', 'call_settled', 2n),
-            outcomeOf('acct_audit', 'call_released', null),
-          ]);
-          assert.deepEqual(await breaches(database), []);
-          await database.script(sql);
-          assert.ok((await breaches(database)).includes(invariant));
-        } finally {
-          await stored.remove();
-        }
-      });
-    }
   });
 }
 
@@ -379,18 +366,6 @@ describe('two nodes on one PostgreSQL', () => {
       // 160 calls of 10 were asked for on 1,000, so a hundred fit, and never one more.
       assert.equal(admitted.get(id), 100n);
     }
-    assert.deepEqual(await breaches(stored.database), []);
-  });
-
-  it('charge a call once that both of them end at the same time', async () => {
-    await openAccount(stored.database, 'acct_both', 1_000n);
-    const stores = nodes.map((database) => createTestNode(database).stores);
-    for (let n = 0; n < 20; n++) {
-      const callId = `call_both_${n}`;
-      await verdictsOn(stores[0]!.reservations, [requestOf('acct_both', callId, 10n)]);
-      await Promise.all(stores.map(({ settlement }) => endCalls(settlement, [outcomeOf('acct_both', callId, 7n)])));
-    }
-    assert.equal((await readBalance(stored.database, 'acct_both')).balanceNano, 1_000n - 140n);
     assert.deepEqual(await breaches(stored.database), []);
   });
 });

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { toFile } from 'openai';
 import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
+import { parseConfig } from '../../src/config/load.ts';
 import { type CallOptions, type ClientResponse, call, type StartedCall, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createTestDatabase, wireEngines } from '../support/database.ts';
@@ -25,6 +26,7 @@ import {
   type TestAccount,
   type TestGateway,
   type TestGatewayOptions,
+  testConfigText,
 } from '../support/gateway.ts';
 import { chatCompletion, chatStream, json, message, type Respond, sse } from '../support/provider.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -180,6 +182,11 @@ function use(options: TestGatewayOptions = {}) {
   after(() => used.g?.stop());
   return {
     used,
+    /** With these settings, or by default those of the start, from now on. */
+    reload(settings: TestGatewayOptions = {}): void {
+      const text = testConfigText(used.g.provider.url, { plans: PLANS, ...settings });
+      used.g.gateway.reload(parseConfig(text, 'test.yaml', {}));
+    },
     /** With ¥100, and with an active plan if the test needs one. */
     async newAccount(hasPlan = false): Promise<TestAccount> {
       const account = await used.g.createAccount();
@@ -340,6 +347,25 @@ for (const engine of wireEngines) {
         });
       }
 
+      it(`${family.name}: the same is said again whatever characters the provider's words have`, async () => {
+        const { g } = used;
+        const account = await newAccount();
+        // One half of a pair, which no database stores.
+        const odd = 'Lost sight \\ud800 of it.';
+        g.provider.respond = json(504, `{"error":{"message":"${odd}","param":"${odd}"}}`);
+        const { length } = g.provider.requests;
+        const key = newKey();
+        const first = await send1(account, key);
+        const again = await send1(account, key);
+        assert.equal(g.provider.requests.length, length + 1);
+        assert.deepEqual([first.status, again.status, again.headers['x-faregate-repeated']], [504, 504, 'true']);
+        assert.equal(first.json.error.message, JSON.parse(`"${odd}"`));
+        assert.equal(again.json.error.message, 'Lost sight \ufffd of it.');
+        const { status, errorCode } = await account.lastCall();
+        assert.deepEqual([status, errorCode], ['failed', 'upstream_error']);
+        await assertSpent(account, 0n);
+      });
+
       it(`${family.name}: a refusal of the operator's account is not stored, for the call did not run`, async () => {
         const { g } = used;
         const account = await newAccount();
@@ -497,8 +523,9 @@ function breaksOff(_request: unknown, response: Parameters<Respond>[1]): void {
   response.write('{"id":"x"', () => response.socket!.resetAndDestroy());
 }
 
-describe('the Idempotency-Key header', { timeout: 120_000 }, () => {
-  const { used, newAccount, send } = use();
+describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
+  const { used, newAccount, send, start, holdResponses, reload } = use();
+  afterEach(() => reload());
 
   it('is refused if it is not 1 to 255 visible ASCII characters, before anything is called', async () => {
     const account = await newAccount();
@@ -532,12 +559,8 @@ describe('the Idempotency-Key header', { timeout: 120_000 }, () => {
     const { headers } = used.g.provider.requests.at(-1)!;
     assert.equal(headers['idempotency-key'], undefined);
   });
-});
 
-describe('many repeats at once', { timeout: 120_000 }, () => {
-  const { newAccount, send, holdResponses } = use();
-
-  it('wait up to a hundred of them; one more may come again, and no repeat is charged', async () => {
+  it('lets a hundred repeats wait; one more may come again, and none is charged', async () => {
     const account = await newAccount();
     const letGo = holdResponses(json(200, chatCompletion()));
     const key = newKey();
@@ -558,12 +581,8 @@ describe('many repeats at once', { timeout: 120_000 }, () => {
     );
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
-});
 
-describe('limits of an API key', { timeout: 120_000 }, () => {
-  const { used, newAccount, send } = use();
-
-  it('are not touched by repeats, and do not stand in their way', async () => {
+  it('takes nothing of the limits of an API key for repeats, and these do not stand in their way', async () => {
     const { g } = used;
     const account = await newAccount();
     const limited = await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 1 });
@@ -575,16 +594,13 @@ describe('limits of an API key', { timeout: 120_000 }, () => {
     assert.equal((await send(account, '/v1/chat/completions', chatBody('Hello'), newKey())).status, 429);
     assertRepeated(await send(account, '/v1/chat/completions', chatBody('Hello'), key), first);
   });
-});
 
-describe('responses larger than what is stored', { timeout: 120_000 }, () => {
-  const { used, newAccount, send, start, holdResponses } = use({
-    plans: `${PLANS}\nidempotency: { answerLimit: 1KiB }`,
-  });
   const large = chatCompletion(undefined, 'x'.repeat(1_025));
+  const SMALL_ANSWERS = `${PLANS}\nidempotency: { answerLimit: 1KiB }`;
   const TOO_LARGE = /carried out and charged, but its response is larger/;
 
-  it('come through, and their repeats get an error that says so', async () => {
+  it('gives an error that says so to repeats of a response larger than what is stored, which comes through', async () => {
+    reload({ plans: SMALL_ANSWERS });
     const account = await newAccount();
     used.g.provider.respond = json(200, large);
     const key = newKey();
@@ -599,7 +615,8 @@ describe('responses larger than what is stored', { timeout: 120_000 }, () => {
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  it('are charged if the client has left, too', async () => {
+  it('charges a response larger than what is stored if its client has left, too', async () => {
+    reload({ plans: SMALL_ANSWERS });
     const account = await newAccount();
     const { length } = used.g.provider.requests;
     const letGo = holdResponses(json(200, large));
@@ -613,7 +630,8 @@ describe('responses larger than what is stored', { timeout: 120_000 }, () => {
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  it('of more than 32 MiB, of which most has left before it is charged, get that error as well', async () => {
+  it('gives that error as well for a response of more than 32 MiB, of which most has left before it is charged', async () => {
+    reload({ plans: SMALL_ANSWERS });
     const account = await newAccount();
     used.g.provider.respond = json(200, chatCompletion(undefined, 'x'.repeat(33 * 2 ** 20)));
     const key = newKey();
@@ -622,15 +640,10 @@ describe('responses larger than what is stored', { timeout: 120_000 }, () => {
     assertConflict(await send(account, '/v1/chat/completions', chatBody('Hello'), key), TOO_LARGE);
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
-});
 
-describe('responses beyond what is stored for an account', { timeout: 120_000 }, () => {
-  const response = JSON.stringify(chatCompletion());
-  const { used, newAccount, send } = use({
-    plans: `${PLANS}\nidempotency: { accountLimit: ${2 * (response.length + ROW_BYTES)} }`,
-  });
-
-  it('come through, and their repeats get an error that says so; those of another account are stored', async () => {
+  it('gives an error that says so to repeats of responses beyond what is stored for an account; those of another one are stored', async () => {
+    const response = JSON.stringify(chatCompletion());
+    reload({ plans: `${PLANS}\nidempotency: { accountLimit: ${2 * (response.length + ROW_BYTES)} }` });
     const [account, other] = [await newAccount(), await newAccount()];
     used.g.provider.respond = json(200, response);
     const keys = [newKey(), newKey(), newKey()];
@@ -648,28 +661,20 @@ describe('responses beyond what is stored for an account', { timeout: 120_000 },
     const fresh = await send(other, '/v1/chat/completions', chatBody('Hello'), key);
     assertRepeated(await send(other, '/v1/chat/completions', chatBody('Hello'), key), fresh);
   });
-});
 
-describe('responses that are exactly as large as what is stored', { timeout: 120_000 }, () => {
-  const response = JSON.stringify(chatCompletion());
-  const { used, newAccount, send } = use({ plans: `${PLANS}\nidempotency: { answerLimit: ${response.length} }` });
-
-  it('are stored', async () => {
+  it('stores responses that are exactly as large as what is stored', async () => {
+    const response = JSON.stringify(chatCompletion());
+    reload({ plans: `${PLANS}\nidempotency: { answerLimit: ${response.length} }` });
     const account = await newAccount();
     used.g.provider.respond = json(200, response);
     const key = newKey();
     const first = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
     assertRepeated(await send(account, '/v1/chat/completions', chatBody('Hello'), key), first);
   });
-});
 
-describe('keepFor: 0s and callHeaders: false', { timeout: 120_000 }, () => {
-  const { used, newAccount, send } = use({
-    plans: `${PLANS}\nidempotency: { keepFor: 0s }`,
-    server: 'callHeaders: false',
-  });
-
-  it('the header is ignored, whatever it says', async () => {
+  it('is ignored with keepFor: 0s and callHeaders: false, whatever it says', async () => {
+    reload({ plans: `${PLANS}\nidempotency: { keepFor: 0s }`, server: 'callHeaders: false' });
+    const { asked } = used.g.observed.statement('idempotency.claim-keys');
     const account = await newAccount();
     used.g.provider.respond = json(200, chatCompletion());
     for (const key of ['same', 'same', 'not a key']) {
@@ -678,14 +683,11 @@ describe('keepFor: 0s and callHeaders: false', { timeout: 120_000 }, () => {
       assert.equal(response.headers['x-faregate-repeated'], undefined);
     }
     await assertSpent(account, 3n * costNano({ input: 11, output: 7 }));
-    assert.equal(used.g.observed.statement('idempotency.claim-keys').asked, 0);
+    assert.equal(used.g.observed.statement('idempotency.claim-keys').asked, asked);
   });
-});
 
-describe('a provider that is late', { timeout: 120_000 }, () => {
-  const { used, newAccount, send } = use({ providerFields: 'timeouts: { firstByte: 50ms }' });
-
-  it('a 504 is stored, since the call may have run', async () => {
+  it('stores the 504 of a provider that is late, since the call may have run', async () => {
+    reload({ providerFields: 'timeouts: { firstByte: 50ms }' });
     const account = await newAccount();
     const { length } = used.g.provider.requests;
     used.g.provider.respond = () => undefined;
@@ -697,10 +699,6 @@ describe('a provider that is late', { timeout: 120_000 }, () => {
     assert.equal(used.g.provider.requests.length, length + 1);
     await assertSpent(account, 0n);
   });
-});
-
-describe('official SDKs that retry by themselves after a lost connection', { timeout: 120_000 }, () => {
-  const { used, newAccount, holdResponses } = use();
 
   /** Makes a call through a network that breaks while the call is at the provider, and is restored at once. */
   async function throughBrokenNetwork<Result>(
@@ -726,7 +724,7 @@ describe('official SDKs that retry by themselves after a lost connection', { tim
     }
   }
 
-  it('openai: chat, embeddings, images and edits are paid once', async () => {
+  it('lets the SDK of OpenAI retry after a lost connection: chat, embeddings, images and edits are paid once', async () => {
     const account = await newAccount();
     const options = () => ({ headers: { 'Idempotency-Key': newKey() }, maxRetries: 2 });
     const client = (baseURL: string) => new OpenAI({ apiKey: account.key, baseURL: `${baseURL}/v1` });
@@ -754,7 +752,7 @@ describe('official SDKs that retry by themselves after a lost connection', { tim
     assert.equal(await countRecords(used.g, account), 4);
   });
 
-  it('anthropic: messages on the balance and on the Coding Plan are counted once', async () => {
+  it('lets the SDK of Anthropic do the same: messages on the balance and on the Coding Plan are counted once', async () => {
     const account = await newAccount(true);
     const question = { model: 'test-both', max_tokens: 50, messages: [{ role: 'user' as const, content: 'Hello' }] };
     for (const base of ['', '/altproto/coding']) {
@@ -770,7 +768,7 @@ describe('official SDKs that retry by themselves after a lost connection', { tim
     assert.equal(await countRecords(used.g, account), 2);
   });
 
-  it('a conflict is not retried', async () => {
+  it('gives SDKs a conflict that they do not retry', async () => {
     const account = await newAccount();
     used.g.provider.respond = json(200, chatCompletion());
     const options = { headers: { 'Idempotency-Key': newKey() }, maxRetries: 2 };

@@ -4,11 +4,8 @@ import fc from 'fast-check';
 import { type ClaimVerdict, createStoredResponseStore } from '../../src/accounting/repeats/stored-response-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
-import { call } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { assertSpent, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
-import { chatCompletion, json } from '../support/provider.ts';
 import { partitionsOfFile, propertyRuns } from '../support/scope.ts';
 import { ACCOUNT, createNode, type Fate, type Told } from './node.ts';
 
@@ -160,59 +157,6 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
       await storedResponses.drain();
       assert.equal(storedResponses.size, 0);
       for (const batch of batches) assert.equal(new Set(batch).size, batch.length);
-    }
-  });
-});
-
-describe('postgresql: repeats through two gateways', { timeout: 120_000 }, () => {
-  let stored: TestDatabase;
-  let far: Database;
-  let gateways: TestGateway[];
-  before(async () => {
-    stored = await createTestDatabase('postgresql', partitionsOfFile);
-    far = stored.openAnother();
-    gateways = [await startGateway({ stored }), await startGateway({ stored, database: far })];
-  });
-  after(async () => {
-    await gateways[1]!.stop();
-    await gateways[0]!.stop();
-    await stored.remove();
-  });
-
-  it('however many repeats with one key race, there is one call to a provider and one charge, and all get the same bytes', async () => {
-    const account = await gateways[0]!.createAccount();
-    let served = 0;
-    for (const { provider } of gateways) {
-      provider.respond = (given, response) => {
-        served++;
-        return json(200, chatCompletion(undefined, `Response ${served}`), { 'x-request-id': `req_${served}` })(
-          given,
-          response,
-        );
-      };
-    }
-    const body = JSON.stringify({ model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] });
-    for (let round = 1; round <= 5; round++) {
-      const responses = await Promise.all(
-        Array.from({ length: 20 }, (_, i) =>
-          call(`${gateways[i % 2]!.url}/v1/chat/completions`, account.key, body, {
-            headers: { 'idempotency-key': `race-${round}` },
-          }),
-        ),
-      );
-      assert.equal(served, round);
-      const expected = JSON.stringify(chatCompletion(undefined, `Response ${round}`));
-      for (const response of responses) {
-        assert.equal(response.status, 200, response.text);
-        assert.equal(response.text, expected);
-        assert.equal(response.headers['x-request-id'], `req_${round}`);
-      }
-      const repeated = responses.filter(({ headers }) => headers['x-faregate-repeated'] === 'true');
-      assert.equal(repeated.length, responses.length - 1);
-      assert.equal(new Set(responses.map(({ headers }) => headers['x-faregate-call-id'])).size, 1);
-      await assertSpent(account, costNano({ input: 11 * round, output: 7 * round }));
-      const { body: records } = await gateways[0]!.admin('GET', `/calls?accountId=${account.id}`);
-      assert.equal(records.data.length, round);
     }
   });
 });

@@ -3,6 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
 import { createStoredResponseStore, type StoredClaim } from '../../src/accounting/repeats/stored-response-store.ts';
 import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/repeats/stored-responses.ts';
+import { LateError } from '../../src/lib/batcher.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
@@ -174,6 +175,33 @@ for (const engine of engines) {
       claims.recover();
       await frees.completed(done + 1);
       (await claimed('a10')).close();
+    });
+
+    it('a claim that the database carries out after its caller was refused and it was freed, is freed again', async () => {
+      const real = createStoredResponseStore(stored.database);
+      const freed = Promise.withResolvers<void>();
+      let late: (() => Promise<unknown>) | undefined;
+      const hurried = createNode(stored.database, {
+        freeLateMs: 1,
+        store: {
+          async claim(requests, terms) {
+            if (late !== undefined) return real.claim(requests, terms);
+            late = () => real.claim(requests, terms);
+            throw new LateError();
+          },
+          async free(claims) {
+            await real.free(claims);
+            freed.resolve();
+          },
+        },
+      });
+      await assert.rejects(hurried.claim('a21'));
+      await freed.promise;
+      assert.deepEqual(await late!(), ['claimed']);
+      const again = await hurried.claim('a21');
+      assert.equal(again.state, 'claimed');
+      if (again.state === 'claimed') again.claim.close();
+      await hurried.storedResponses.drain();
     });
 
     it('a key that could not be freed is taken over once its claim has run out', async () => {

@@ -148,23 +148,6 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     await assertSpent(account, 2n * CALL_COST);
   });
 
-  it('charge a call that goes on past midnight to the day on which it ends', async () => {
-    clock.set('2026-11-20T15:59:59.000Z');
-    const account = await g.createAccount();
-    const key = await createKey(g, account, { dailySpendCapYuan: '0.000000001' });
-    const live = liveResponse();
-    g.provider.respond = live.respond;
-    const running = startCall(g.url + CHAT, key.key, { ...bodyAt(CHAT), stream: true });
-    await live.opened;
-    clock.set('2026-11-20T16:00:01.000Z');
-    for (const event of chatStream(['Hello'])) await live.write(event);
-    live.end();
-    assert.ok(await (await running.response).ended());
-    g.provider.respond = responseAnything;
-    assertLimited(await send(g, key.key, CHAT), { ...spendLimited, retryAfter: 24 * 3_600 - 1 });
-    await assertSpent(account, CALL_COST);
-  });
-
   it('count the calls of the day at balance and coding addresses together, and nothing that is no call', async () => {
     clock.set(NOON_IN_SHANGHAI);
     const account = await g.createAccount();
@@ -195,32 +178,6 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     assert.equal((await send(g, account.key, CODING_CHAT)).status, 200);
     await assertSpent(account, CALL_COST);
   });
-
-  for (const path of [CHAT, CODING_CHAT, CODING_MESSAGES]) {
-    it(`let as many calls of a key run at once as it may have, and one more when one has ended, at ${path}`, async () => {
-      clock.set(NOON_IN_SHANGHAI);
-      const account = await g.createAccount();
-      await grant(g, account.id, 'coder');
-      const key = await createKey(g, account, { concurrency: 2 });
-      const gate = Promise.withResolvers<void>();
-      g.provider.respond = async (request, response) => {
-        await gate.promise;
-        await responseAnything(request, response);
-      };
-      const received = g.provider.requests.length;
-      const running = [send(g, key.key, path), send(g, key.key, path)];
-      await g.provider.received(received + 2);
-      const refused = await send(g, key.key, path);
-      assertLimited(refused, concurrencyLimited);
-      assert.equal(refused.json.error.type, 'rate_limit_error');
-      assert.equal(g.provider.requests.length, received + 2);
-      const others = send(g, account.key, path);
-      gate.resolve();
-      for (const response of [...running, others]) assert.equal((await response).status, 200);
-      assert.equal((await send(g, key.key, path)).status, 200);
-      g.provider.respond = responseAnything;
-    });
-  }
 
   it('take nothing for a call that fails, and keep what a call takes that was broken off later', async () => {
     clock.set(NOON_IN_SHANGHAI);
@@ -373,46 +330,6 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
       assert.equal((await send(g, key.key, CHAT)).status, 200);
     }
   });
-
-  it('apply from the next call on when they are set, raised, lowered and taken away', async () => {
-    clock.set(NOON_IN_SHANGHAI);
-    const account = await g.createAccount();
-    const key = { id: account.keyId, key: account.key };
-    for (let n = 0; n < 2; n++) assert.equal((await send(g, key.key, CHAT)).status, 200);
-    // What was used while nothing was limited is not counted.
-    await changeKey(g, key, { dailyCalls: 1 });
-    assert.equal((await send(g, key.key, CHAT)).status, 200);
-    assertLimited(await send(g, key.key, CHAT), callsLimited);
-    await changeKey(g, key, { dailyCalls: 2 });
-    assert.equal((await send(g, key.key, CHAT)).status, 200);
-    assertLimited(await send(g, key.key, CHAT), callsLimited);
-    await changeKey(g, key, { dailyCalls: 1 });
-    assertLimited(await send(g, key.key, CHAT), callsLimited);
-    await changeKey(g, key, { dailyCalls: null });
-    for (let n = 0; n < 3; n++) assert.equal((await send(g, key.key, CHAT)).status, 200);
-  });
-
-  it('may be taken away while calls are in flight, which then end as ever', async () => {
-    const account = await g.createAccount();
-    const key = await createKey(g, account, { concurrency: 1, dailyCalls: 5 });
-    const gate = Promise.withResolvers<void>();
-    const received = g.provider.requests.length;
-    g.provider.respond = async (request, response) => {
-      await gate.promise;
-      await responseAnything(request, response);
-    };
-    const running = send(g, key.key, CHAT);
-    await g.provider.received(received + 1);
-    assert.equal(await inFlight(g, key), 1);
-    await changeKey(g, key, { concurrency: null, dailyCalls: null });
-    const more = send(g, key.key, CHAT);
-    await g.provider.received(received + 2);
-    gate.resolve();
-    g.provider.respond = responseAnything;
-    assert.deepEqual([(await running).status, (await more).status], [200, 200]);
-    assert.equal(await inFlight(g, key), 0);
-    await assertSpent(account, 2n * CALL_COST);
-  });
 });
 
 for (const engine of gatewayEngines) {
@@ -470,7 +387,11 @@ for (const engine of gatewayEngines) {
       g.provider.respond = responseAnything;
       assert.equal(mostAtOnce, 10);
       assert.equal(responses.filter(({ status }) => status === 200).length, 10);
-      for (const response of responses) if (response.status !== 200) assertLimited(response, concurrencyLimited);
+      for (const response of responses) {
+        if (response.status === 200) continue;
+        assertLimited(response, concurrencyLimited);
+        assert.equal(response.json.error.type, 'rate_limit_error');
+      }
       assert.equal(await inFlight(g, key), 0);
       assert.ok((await race(key)).some(({ status }) => status === 200));
     });
@@ -521,16 +442,5 @@ describe('postgresql: the limits of a key on two nodes', { timeout: 60_000 }, ()
     assertLimited(await send(second, key.key, CHAT), spendLimited);
     await changeKey(first, key, { dailySpendCapYuan: null });
     await untilSecondResponses(200);
-  });
-
-  it('are one limit: 50 calls spread over both of them get ten responds', async () => {
-    const account = await first.createAccount();
-    const key = await createKey(first, account, { dailyCalls: 10 });
-    const responses = await Promise.all(
-      Array.from({ length: 50 }, (_, i) => send(i % 2 === 0 ? first : second, key.key, CHAT)),
-    );
-    assert.equal(responses.filter(({ status }) => status === 200).length, 10);
-    assert.equal(responses.filter(({ status }) => status === 429).length, 40);
-    await assertSpent(account, 10n * CALL_COST);
   });
 });

@@ -14,11 +14,10 @@ import {
   recordOf,
   requestOf,
   type TestNode,
-  TIME,
   verdictOf,
 } from '../support/accounting-builders.ts';
 import { createTestClock } from '../support/clock.ts';
-import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { partitionsOfFile } from '../support/scope.ts';
 import { handlesOf } from '../support/spread-database.ts';
@@ -31,9 +30,9 @@ interface Key {
 }
 
 /** A key that may have one call in flight, of an account with some money. */
-async function createKey(database: Database, name: string, balanceNano = 1_000n): Promise<Key> {
+async function createKey(database: Database, name: string): Promise<Key> {
   const key = { accountId: `acct_${name}`, keyId: `key_${name}` };
-  await openAccount(database, key.accountId, balanceNano);
+  await openAccount(database, key.accountId, 1_000n);
   await createAccountStore(database).insertKey({
     accountId: key.accountId,
     id: key.keyId,
@@ -69,79 +68,6 @@ async function assertNothingReserved(database: Database): Promise<void> {
     results.flatMap(({ breaches }) => breaches),
     [],
   );
-}
-
-for (const engine of wireEngines) {
-  describe(`calls of limited keys on ${engine}`, { timeout: 60_000 }, () => {
-    let stored: TestDatabase;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-    });
-    after(async () => {
-      try {
-        await assertNothingReserved(stored.database);
-      } finally {
-        await stored.remove();
-      }
-    });
-
-    it('that arrive together are judged together, and each gets its own verdict', async () => {
-      const node = createTestNode(stored.database, { clock });
-      const keys = [await createKey(stored.database, 'together_1'), await createKey(stored.database, 'together_2')];
-      const ask = (n: number) => admit(node, keys[n % 2]!, `call_together_${n}`, 1n);
-      assert.deepEqual(await Promise.all([0, 1, 2, 3].map(ask)), [
-        'admitted',
-        'admitted',
-        'keyConcurrencyLimited',
-        'keyConcurrencyLimited',
-      ]);
-      for (const n of [0, 1]) await end(node, keys[n]!, `call_together_${n}`, 1n);
-      assert.deepEqual(await Promise.all([2, 3].map(ask)), ['admitted', 'admitted']);
-      for (const n of [2, 3]) await end(node, keys[n % 2]!, `call_together_${n}`, null);
-      await node.drain();
-    });
-
-    it('are counted by the day of the transaction, not by that on which the node was started', async () => {
-      const moving = createTestClock('2026-11-20T15:59:59.999Z');
-      const node = createTestNode(stored.database, { clock: moving });
-      const key = await createKey(stored.database, 'midnight');
-      await createKeyLimitStore(stored.database).change(key.accountId, key.keyId, {
-        concurrencyMax: null,
-        dailyCallsMax: 1,
-      });
-      const call = async (callId: string): Promise<string> => {
-        const verdict = await admit(node, key, callId, 1n);
-        if (verdict === 'admitted') await end(node, key, callId, 0n);
-        return verdict;
-      };
-      const limited = ['admitted', 'keyCallsLimitReached'];
-      assert.deepEqual([await call('call_midnight_1'), await call('call_midnight_2')], limited);
-      moving.advance(1);
-      assert.deepEqual([await call('call_midnight_3'), await call('call_midnight_4')], limited);
-    });
-
-    it('that were in flight when their node died are released, and counted neither in calls nor in money', async () => {
-      const key = await createKey(stored.database, 'left');
-      await createKeyLimitStore(stored.database).change(key.accountId, key.keyId, {
-        dailyCallsMax: 1,
-        dailySpendCapNano: 9n,
-      });
-      assert.equal(await admit(createTestNode(stored.database, { clock }), key, 'call_left_1', 9n), 'admitted');
-      const next = createTestNode(stored.database, { clock });
-      assert.equal(await admit(next, key, 'call_left_2', 9n), 'keySpendLimitReached');
-      await next.stores.settlement.resolve(await listCalls(next), TIME);
-      assert.equal(await admit(next, key, 'call_left_2', 9n), 'admitted');
-      await end(next, key, 'call_left_2', 1n);
-    });
-
-    it('that their account refuses touch nothing of their key', async () => {
-      const key = await createKey(stored.database, 'refused', 0n);
-      const node = createTestNode(stored.database, { clock });
-      assert.equal(await admit(node, key, 'call_refused', 1n), 'insufficientBalance');
-      const used = { spent_nano: 0n, reserved_nano: 0n, calls: 0n, in_flight: 0n };
-      assert.deepEqual(await readKey(stored.database, key.keyId), used);
-    });
-  });
 }
 
 async function readKey(database: Database, keyId: string): Promise<unknown> {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { type ClientResponse, call } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
-import { startGateway } from '../support/gateway.ts';
-import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { chatCompletion, chatResponse, type ScriptedProvider } from '../support/provider.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 import { assertRefused, CODING_CHAT, createSubscriber, plansText } from './coding.ts';
 import { onTwoNodes } from './two-nodes.ts';
@@ -69,59 +69,38 @@ function assertRace({ responses, served }: { responses: ClientResponse[]; served
 
 for (const engine of wireEngines) {
   describe(`the token quota of ${CALLS} calls at once, ${engine}`, { timeout: 240_000 }, () => {
-    it('is reserved by each of them until its end, and used by what that says', async () => {
-      const gateway = await startGateway({ engine, plans });
-      try {
-        const subscriber = await createSubscriber(gateway, 'reserved');
-        assertRace(await race(gateway.provider, [gateway.url], subscriber.key, 1_000));
-        assert.equal((await subscriber.used()).tokens, ADMITTED * 1_000);
-        // What they did not use is there again.
-        assertRace(await race(gateway.provider, [gateway.url], subscriber.key, OUTPUT));
-        assert.equal((await subscriber.used()).tokens, ADMITTED * (1_000 + OUTPUT));
-        assertRefused(await call(gateway.url + CODING_CHAT, subscriber.key, body), 402, 'insufficient_package');
-      } finally {
-        await gateway.stop();
-      }
+    let gateway: TestGateway;
+    before(async () => {
+      gateway = await startGateway({ engine, plans });
     });
+    after(() => gateway?.stop());
 
-    it('is released if a call fails', async () => {
-      const gateway = await startGateway({ engine, plans });
-      try {
-        const subscriber = await createSubscriber(gateway, 'reserved');
-        gateway.provider.respond = (_request, response) => {
-          response.writeHead(400, { 'content-type': 'application/json' });
-          response.end('{"error":{"message":"No."}}');
-        };
-        for (let n = 0; n < 2 * ADMITTED; n++) {
-          const response = await call(gateway.url + CODING_CHAT, subscriber.key, body);
-          assert.equal(response.status, 400);
-        }
-        assert.equal((await subscriber.used()).tokens, 0);
-      } finally {
-        await gateway.stop();
-      }
+    it('is reserved by each of them until its end, and used by what that says', async () => {
+      const subscriber = await createSubscriber(gateway, 'reserved');
+      assertRace(await race(gateway.provider, [gateway.url], subscriber.key, 1_000));
+      assert.equal((await subscriber.used()).tokens, ADMITTED * 1_000);
+      // What they did not use is there again.
+      assertRace(await race(gateway.provider, [gateway.url], subscriber.key, OUTPUT));
+      assert.equal((await subscriber.used()).tokens, ADMITTED * (1_000 + OUTPUT));
+      assertRefused(await call(gateway.url + CODING_CHAT, subscriber.key, body), 402, 'insufficient_package');
     });
 
     it('counts what a request multiplies', async () => {
-      const gateway = await startGateway({ engine, plans });
-      try {
-        const subscriber = await createSubscriber(gateway, 'reserved');
-        const send = (more: object): Promise<ClientResponse> =>
-          call(gateway.url + CODING_CHAT, subscriber.key, { ...body, max_tokens: OUTPUT / 2, ...more });
-        for (const more of [
-          { n: 3 },
-          { best_of: 3 },
-          { thinking_budget: OUTPUT },
-          { max_completion_tokens: OUTPUT + 1 },
-          { max_tokens: null, n: 100 },
-        ]) {
-          assertRefused(await send(more), 400, 'package_output_limit_exceeded');
-        }
-        for (const more of [{ n: 2 }, { best_of: 2 }, { thinking_budget: OUTPUT / 2 }, { max_tokens: 0 }]) {
-          assert.equal((await send(more)).status, 200, JSON.stringify(more));
-        }
-      } finally {
-        await gateway.stop();
+      gateway.provider.respond = chatResponse();
+      const subscriber = await createSubscriber(gateway, 'reserved');
+      const send = (more: object): Promise<ClientResponse> =>
+        call(gateway.url + CODING_CHAT, subscriber.key, { ...body, max_tokens: OUTPUT / 2, ...more });
+      for (const more of [
+        { n: 3 },
+        { best_of: 3 },
+        { thinking_budget: OUTPUT },
+        { max_completion_tokens: OUTPUT + 1 },
+        { max_tokens: null, n: 100 },
+      ]) {
+        assertRefused(await send(more), 400, 'package_output_limit_exceeded');
+      }
+      for (const more of [{ n: 2 }, { best_of: 2 }, { thinking_budget: OUTPUT / 2 }, { max_tokens: 0 }]) {
+        assert.equal((await send(more)).status, 200, JSON.stringify(more));
       }
     });
   });

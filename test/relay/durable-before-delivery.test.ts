@@ -3,15 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestDisk } from '../settlement/disk.ts';
 import { type ClientResponse, startCall } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
-import {
-  assertBrokenOff,
-  assertError,
-  begunStream,
-  type Family,
-  families,
-  modesOf,
-  requestOf,
-} from '../support/families.ts';
+import { assertBrokenOff, begunStream, type Family, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatStream, json, liveResponse, type Respond, sse } from '../support/provider.ts';
 
@@ -28,7 +20,7 @@ for (const engine of gatewayEngines) {
       gateway = await startGateway({ engine, disk, timing: { retryDelayMs: 1 } });
     });
     afterEach(() => {
-      for (const name of ['reservations.admit', 'settlement.end', 'reservations.release']) {
+      for (const name of ['reservations.admit', 'settlement.end']) {
         gateway.observed.statement(name).recover();
         gateway.observed.statement(name).release();
       }
@@ -115,63 +107,6 @@ for (const engine of gatewayEngines) {
             assert.equal(await countEntries(account), 1);
             await assertSpent(account, family.cost);
           });
-
-          test('a database that fails at admission is an internal error at once, and the provider is not called', async () => {
-            const account = await gateway.createAccount();
-            const admissions = gateway.observed.statement('reservations.admit');
-            const { asked } = admissions;
-            const calls = gateway.provider.requests.length;
-            admissions.fail('before');
-            const response = await start(account, family, isStream);
-            await response.ended();
-            admissions.recover();
-            assertError(response, family, { status: 500, code: 'internal_error', retry: 'true' });
-            assert.equal(admissions.asked, asked + 1);
-            assert.equal(gateway.provider.requests.length, calls);
-            await assertSpent(account, 0n);
-          });
-
-          test('a reservation whose admission committed without a reply is released', async () => {
-            const account = await gateway.createAccount();
-            const admissions = gateway.observed.statement('reservations.admit');
-            const releases = gateway.observed.statement('reservations.release');
-            const { done } = releases;
-            const calls = gateway.provider.requests.length;
-            admissions.fail('after');
-            releases.hold();
-            const response = await start(account, family, isStream);
-            await response.ended();
-            admissions.recover();
-            assertError(response, family, { status: 500, code: 'internal_error', retry: 'true' });
-            assert.equal(await countReservations(account), 1);
-
-            releases.release();
-            // The first ones may be releases of an earlier call.
-            let completed = done;
-            do await releases.completed(++completed);
-            while ((await countReservations(account)) > 0);
-            assert.equal(gateway.provider.requests.length, calls);
-            await assertSpent(account, 0n);
-          });
-
-          for (const when of ['before', 'after'] as const) {
-            test(`if the database fails ${when} it has carried the charge out, the success leaves all the same, and is charged once`, async () => {
-              const account = await gateway.createAccount();
-              const { ends, response } = await startHeldBack(account, family, isStream);
-              ends.fail(when);
-              ends.release();
-              const { status, ended, text } = await finished(await response);
-              assert.deepEqual({ status, ended }, { status: 200, ended: true });
-              assert.equal(text, isStream ? relayed(family) : JSON.stringify(family.whole()));
-              assert.equal(await countEntries(account), when === 'before' ? 0 : 1);
-              assert.equal(await countReservations(account), when === 'before' ? 1 : 0);
-
-              ends.recover();
-              assert.equal((await account.endedCall()).status, 'succeeded');
-              assert.equal(await countEntries(account), 1);
-              await assertSpent(account, family.cost);
-            });
-          }
 
           test('if the database fails, the end of a success leaves only after its charge is on the disk', async () => {
             const account = await gateway.createAccount();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { call, startCall } from '../support/client.ts';
+import { startCall } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
 import { assertEstimated, begunStream, families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, clientLeaves, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -72,6 +72,21 @@ for (const engine of wireEngines) {
         });
       }
     }
+
+    test('a client that leaves without having read is noticed, and the provider is cancelled', async () => {
+      const account = await gateway.createAccount();
+      const live = liveResponse();
+      gateway.provider.respond = live.respond;
+      const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true), { isPaused: true });
+      await live.opened;
+      const { pending } = await writeUntilBlocked(gateway, live.write);
+      pending.catch(() => undefined);
+      started.drop();
+      await live.closed;
+      const { status, usage } = await account.endedCall();
+      assert.equal(status, 'aborted');
+      assert.equal(usage.source, 'estimated');
+    });
   });
 
   describe(`clients that leave, with onClientAbort: drain, ${engine}`, () => {
@@ -120,54 +135,6 @@ for (const engine of wireEngines) {
     });
   });
 }
-
-describe('slow readers', () => {
-  let gateway: TestGateway;
-  before(async () => {
-    gateway = await startGateway({ engine: 'postgresql', providerFields: 'timeouts: { idle: 300ms }' });
-  });
-  after(() => gateway.stop());
-
-  test('a client that does not read stops the provider from sending, and gets everything once it reads', async () => {
-    const account = await gateway.createAccount();
-    const live = liveResponse();
-    gateway.provider.respond = live.respond;
-    const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true), { isPaused: true });
-    await live.opened;
-    const { sentBytes, pending } = await writeUntilBlocked(gateway, live.write);
-
-    // Another call that stalls for the provider's idle limit passes the time: this one must not be cut off by it.
-    gateway.provider.respond = liveResponse().respond;
-    const other = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
-    assert.equal(other.status, 504);
-
-    const response = await started.response;
-    response.resume();
-    await pending;
-    const end = chatStream([], { prompt_tokens: 11, completion_tokens: 7 }).slice(-2);
-    for (const piece of end) await live.write(piece);
-    live.end();
-    assert.equal(await response.ended(), true);
-    assert.equal(response.body.length, sentBytes + end.at(-1)!.length);
-    assert.ok(response.body.subarray(-100).toString().endsWith('data: [DONE]\n\n'));
-    await assertSpent(account, costNano({ input: 11, output: 7 }));
-  });
-
-  test('a client that leaves without having read is noticed, and the provider is cancelled', async () => {
-    const account = await gateway.createAccount();
-    const live = liveResponse();
-    gateway.provider.respond = live.respond;
-    const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true), { isPaused: true });
-    await live.opened;
-    const { pending } = await writeUntilBlocked(gateway, live.write);
-    pending.catch(() => undefined);
-    started.drop();
-    await live.closed;
-    const { status, usage } = await account.endedCall();
-    assert.equal(status, 'aborted');
-    assert.equal(usage.source, 'estimated');
-  });
-});
 
 const PIECE_BYTES = 1024 * 1024;
 /** Far more than the buffers of the sockets between provider and client take. */

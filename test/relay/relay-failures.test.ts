@@ -20,16 +20,6 @@ import { openConnection, requestBytes } from '../support/raw.ts';
 
 /** What happens when a provider fails: what the client sees, and what the account pays. */
 
-/** A provider at whose address nothing listens: port 1 of this machine. */
-const AWAY = {
-  providers: `  away-chat: { protocol: chat, baseUrl: "http://127.0.0.1:1/v1", apiKey: away-secret-key-1 }
-  away-messages: { protocol: messages, baseUrl: "http://127.0.0.1:1", apiKey: away-secret-key-2 }`,
-  models: `  test-away:
-    operations: [chat, messages]
-    price: { input: "1", output: "1" }
-    routes: [{ provider: away-chat, model: x }, { provider: away-messages, model: x }]`,
-};
-
 /** A provider's own error in the middle of a stream. */
 const ERROR_EVENTS = {
   chat: 'data: {"error":{"message":"Overloaded.","type":"server_error","param":null,"code":null}}\n\n',
@@ -40,7 +30,7 @@ for (const engine of wireEngines) {
   describe(`failing providers, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {
-      gateway = await startGateway({ engine, ...AWAY });
+      gateway = await startGateway({ engine });
     });
     after(() => gateway.stop());
 
@@ -49,23 +39,11 @@ for (const engine of wireEngines) {
         describe(`${family.name}, ${kind}`, () => {
           let account: TestAccount;
 
-          async function send(respond: Respond, model?: string): Promise<ClientResponse> {
+          async function send(respond: Respond): Promise<ClientResponse> {
             account = await gateway.createAccount();
             gateway.provider.respond = respond;
-            return call(gateway.url + family.path, account.key, requestOf(isStream, model));
+            return call(gateway.url + family.path, account.key, requestOf(isStream));
           }
-
-          test('a provider that refuses the connection is a 502 that may be retried', async () => {
-            const response = await send(json(200, {}), 'test-away');
-            assertError(response, family, { status: 502, code: 'upstream_error', retry: 'true' });
-            await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
-          });
-
-          test('a connection that breaks before the head of the response is a 502 that must not be retried', async () => {
-            const response = await send((_request, response) => void response.socket!.resetAndDestroy());
-            assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
-            await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
-          });
 
           test('a connection that the provider closes without a response is a 502 that must not be retried', async () => {
             const response = await send((_request, response) => void response.socket!.end());
@@ -405,7 +383,6 @@ for (const engine of wireEngines) {
 
 /** Successes that are none: they cannot be relayed or not be billed. */
 function invalidResponses(family: Family, isStream: boolean): Record<string, Respond> {
-  const usage = (given: unknown): Respond => json(200, family.whole(given as object));
   const both: Record<string, Respond> = {
     'an empty 200': json(200, ''),
     'a page of HTML': (_request, response) => {
@@ -427,10 +404,6 @@ function invalidResponses(family: Family, isStream: boolean): Record<string, Res
       'a stream without a byte': sse([]),
     };
   }
-  const { promptTokens, completionTokens } =
-    family.name === 'chat'
-      ? { promptTokens: 'prompt_tokens', completionTokens: 'completion_tokens' }
-      : { promptTokens: 'input_tokens', completionTokens: 'output_tokens' };
   return {
     ...both,
     'broken JSON': json(200, JSON.stringify(family.whole()).slice(0, -1)),
@@ -438,13 +411,6 @@ function invalidResponses(family: Family, isStream: boolean): Record<string, Res
     'JSON that is no object': json(200, [family.whole()]),
     'a stream to a call for a whole response': sse(family.stream(['Hi'])),
     'a response without usage': json(200, family.whole(null)),
-    'a response whose usage is null': json(200, { ...family.whole(null), usage: null }),
-    'a response whose usage lacks the output': usage({ [promptTokens]: 11 }),
-    'a response whose usage lacks the input': usage({ [completionTokens]: 7 }),
-    'a response whose usage is negative': usage({ [promptTokens]: 11, [completionTokens]: -7 }),
-    'a response whose usage is no whole number': usage({ [promptTokens]: 1.5, [completionTokens]: 7 }),
-    'a response whose usage is a word': usage({ [promptTokens]: 'eleven', [completionTokens]: 7 }),
-    'a response whose usage is beyond belief': usage({ [promptTokens]: 2 ** 31, [completionTokens]: 7 }),
     'a response that breaks off': (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100000' });
       response.write(JSON.stringify(family.whole()), () => response.socket!.end());

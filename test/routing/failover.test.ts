@@ -237,39 +237,36 @@ describe('failover', () => {
           assert.deepEqual(asked(), [0, 1, 0]);
         });
 
-        for (const status of [429, 503, 529]) {
-          test(`a ${status}: another route is tried`, async () => {
-            first.respond = json(
-              status,
-              { error: { message: 'Busy.' } },
-              { 'retry-after': '9', 'x-request-id': 'req_a' },
-            );
-            second.respond = success('req_b');
-            const response = await send('pair');
-            await assertServedBy('second', response, [failed('first')]);
-            assert.equal(response.headers['x-request-id'], 'req_b');
-            assert.deepEqual(asked(), [1, 1, 0]);
-          });
+        test('a 503: another route is tried', async () => {
+          first.respond = json(503, { error: { message: 'Busy.' } }, { 'retry-after': '9', 'x-request-id': 'req_a' });
+          second.respond = success('req_b');
+          const response = await send('pair');
+          await assertServedBy('second', response, [failed('first')]);
+          assert.equal(response.headers['x-request-id'], 'req_b');
+          assert.deepEqual(asked(), [1, 1, 0]);
+        });
 
-          test(`a ${status} of the last route keeps its status, its message and its retry-after`, async () => {
-            first.respond = json(503, { error: { message: 'The first is busy.' } }, { 'retry-after': '9' });
-            second.respond = json(
-              status,
-              { error: { message: 'The second is busy.', code: 'second_busy' } },
-              { 'retry-after': '17' },
-            );
-            const response = await send('pair');
-            assert.equal(response.status, status);
-            assert.equal(response.json.error.message, 'The second is busy.');
-            assert.equal(response.headers['retry-after'], '17');
-            assert.equal(response.headers['x-error-code'], 'second_busy');
-            assert.deepEqual(asked(), [1, 1, 0]);
-            await assertFailedAt('second', { httpStatus: status, errorCode: 'second_busy' }, [failed('first')]);
-          });
-        }
+        test('a 429 of the last route keeps its status, its message and its retry-after', async () => {
+          first.respond = json(503, { error: { message: 'The first is busy.' } }, { 'retry-after': '9' });
+          second.respond = json(
+            429,
+            { error: { message: 'The second is busy.', code: 'second_busy' } },
+            { 'retry-after': '17' },
+          );
+          const response = await send('pair');
+          assert.equal(response.status, 429);
+          assert.equal(response.json.error.message, 'The second is busy.');
+          assert.equal(response.headers['retry-after'], '17');
+          assert.equal(response.headers['x-error-code'], 'second_busy');
+          assert.deepEqual(asked(), [1, 1, 0]);
+          await assertFailedAt('second', { httpStatus: 429, errorCode: 'second_busy' }, [failed('first')]);
+        });
 
-        for (const status of [500, 502, 504]) {
-          test(`a ${status}: no other route is tried, for it may have run the call`, async () => {
+        for (const [status, why] of [
+          [500, 'it may have run the call'],
+          [400, 'it would refuse the call too'],
+        ] as const) {
+          test(`a ${status}: no other route is tried, for ${why}`, async () => {
             first.respond = json(status, { error: { message: 'Oops.', code: 'oops' } });
             const response = await send('pair');
             assert.equal(response.status, status);
@@ -279,36 +276,26 @@ describe('failover', () => {
           });
         }
 
-        const operatorRefusals: Record<string, Respond> = {
-          'a 401': json(401, { error: { message: 'Their words.', code: 'invalid_api_key' } }),
-          'a 402': json(402, { error: { message: 'Their words.' } }),
-          'a 429 about the account of the operator': json(429, {
-            error: { message: 'Their words.', type: 'insufficient_quota' },
-          }),
-          'a 400 about the account of the operator': json(400, {
-            error: { message: 'Their words.', code: 'Arrearage' },
-          }),
-        };
-        for (const [what, respond] of Object.entries(operatorRefusals)) {
-          test(`${what}: another route is tried`, async () => {
-            first.respond = respond;
-            second.respond = success();
-            await assertServedBy('second', await send('pair'), [failed('first')]);
-            assert.deepEqual(asked(), [1, 1, 0]);
-          });
+        const operatorRefusal = json(401, { error: { message: 'Their words.', code: 'invalid_api_key' } });
 
-          test(`${what} of the last route is a 502 in the gateway's words that is not to be repeated`, async () => {
-            first.respond = json(503, { error: { message: 'The first is busy.' } }, { 'retry-after': '9' });
-            second.respond = respond;
-            const response = await send('pair');
-            assertError(response, family, { status: 502, code: 'upstream_error', type: 'api_error', retry: 'false' });
-            assert.match(response.text, /does not accept the account of this gateway/);
-            assert.doesNotMatch(response.text, /Their words/);
-            assert.equal(response.headers['retry-after'], undefined);
-            assert.deepEqual(asked(), [1, 1, 0]);
-            await assertFailedAt('second', { httpStatus: 502, errorCode: 'upstream_error' }, [failed('first')]);
-          });
-        }
+        test('a 401: another route is tried', async () => {
+          first.respond = operatorRefusal;
+          second.respond = success();
+          await assertServedBy('second', await send('pair'), [failed('first')]);
+          assert.deepEqual(asked(), [1, 1, 0]);
+        });
+
+        test("a 401 of the last route is a 502 in the gateway's words that is not to be repeated", async () => {
+          first.respond = json(503, { error: { message: 'The first is busy.' } }, { 'retry-after': '9' });
+          second.respond = operatorRefusal;
+          const response = await send('pair');
+          assertError(response, family, { status: 502, code: 'upstream_error', type: 'api_error', retry: 'false' });
+          assert.match(response.text, /does not accept the account of this gateway/);
+          assert.doesNotMatch(response.text, /Their words/);
+          assert.equal(response.headers['retry-after'], undefined);
+          assert.deepEqual(asked(), [1, 1, 0]);
+          await assertFailedAt('second', { httpStatus: 502, errorCode: 'upstream_error' }, [failed('first')]);
+        });
 
         test('a 403: another route is tried', async () => {
           first.respond = json(403, { error: { message: 'Flagged.' } });
@@ -327,32 +314,9 @@ describe('failover', () => {
           await assertFailedAt('second', { httpStatus: 403, errorCode: 'permission_denied' }, [failed('first')]);
         });
 
-        for (const status of [400, 404, 413, 422]) {
-          test(`a ${status}: no other route is tried, for it would refuse the call too`, async () => {
-            first.respond = json(status, { error: { message: 'No.', code: 'no_way' } });
-            const response = await send('pair');
-            assert.equal(response.status, status);
-            assert.equal(response.json.error.message, 'No.');
-            assert.deepEqual(asked(), [1, 0, 0]);
-            await assertFailedAt('first', { httpStatus: status, errorCode: 'no_way' });
-          });
-        }
-
         const unknown: Record<string, Respond> = {
           'a connection that breaks before the head of the response': (_request, response) =>
             void response.socket!.resetAndDestroy(),
-          'a connection that is closed without a response': (_request, response) => void response.socket!.end(),
-          'a connection that breaks after the head of a success': (_request, response) => {
-            response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
-            response.flushHeaders();
-            response.socket!.resetAndDestroy();
-          },
-          'an empty 200': json(200, ''),
-          'a page of HTML': (_request, response) => {
-            response.writeHead(200, { 'content-type': 'text/html' });
-            response.end('<!doctype html>');
-          },
-          'a redirect': json(302, '', { location: 'https://vendor.example/' }),
           ...(isStream
             ? { 'a stream without an event': sse([]) }
             : {

@@ -82,34 +82,32 @@ for (const engine of outageEngines) {
 
       for (const family of families) {
         for (const { kind, isStream } of modesOf(family)) {
-          for (const what of ['everything', 'settlement.end']) {
-            for (const when of whens) {
-              it(`${family.name}, ${kind}: if ${what} fails ${when} it is carried out, the success leaves, and takes one slot and its tokens`, async () => {
-                const { gateway, dataDir, stored } = scene;
-                const account = await createSubscriber(gateway, 'plan', { balanceYuan: '100' });
-                gateway.provider.respond = afterwards(() => fail(what, when), success(family, isStream));
-                const response = await send(account, family, isStream);
-                assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
-                assert.equal(response.headers['x-faregate-charge-yuan'], undefined);
-                assert.equal(response.headers['x-faregate-calls-left'], '999');
-                const [entry] = journalEntries(dataDir);
-                assert.deepEqual([entry?.outcome.chargeNano, entry?.plan], [null, { counts: true, tokens: 18 }]);
-                // The end of a call is all or nothing, its plan included.
-                assert.equal(await countReservations(stored, account.id), when === 'before' ? 1 : 0);
+          for (const when of whens) {
+            it(`${family.name}, ${kind}: if everything fails ${when} it is carried out, the success leaves, and takes one slot and its tokens`, async () => {
+              const { gateway, dataDir, stored } = scene;
+              const account = await createSubscriber(gateway, 'plan', { balanceYuan: '100' });
+              gateway.provider.respond = afterwards(() => fail('everything', when), success(family, isStream));
+              const response = await send(account, family, isStream);
+              assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
+              assert.equal(response.headers['x-faregate-charge-yuan'], undefined);
+              assert.equal(response.headers['x-faregate-calls-left'], '999');
+              const [entry] = journalEntries(dataDir);
+              assert.deepEqual([entry?.outcome.chargeNano, entry?.plan], [null, { counts: true, tokens: 18 }]);
+              // The end of a call is all or nothing, its plan included.
+              assert.equal(await countReservations(stored, account.id), when === 'before' ? 1 : 0);
 
-                recover(what);
-                await journalEmptied(dataDir);
-                assert.deepEqual(await account.used(), { fiveHour: 1, weekly: 1, inFlight: 0, tokens: 18 });
-                const { status, chargeYuan, context } = await onlyCall(gateway, account);
-                assert.deepEqual([status, chargeYuan, context], ['succeeded', null, 'coding']);
-                assert.equal(await countCharges(stored, account.id), 0);
-                await assertSpent(account, 0n);
-                // The one place for calls in flight is free again.
-                gateway.provider.respond = success(family, isStream);
-                assert.equal((await send(account, family, isStream)).status, 200);
-                assert.deepEqual(await account.used(), { fiveHour: 2, weekly: 2, inFlight: 0, tokens: 36 });
-              });
-            }
+              recover('everything');
+              await journalEmptied(dataDir);
+              assert.deepEqual(await account.used(), { fiveHour: 1, weekly: 1, inFlight: 0, tokens: 18 });
+              const { status, chargeYuan, context } = await onlyCall(gateway, account);
+              assert.deepEqual([status, chargeYuan, context], ['succeeded', null, 'coding']);
+              assert.equal(await countCharges(stored, account.id), 0);
+              await assertSpent(account, 0n);
+              // The one place for calls in flight is free again.
+              gateway.provider.respond = success(family, isStream);
+              assert.equal((await send(account, family, isStream)).status, 200);
+              assert.deepEqual(await account.used(), { fiveHour: 2, weekly: 2, inFlight: 0, tokens: 36 });
+            });
           }
 
           it(`${family.name}, ${kind}: a provider's refusal frees the slot when that is possible`, async () => {
@@ -156,34 +154,31 @@ for (const engine of outageEngines) {
 
       for (const family of families) {
         for (const { kind, isStream } of modesOf(family)) {
-          for (const what of ['everything', 'settlement.end']) {
-            for (const when of whens) {
-              it(`${family.name}, ${kind}: if ${what} fails ${when} it is carried out, the success leaves, and counts once`, async () => {
-                const { gateway, dataDir, stored } = scene;
-                const account = await gateway.createAccount();
-                const { status, body: key } = await gateway.admin('POST', `/accounts/${account.id}/keys`, {
-                  name: 'limited',
-                  ...LIMITS,
-                });
-                assert.equal(status, 201, JSON.stringify(key));
-                const send = (): Promise<ClientResponse> =>
-                  call(gateway.url + family.path, key.key, requestOf(isStream));
-                gateway.provider.respond = afterwards(() => fail(what, when), success(family, isStream));
-                const response = await send();
-                assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
-                const [entry] = journalEntries(dataDir);
-                assert.deepEqual(entry?.key, { counts: true, chargeNano: family.cost });
-
-                recover(what);
-                await journalEmptied(dataDir);
-                assert.deepEqual(await useOfKey(key.id), [0, 1, Number(family.cost), 0, 0]);
-                assert.equal(await countCharges(stored, account.id), 1);
-                await assertSpent(account, family.cost);
-                gateway.provider.respond = success(family, isStream);
-                assert.equal((await send()).status, 200);
-                assert.equal((await send()).headers['x-error-code'], 'key_daily_calls_limit_exceeded');
+          for (const when of whens) {
+            it(`${family.name}, ${kind}: if everything fails ${when} it is carried out, the success leaves, and counts once`, async () => {
+              const { gateway, dataDir, stored } = scene;
+              const account = await gateway.createAccount();
+              const { status, body: key } = await gateway.admin('POST', `/accounts/${account.id}/keys`, {
+                name: 'limited',
+                ...LIMITS,
               });
-            }
+              assert.equal(status, 201, JSON.stringify(key));
+              const send = (): Promise<ClientResponse> => call(gateway.url + family.path, key.key, requestOf(isStream));
+              gateway.provider.respond = afterwards(() => fail('everything', when), success(family, isStream));
+              const response = await send();
+              assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
+              const [entry] = journalEntries(dataDir);
+              assert.deepEqual(entry?.key, { counts: true, chargeNano: family.cost });
+
+              recover('everything');
+              await journalEmptied(dataDir);
+              assert.deepEqual(await useOfKey(key.id), [0, 1, Number(family.cost), 0, 0]);
+              assert.equal(await countCharges(stored, account.id), 1);
+              await assertSpent(account, family.cost);
+              gateway.provider.respond = success(family, isStream);
+              assert.equal((await send()).status, 200);
+              assert.equal((await send()).headers['x-error-code'], 'key_daily_calls_limit_exceeded');
+            });
           }
         }
       }

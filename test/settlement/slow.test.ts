@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { createSubscriber, plansText } from '../plans/coding.ts';
 import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { outageEngines } from '../support/database.ts';
 import { families, modesOf, requestOf } from '../support/families.ts';
-import { assertSpent, type TestAccount } from '../support/gateway.ts';
+import { assertSpent } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
 import { RESPONSES_COST, responseObject, responsesUsage } from '../support/responses.ts';
 import {
@@ -28,7 +27,7 @@ for (const engine of outageEngines) {
   describe(`the database is slow when a call ends, ${engine}`, { timeout: 120_000 }, () => {
     let scene: Scene;
     before(async () => {
-      scene = await setScene(engine, { plans: plansText({ plan: {} }), timing: { patienceMs: 1 } });
+      scene = await setScene(engine, { timing: { patienceMs: 1 } });
     });
     afterEach(async () => {
       for (const name of HELD_BACK) {
@@ -40,25 +39,6 @@ for (const engine of outageEngines) {
     after(() => scene?.close());
 
     const statement = (name: string) => scene.gateway.observed.statement(name);
-
-    async function createKey(account: TestAccount): Promise<string> {
-      const { body } = await scene.gateway.admin('POST', `/accounts/${account.id}/keys`, {
-        name: 'limited',
-        dailyCalls: 9,
-      });
-      return body.key;
-    }
-
-    async function useOfKeys({ id }: TestAccount): Promise<object | undefined> {
-      const [row] = await scene.stored.database.query<object>(
-        {
-          name: 'test.use-of-keys',
-          text: 'select calls, spent_nano, in_flight from key_limits where account_id = $1::text',
-        },
-        [id],
-      );
-      return row;
-    }
 
     for (const family of families) {
       for (const { kind, isStream } of modesOf(family)) {
@@ -115,34 +95,6 @@ for (const engine of outageEngines) {
           await journalEmptied(dataDir);
           await assertSpent(account, 0n);
           assert.equal((await onlyCall(gateway, account)).status, 'failed');
-        });
-
-        it(`${family.name}, ${kind}: a coding call leaves although the database does not respond, and is counted once`, async () => {
-          const { gateway, dataDir } = scene;
-          const account = await createSubscriber(gateway, 'plan');
-          statement('settlement.end').hold();
-          const path = family.name === 'chat' ? '/v1/coding/chat/completions' : '/v1/coding/altproto/messages';
-          gateway.provider.respond = success(family, isStream);
-          const response = await call(gateway.url + path, account.key, requestOf(isStream));
-          assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
-          statement('settlement.end').release();
-          await journalEmptied(dataDir);
-          assert.deepEqual(await account.used(), { fiveHour: 1, weekly: 1, inFlight: 0, tokens: 18 });
-        });
-
-        it(`${family.name}, ${kind}: a call of a limited key leaves although the database does not respond, and is charged and counted once`, async () => {
-          const { gateway, stored, dataDir } = scene;
-          const account = await gateway.createAccount();
-          const key = await createKey(account);
-          statement('settlement.end').hold();
-          gateway.provider.respond = success(family, isStream);
-          const response = await call(gateway.url + family.path, key, requestOf(isStream));
-          assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
-          statement('settlement.end').release();
-          await journalEmptied(dataDir);
-          assert.equal(await countCharges(stored, account.id), 1);
-          await assertSpent(account, family.cost);
-          assert.deepEqual(await useOfKeys(account), { calls: 1n, spent_nano: family.cost, in_flight: 0n });
         });
       }
 

@@ -180,22 +180,6 @@ describe('the connections of a gateway to its providers', () => {
     assert.equal((await first.response).status, 200);
   });
 
-  it('that are all in use say nothing about the route', async () => {
-    const { respond, release } = holding();
-    other.respond = respond;
-    const before = other.requests.length;
-    const first = startCall(gateway.url + CHAT, account.key, requestOf(false, 'queued-chat'));
-    await other.received(before + 1);
-    const [one, two] = [ask('queued-chat'), ask('queued-chat')];
-    const refused = await Promise.race([one, two]);
-    const { body } = await gateway.admin('GET', '/routes');
-    const route = body.data.find(({ model }: { model: string }) => model === 'queued-chat');
-    release();
-    await Promise.all([one, two, (await first.response).ended()]);
-    assert.equal(refused.status, 502);
-    assert.equal(route.lastError, null);
-  });
-
   it('are not waited for by clients that have left', async () => {
     const leaver = await gateway.createAccount();
     const begin = () => startCall(gateway.url + CHAT, leaver.key, requestOf(false, 'queued-chat'));
