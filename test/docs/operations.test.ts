@@ -477,7 +477,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   it('calls what is in the console by the words that stand there', () => {
     const folder = fileURLToPath(new URL('../../console/src', import.meta.url));
     const words = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('texts.ts'))
+      .filter((name) => name.endsWith('texts.ts') || name === join('app', 'pages.ts'))
       .map((name) => readFileSync(join(folder, name), 'utf8'))
       .join('\n');
     for (const page of tested) {
