@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
-import type { EndedCall } from '../../src/accounting/calls/call-outcome.ts';
+import type { BalanceAfterEnd } from '../../src/accounting/calls/call-outcome.ts';
 import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
@@ -117,7 +117,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     await openAccount(stored.database, 'acct_two', 100n);
     const nodes = [createTestNode(far), createTestNode(near)];
     await nodes[0]!.reservations.admit(requestOf('acct_two', 'call_two', 5n));
-    let ends: Promise<PromiseSettledResult<EndedCall>[]> | undefined;
+    let ends: Promise<PromiseSettledResult<BalanceAfterEnd>[]> | undefined;
     await whileLocked('acct_two', async () => {
       ends = Promise.allSettled(nodes.map((node) => node.end(outcomeOf('acct_two', 'call_two', 7n))));
       await locksAwaited(stored.database, 2);
@@ -142,7 +142,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
       await openAccount(stored.database, accountId, 100n);
       const nodes = [createTestNode(far), createTestNode(near)];
       await nodes[0]!.reservations.admit(requestOf(accountId, 'call_first', 5n));
-      const ends: Promise<EndedCall>[] = [];
+      const ends: Promise<BalanceAfterEnd>[] = [];
       await whileLocked(accountId, async () => {
         for (const [index, charge] of [first, second].entries()) {
           ends.push(nodes[index]!.end(outcomeOf(accountId, 'call_first', charge)));

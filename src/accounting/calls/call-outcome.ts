@@ -3,7 +3,7 @@ import type { ChargeNotes } from '../pricing/charge-notes.ts';
 import type { PriceInForce } from '../pricing/price.ts';
 
 /** What remains for the account after the end of a call. */
-export interface EndedCall {
+export interface BalanceAfterEnd {
   /** The balance less everything that is still reserved; `null` if there is no such account. */
   readonly availableNano: bigint | null;
 }

@@ -1,5 +1,5 @@
 import type { Batcher } from '../../lib/batcher.ts';
-import type { EndedCall } from '../calls/call-outcome.ts';
+import type { BalanceAfterEnd } from '../calls/call-outcome.ts';
 import type { StoredClaim } from '../repeats/stored-response-store.ts';
 import { ClaimLostError, type StoredResponses } from '../repeats/stored-responses.ts';
 import type { SettlementRecord } from './settlement-record.ts';
@@ -22,9 +22,9 @@ export interface DatabaseSettlement {
    * @throws ClaimLostError if a repeat of the call runs elsewhere; nothing is written then.
    * @throws if it was not made durable in time, or it is not known whether it was.
    */
-  end(record: SettlementRecord): Promise<EndedCall>;
+  end(record: SettlementRecord): Promise<BalanceAfterEnd>;
   /** As `end`, if nobody waits for it: it may take as long as it likes, and is in no batch of those that somebody waits for. */
-  endLate(record: SettlementRecord): Promise<EndedCall>;
+  endLate(record: SettlementRecord): Promise<BalanceAfterEnd>;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
   /** Ends that wait for a batch, or are in one. */
@@ -35,7 +35,7 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts): Databa
   const { storedResponses } = parts;
   const { ends, lateEnds } = parts.batches;
 
-  async function endWithResponse(batcher: Ends, record: SettlementRecord, kept: StoredClaim): Promise<EndedCall> {
+  async function endWithResponse(batcher: Ends, record: SettlementRecord, kept: StoredClaim): Promise<BalanceAfterEnd> {
     // Bodies may be large, so each is a statement of its own; it is valid from the end of its call on.
     await storedResponses.keep(kept);
     const result = await batcher.submit(record);
@@ -43,9 +43,9 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts): Databa
     return result;
   }
 
-  function endBy(batcher: Ends, record: SettlementRecord): Promise<EndedCall> {
+  function endBy(batcher: Ends, record: SettlementRecord): Promise<BalanceAfterEnd> {
     // Without a stored response no claim can be lost.
-    if (record.kept === null) return batcher.submit(record) as Promise<EndedCall>;
+    if (record.kept === null) return batcher.submit(record) as Promise<BalanceAfterEnd>;
     return endWithResponse(batcher, record, record.kept);
   }
 

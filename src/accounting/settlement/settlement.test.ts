@@ -9,7 +9,7 @@ import { type Disk, type DiskFile, nodeDisk } from '../../journal/disk.ts';
 import { type Journal, openJournal } from '../../journal/journal.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { type Logger, silentLogger } from '../../lib/logger.ts';
-import type { CallOutcome, EndedCall } from '../calls/call-outcome.ts';
+import type { BalanceAfterEnd, CallOutcome } from '../calls/call-outcome.ts';
 import { ClaimLostError } from '../repeats/stored-responses.ts';
 import { createSettlement, type Settlement } from './settlement.ts';
 import { encodeRecord, type SettlementRecord } from './settlement-record.ts';
@@ -59,7 +59,7 @@ function createStored() {
   const charges = new Map<string, bigint>();
   const ended = new Set<string>();
 
-  async function end(record: SettlementRecord): Promise<EndedCall> {
+  async function end(record: SettlementRecord): Promise<BalanceAfterEnd> {
     state.asked++;
     await gate?.promise;
     if (state.isDown) throw connectionLost;
@@ -814,7 +814,7 @@ describe('ends of calls, whatever fails', () => {
           stored.faults.push(...faults);
           const patienceMs = isImpatient ? 0 : 3_600_000;
           let scene = await setScene({ directory, stored, patienceMs });
-          const ends: Promise<PromiseSettledResult<EndedCall>>[] = [];
+          const ends: Promise<PromiseSettledResult<BalanceAfterEnd>>[] = [];
           for (const [i, { pause, ...has }] of calls.entries()) {
             if (i === restartsAt) {
               await Promise.all(ends);

@@ -2,7 +2,7 @@ import { type EntryId, type Journal, JournalEntryGoneError } from '../../journal
 import { InTime, LATE } from '../../lib/in-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { systemTimers, type Timers } from '../../lib/timers.ts';
-import type { EndedCall } from '../calls/call-outcome.ts';
+import type { BalanceAfterEnd } from '../calls/call-outcome.ts';
 import { UnknownPartitionError } from '../partitions/routes.ts';
 import type { StoredResponseBudget } from '../repeats/stored-response-budget.ts';
 import { ClaimLostError } from '../repeats/stored-responses.ts';
@@ -33,7 +33,7 @@ export interface Settlement {
    * @throws ClaimLostError if a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
    * @throws where it could not be made durable. The call is ended in the background, with nothing charged.
    */
-  end(record: SettlementRecord): Promise<EndedCall>;
+  end(record: SettlementRecord): Promise<BalanceAfterEnd>;
   /**
    * Writes to the database what earlier processes left in their journals; returns how many ends are still to be written.
    *
@@ -112,7 +112,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
   const unwritten = (): number => replays.reduce((sum, { size }) => sum + size, 0);
 
   /** Whether the journal takes it. The attempt removes the entry if it is done all the same; if its time is over, the end is written later. */
-  async function writeJournal(record: SettlementRecord, attempt: Promise<EndedCall>): Promise<boolean> {
+  async function writeJournal(record: SettlementRecord, attempt: Promise<BalanceAfterEnd>): Promise<boolean> {
     const { callId } = record.outcome;
     let id: EntryId;
     try {
@@ -140,7 +140,10 @@ export function createSettlement(options: SettlementOptions): Settlement {
   }
 
   /** Only the database is left: a slow attempt may still succeed, and where its result was lost, a second one returns it. */
-  async function writeUnjournaled(record: SettlementRecord, attempt: Promise<EndedCall>): Promise<EndedCall> {
+  async function writeUnjournaled(
+    record: SettlementRecord,
+    attempt: Promise<BalanceAfterEnd>,
+  ): Promise<BalanceAfterEnd> {
     try {
       return await attempt.catch(() => database.endLate(record));
     } catch (error) {

@@ -14,7 +14,7 @@ import {
   textColumn,
 } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { CallStatus, EndedCall } from '../calls/call-outcome.ts';
+import type { BalanceAfterEnd, CallStatus } from '../calls/call-outcome.ts';
 import { recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
 import type { CountedKeyCharge } from '../counts/counted-use.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
@@ -148,7 +148,7 @@ on conflict (account_id, key) do update
 };
 
 /** The result of an end: the money that remains, or that a repeat of the call runs elsewhere. */
-export type EndResult = EndedCall | 'claim_lost';
+export type EndResult = BalanceAfterEnd | 'claim_lost';
 
 export type SettlementStore = ReturnType<typeof createSettlementStore>;
 
