@@ -20,8 +20,6 @@ import { runProgram, temporaryDirectory } from '../support/process.ts';
  */
 
 const CONCURRENCY = 50;
-/** Of the calls: admissions that find a database that is late, where other tests have the machine too. All calls at once may. */
-const LATE_SHARE_MAX = 0.1;
 /** More for a longer look: `CHAOS_CALLS=50000 npm test -- test/chaos/chaos.test.ts`. */
 const CALLS = Number(process.env.CHAOS_CALLS ?? 5_000);
 const SEED = 20_261_120;
@@ -119,8 +117,6 @@ async function runChaos(t: TestContext, run: Run): Promise<Result> {
     for (const [what, count] of Object.entries(counts).sort((a, b) => b[1] - a[1])) {
       t.diagnostic(`outcome: ${count} ${what}`);
     }
-    const late = counts['500 internal_error'] ?? 0;
-    assert.ok(late <= run.calls * LATE_SHARE_MAX, `the database was late for ${late} calls`);
     t.diagnostic(`${recordCount} call records, ¥${formatYuan(chargedNano)} charged`);
     return { use, faults, counts };
   } finally {

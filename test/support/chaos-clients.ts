@@ -1,6 +1,8 @@
 import { Agent, type ClientRequest, type IncomingHttpHeaders, request } from 'node:http';
+import { errorCatalogue } from '../../src/errors/catalogue.ts';
 import type { PlannedCall } from './chaos-calls.ts';
 import { isCut } from './client.ts';
+import { until } from './until.ts';
 
 /** What a client knows of its call. */
 export interface Outcome {
@@ -13,8 +15,20 @@ export interface Outcome {
   readonly record: 'whole' | 'left' | 'broken';
 }
 
+/**
+ * Whether the database took longer than an admission may wait, as on a machine that has much else to do: nothing was sent and nothing is
+ * charged, the response says, and that the client may ask again.
+ */
+export function isOfLateDatabase({ status, text }: Outcome): boolean {
+  const { databaseDown } = errorCatalogue;
+  return status === databaseDown.status && text.includes(JSON.stringify(databaseDown.message));
+}
+
 export interface Clients {
-  /** Makes the calls, so many at a time; `onEnded` runs after each of them. */
+  /**
+   * Makes the calls, so many at a time; `onEnded` runs after each of them. A call for which the database was late is made again, and has an
+   * outcome each time.
+   */
   make(calls: readonly PlannedCall[], onEnded: (ended: number) => void): Promise<Outcome[]>;
   close(): void;
 }
@@ -80,11 +94,16 @@ export function createClients(
     async make(calls, onEnded) {
       const outcomes: Outcome[] = [];
       const left = calls.values();
+      let ended = 0;
       const work = async (): Promise<void> => {
         for (const call of left) {
-          outcomes.push(await make(call));
+          await until(async () => {
+            const outcome = await make(call);
+            outcomes.push(outcome);
+            return !isOfLateDatabase(outcome);
+          });
           for (const leave of aboutToLeave) leave();
-          onEnded(outcomes.length);
+          onEnded(++ended);
         }
       };
       await Promise.all(Array.from({ length: concurrency }, work));

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { type CallRecord, createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
-import { errorCatalogue } from '../../src/errors/catalogue.ts';
 import { type PlannedCall, RERANK_NANO, type Reading } from './chaos-calls.ts';
-import type { Outcome } from './chaos-clients.ts';
+import { isOfLateDatabase, type Outcome } from './chaos-clients.ts';
 import { costNano } from './gateway.ts';
 import { assertSound } from './sound.ts';
 import { sql } from './sql.ts';
@@ -29,8 +28,6 @@ const NOT_ADMITTED = new Set([
   'key_daily_spend_limit_exceeded',
   'key_concurrency_limited',
 ]);
-/** The database took longer than an admission may wait, as on a machine that has much else to do; its words are held to here. */
-const NOT_IN_TIME = errorCatalogue.databaseDown;
 /** What the providers' faults amount to: their own words, or the gateway's where they had none. */
 const PROVIDER_ERRORS = new Set(['chaos_drop', 'chaos_ratelimit', 'overloaded', 'upstream_error']);
 /** No route was left, before admission or after it. */
@@ -118,8 +115,12 @@ function judge(outcome: Outcome, record: CallRecord | null, executions: number):
   if (status !== 200) {
     const code = String(headers['x-error-code']);
     const what = `${status} ${code}`;
-    const isLate = code === NOT_IN_TIME.code && text.includes(JSON.stringify(NOT_IN_TIME.message));
-    if (NOT_ADMITTED.has(code) || isLate) {
+    if (isOfLateDatabase(outcome)) {
+      // The client asked again, so the provider may have carried that out.
+      assert.equal(record, null, said);
+      return { what, chargeNano: 0n };
+    }
+    if (NOT_ADMITTED.has(code)) {
       assert.equal(record, null, said);
       assert.equal(executions, 0, said);
       return { what, chargeNano: 0n };
