@@ -270,6 +270,16 @@ describe('batcher', () => {
     assert.equal(timers.size, 0);
   });
 
+  it('fails an item that was due when it came, as one from another batcher may be', async () => {
+    const timers = createTestTimers();
+    const { batcher } = createDoubler({ before: () => new Promise(() => undefined), limit: { ms: 2_000, timers } });
+    timers.advance(10_000);
+    const late = assert.rejects(batcher.submit(1, 9_000), LateError);
+    await new Promise(setImmediate);
+    timers.advance(0);
+    await late;
+  });
+
   it('does not wait for a result that comes later than its batch, but drains and limits it', async () => {
     const timers = createTestTimers();
     const later = Promise.withResolvers<number>();

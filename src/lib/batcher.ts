@@ -246,7 +246,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   function watch(dueMs: number, nowMs: number): void {
     if (isTimed || dueMs === Number.POSITIVE_INFINITY) return;
     isTimed = true;
-    timers.after(dueMs - nowMs, () => {
+    // An item that comes from another batcher may be due already.
+    timers.after(Math.max(dueMs - nowMs, 0), () => {
       isTimed = false;
       failLate(timers.nowMs());
     });

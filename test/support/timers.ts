@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Timers } from '../../src/lib/timers.ts';
 
 /** Timers that run only when a test lets the time pass. */
@@ -14,6 +15,8 @@ export function createTestTimers(): TestTimers {
   return {
     nowMs: () => nowMs,
     after(ms, run) {
+      // Node writes a warning to standard error.
+      assert.ok(ms >= 0, `a timer of ${ms} ms`);
       const timer = { atMs: nowMs + ms, run };
       waiting.add(timer);
       return () => waiting.delete(timer);
