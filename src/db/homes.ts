@@ -2,7 +2,7 @@
  * Where each table lives (docs/decisions/0060-homes-of-tables.md). The `directory` is there once: what has to be known before it is
  * known which account is meant, and what belongs to no account. A `partition` has all that calls of its accounts read and change.
  * Accounts may be spread over partitions. The first one is in the schema of the directory, each further one in a schema of its own
- * (`partition.sql`); today all accounts are in the first one.
+ * (`partitions.ts`).
  *
  * No statement names tables of both homes, and no foreign key goes from one to the other: `npm run check` and
  * `test/db/homes.test.ts` hold that.

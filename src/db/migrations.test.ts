@@ -20,9 +20,4 @@ describe('a step of the schema', () => {
       partition: "alter table calls add column b text;\ncomment on table calls is '-- home: directory';",
     });
   });
-
-  it('has lines of no home if it is older than partitions', () => {
-    const sql = 'alter table calls add column a text;\n';
-    assert.deepEqual(linesByHome(sql), { before: sql.trim(), directory: '', partition: '' });
-  });
 });

@@ -5,7 +5,7 @@ import type { Home } from './homes.ts';
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** All of it: the first partition is in the schema of the directory. */
+  /** All of it is for the schema of the directory, which has the first partition. The others have what is theirs (`linesByHome`). */
   readonly sql: string;
 }
 
@@ -28,9 +28,6 @@ export function schemaVersion(): number {
   return readMigrations().at(-1)!.version;
 }
 
-/** The step that has made partitions beside the first one. Those before it say no homes. */
-export const FIRST_WITH_PARTITIONS = 50;
-
 const HOME_OF_NEXT_LINES = /^-- home: (directory|partition)$/;
 
 /**
@@ -48,6 +45,3 @@ export function linesByHome(sql: string): Readonly<Record<Home | 'before', strin
   const textOf = (of: Home | 'before'): string => lines[of].join('\n').trim();
   return { before: textOf('before'), directory: textOf('directory'), partition: textOf('partition') };
 }
-
-/** The tables of a partition as all steps together make them. A step that changes any of them changes this file, too. */
-export const readPartitionSchema = (): string => readFileSync(new URL('./partition.sql', import.meta.url), 'utf8');

@@ -13,7 +13,7 @@ import {
   underMigrationLock,
 } from './migrate.ts';
 import { untilApplied } from './migration-waits.ts';
-import { linesByHome, type Migration, readMigrations, readPartitionSchema } from './migrations.ts';
+import { linesByHome, type Migration, readMigrations } from './migrations.ts';
 import {
   beginPartition,
   completePartition,
@@ -273,8 +273,7 @@ function makingOf({ schema, mark }: PartitionRow, migrations: readonly Migration
     `create schema ${schema};`,
     `comment on schema ${schema} is '${mark}';`,
     CREATE_RECORD,
-    readPartitionSchema(),
-    ...migrations.map(recorded),
+    ...migrations.map(stepOf),
   ];
 }
 

@@ -1,8 +1,11 @@
 -- The whole schema as of migration 44 (docs/decisions/0052-one-baseline.md). Names of constraints that do not fit their tables are
--- those that databases have which were made by the steps before it, so that later steps find the same ones everywhere.
+-- those that databases have which were made by the steps before it, so that later steps find the same ones everywhere. Five foreign keys
+-- that they had from tables of a partition to the directory are left out: step 47 drops them.
 --
 -- All amounts are nano-yuan. What every admission and end of a call changes has room on its pages and no index on what changes, so
 -- that each change is a heap-only update.
+
+-- home: directory
 
 -- Who pays, and with which keys.
 
@@ -63,6 +66,8 @@ create index api_keys_by_prefix on api_keys (prefix collate "C");
 create index api_keys_by_user on api_keys (account_id, user_id, id) where user_id is not null;
 create index api_keys_by_expiry on api_keys (expires_at, id) where expires_at is not null and revoked_at is null;
 
+-- home: partition
+
 -- When a key was used last, as far as its nodes have said so: once a minute, behind its calls. A table of its own, because a row
 -- of api_keys that changes behind the cut of an export would be left out of it.
 create table key_uses (
@@ -76,7 +81,7 @@ create table key_uses (
 
 -- One row an account, changed by every admission and settlement.
 create table balances (
-  account_id text primary key references accounts (id),
+  account_id text primary key,
   balance_nano bigint not null default 0,
   reserved_nano bigint not null default 0 constraint balances_held_nano_check check (reserved_nano >= 0),
   -- null: the configuration's cap
@@ -223,7 +228,7 @@ alter index calls_by_status attach partition calls_default_by_status;
 
 -- A subscription and its counters in one row, which every admission and end of a coding call locks.
 create table subscriptions (
-  account_id text not null references accounts (id),
+  account_id text not null,
   id text not null,
   plan_id text not null,
   -- the anchor of weeks and periods; renewal moves ends_at only
@@ -258,7 +263,7 @@ create index subscriptions_by_plan on subscriptions (plan_id, ends_at) where can
 
 -- Grants and renewals that came with an Idempotency-Key: a repeat changes nothing.
 create table subscription_requests (
-  account_id text not null references accounts (id),
+  account_id text not null,
   idempotency_key text not null,
   -- what was asked for: the same key with anything else is a conflict
   request text not null,
@@ -310,14 +315,13 @@ create table key_limits (
   use_no bigint not null default 0,
   -- what had been counted that no record says, as JSON: by the key that this one replaced, too; null: nothing
   counted_before jsonb,
-  primary key (account_id, key_id),
-  foreign key (account_id, key_id) references api_keys (account_id, id)
+  primary key (account_id, key_id)
 ) with (fillfactor = 50);
 
 -- Requests and tokens a minute, of an account or one of its keys, for all models or for one, and what of them is used. A
 -- row without limits of its own counts what the configuration limits.
 create table rate_limits (
-  account_id text not null references accounts (id),
+  account_id text not null,
   -- '': of the account
   key_id text not null,
   -- '': of all models together
@@ -399,6 +403,8 @@ create table continuation_keys (
 
 create index continuation_keys_by_age on continuation_keys (made_at);
 
+-- home: directory
+
 -- What takes no new calls until it is resumed: a provider, a model at a provider, or one route. The empty text stands for all:
 -- it is part of the key, and no model has that name.
 create table route_drains (
@@ -410,6 +416,8 @@ create table route_drains (
   drained_at timestamptz not null,
   primary key (provider, model, provider_model)
 );
+
+-- home: partition
 
 -- Sums of usage by day: made in the background from call records, each of which is counted once
 -- (docs/decisions/0033-usage-rollups.md).
@@ -501,6 +509,8 @@ create table usage_rollups (
 create table usage_totals (like usage_rollups including constraints) with (fillfactor = 50);
 alter table usage_totals drop column account_id, drop column key_id;
 alter table usage_totals add primary key (day, model, provider, status, context);
+
+-- home: directory
 
 -- People who sign in, what they may do, and the links by which they get in.
 
@@ -677,6 +687,8 @@ create index refusals_by_client_request on refusals (client_request_id) where cl
 -- Those of the keys of one person, who sees no others.
 create index refusals_by_key on refusals (key_id, id) where key_id is not null;
 
+-- home: partition
+
 -- What accounts and operators are told of, and who was told (docs/decisions/0040-notices.md).
 
 -- Accounts whose money or plan has changed: written in the background by the job that sums usage, and with every entry that is no
@@ -706,6 +718,8 @@ create table notice_states (
   level bigint not null,
   primary key (account_id, subject)
 );
+
+-- home: directory
 
 -- Where signed notices are sent to.
 create table webhook_endpoints (

@@ -1,11 +1,17 @@
 -- What housekeeping needs to forget keys and people that nothing refers to any more.
 
+-- home: directory
+
 -- Keys in the order in which they end.
 create index api_keys_by_end on api_keys (least(revoked_at, expires_at), id)
   where revoked_at is not null or expires_at is not null;
 
+-- home: partition
+
 -- Whether a key has calls. Rows that a sum is added to do not touch it.
 create index usage_rollups_by_key on usage_rollups (account_id, key_id);
+
+-- home: directory
 
 -- Up to which key those that have ended were looked at: each is once.
 create table ended_keys_progress (

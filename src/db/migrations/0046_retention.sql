@@ -1,6 +1,8 @@
 -- Call records whose time is over are dropped by the month, and what is needed of them later is written down
 -- (docs/decisions/0059-retention.md).
 
+-- home: partition
+
 -- The first day of the month, in UTC, in which the id of a call was made: its ten characters behind `call_` are milliseconds in
 -- Crockford's base 32.
 create function month_of_call(id text) returns date language sql immutable parallel safe as $body$

@@ -1,5 +1,7 @@
 -- An account and a redemption are made in steps, each a transaction of one home (docs/decisions/0061-accounts-and-redemptions-in-steps.md).
 
+-- home: directory
+
 -- Accounts that are under way: they become rows of accounts when their balance is there, and are nowhere else until then.
 create table new_accounts (
   id text primary key,
@@ -24,6 +26,8 @@ alter table voucher_redemptions add constraint voucher_redemptions_check
 drop index voucher_redemptions_by_batch;
 create unique index voucher_redemptions_by_batch on voucher_redemptions (batch_id, id) where under_way_since is null;
 create index voucher_redemptions_under_way on voucher_redemptions (id) where under_way_since is not null;
+
+-- home: partition
 
 -- Redemptions to which an account was refused what they give. Whoever is late to give it finds that it is decided.
 create table refused_redemptions (

@@ -1,6 +1,8 @@
 -- What concerns both homes is done in steps, each a transaction of one of them (docs/decisions/0062-keys-and-notices-in-steps.md). A step
 -- that is left undone is found by what stands here.
 
+-- home: directory
+
 -- Keys that are not there, yet or any more, of which the partition of their account may have limits and uses.
 create table loose_keys (
   account_id text not null references accounts (id),
@@ -14,6 +16,8 @@ create table loose_keys (
 );
 create index loose_keys_by_time on loose_keys (since, key_id);
 
+-- home: partition
+
 -- Notices that are due, until the directory has them: written with what has been said of the account from then on.
 create table due_notices (
   account_id text not null,
@@ -26,6 +30,8 @@ create table due_notices (
   primary key (account_id, dedupe_key)
 );
 create index due_notices_by_time on due_notices (due_at, dedupe_key);
+
+-- home: directory
 
 -- When a threshold of its own was set for an account that has not been looked at since; null: it has been.
 alter table accounts add column low_balance_set_at timestamptz;
