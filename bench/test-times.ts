@@ -14,6 +14,8 @@ import { commitOf, describeRevision, REPOSITORY, removeCheckout } from './revisi
  *   node bench/test-times.ts REVISION            the revision first
  *   node bench/test-times.ts REVISION --turned   it comes second
  *   node bench/test-times.ts REVISION --full     all tests
+ *   node bench/test-times.ts REVISION --ci       here `.ci/run` in a fresh clone of HEAD, beside `npm test` of the revision
+ *   node bench/test-times.ts REVISION --known 211   what this would be on a machine on which the revision takes so many seconds
  *
  * CPU is that of the run and of everything that it starts, PostgreSQL too. Linux only. Exit code 1 if a test failed in one of them.
  */
@@ -22,19 +24,25 @@ import { commitOf, describeRevision, REPOSITORY, removeCheckout } from './revisi
 interface Times {
   readonly seconds: number;
   readonly cpuSeconds: number;
-  readonly passed: number;
-  readonly failed: number;
+  /** In words. */
+  readonly outcome: string;
+  readonly hasFailed: boolean;
 }
 
 const TICKS_A_SECOND = 100;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { full: { type: 'boolean', default: false }, turned: { type: 'boolean', default: false } },
+  options: {
+    full: { type: 'boolean', default: false },
+    ci: { type: 'boolean', default: false },
+    turned: { type: 'boolean', default: false },
+    known: { type: 'string' },
+  },
 });
 const revision = positionals[0];
 if (revision === undefined) {
-  console.error('Which revision? node bench/test-times.ts REVISION [--full] [--turned]');
+  console.error('Which revision? node bench/test-times.ts REVISION [--full | --ci] [--turned] [--known SECONDS]');
   process.exit(2);
 }
 
@@ -49,41 +57,56 @@ try {
   // Tests start programs of the modules, and open pages, so their scripts must have run.
   run(checkout, 'npm', ['ci', '--no-audit', '--no-fund']);
   const beforeFirst = [
-    { name: describeRevision(revision), folder: checkout },
-    { name: 'this checkout', folder: REPOSITORY },
+    { name: describeRevision(revision), measure: () => timeTests(checkout) },
+    { name: 'this checkout', measure: () => (values.ci ? timeCi() : timeTests(REPOSITORY)) },
   ];
   const measured = new Map<string, Times>();
-  for (const { name, folder } of values.turned ? beforeFirst.toReversed() : beforeFirst) {
-    const times = timeTests(folder);
-    measured.set(folder, times);
-    console.log(
-      `${times.seconds.toFixed(0)} s, ${times.cpuSeconds.toFixed(0)} s of CPU, ${times.passed} passed, ${times.failed} failed: ${name}`,
-    );
-    if (times.failed > 0) process.exitCode = 1;
+  for (const { name, measure } of values.turned ? beforeFirst.toReversed() : beforeFirst) {
+    const times = measure();
+    measured.set(name, times);
+    console.log(`${times.seconds.toFixed(0)} s, ${times.cpuSeconds.toFixed(0)} s of CPU, ${times.outcome}: ${name}`);
+    if (times.hasFailed) process.exitCode = 1;
   }
-  const [before, now] = [measured.get(checkout)!, measured.get(REPOSITORY)!];
+  const [before, now] = beforeFirst.map(({ name }) => measured.get(name)!) as [Times, Times];
   const ratio = (what: 'seconds' | 'cpuSeconds'): string => (now[what] / before[what]).toFixed(2);
   console.log(`this checkout : ${revision}   ${ratio('seconds')} of the time, ${ratio('cpuSeconds')} of the CPU`);
+  if (values.known !== undefined) {
+    const seconds = (Number(values.known) * now.seconds) / before.seconds;
+    console.log(`This checkout would take ${seconds.toFixed(0)} s where ${revision} takes ${values.known} s.`);
+  }
 } finally {
   removeCheckout(checkout);
   rmSync(directory, { recursive: true, force: true });
 }
 
 function timeTests(folder: string): Times {
-  const [beganMs, beganTicks] = [performance.now(), ownTicks()];
   const test = ['scripts/test.ts', ...(values.full ? ['--full'] : [])];
-  const printed = run(folder, join(folder, 'node_modules/node/bin/node'), test, [0, 1]);
+  const { printed, ...times } = timed(() => run(folder, join(folder, 'node_modules/node/bin/node'), test, [0, 1]));
   // A full run is two, and each has lines of its own.
   const sum = (what: string): number => {
     const counts = [...printed.matchAll(new RegExp(`^ℹ ${what} (\\d+)$`, 'gm'))].map(([, count]) => Number(count));
     if (counts.length === 0) throw new Error(`The run in ${folder} did not come to its end: ${printed.slice(-2_000)}`);
     return counts.reduce((all, count) => all + count);
   };
+  const failed = sum('fail');
+  return { ...times, outcome: `${sum('pass')} passed, ${failed} failed`, hasFailed: failed > 0 };
+}
+
+/** What a machine of CI does, which installs everything itself. */
+function timeCi(): Times {
+  const clone = join(directory, 'clone');
+  run(REPOSITORY, 'git', ['clone', '--quiet', REPOSITORY, clone]);
+  const { printed: _, ...times } = timed(() => run(clone, 'bash', ['.ci/run']));
+  return { ...times, outcome: '`.ci/run` passed', hasFailed: false };
+}
+
+function timed(work: () => string): Pick<Times, 'seconds' | 'cpuSeconds'> & { readonly printed: string } {
+  const [beganMs, beganTicks] = [performance.now(), ownTicks()];
+  const printed = work();
   return {
+    printed,
     seconds: (performance.now() - beganMs) / 1_000,
     cpuSeconds: (ownTicks() - beganTicks) / TICKS_A_SECOND,
-    passed: sum('pass'),
-    failed: sum('fail'),
   };
 }
 
@@ -92,7 +115,7 @@ function ownTicks(): number {
   return parseStat(readFileSync('/proc/self/stat', 'utf8')).ticks;
 }
 
-/** @throws Error with what the program wrote if its exit code is another one. */
+/** @throws Error with what the program wrote last if its exit code is another one. */
 function run(folder: string, program: string, args: readonly string[], codes: readonly number[] = [0]): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd: folder,
@@ -100,6 +123,7 @@ function run(folder: string, program: string, args: readonly string[], codes: re
     maxBuffer: 2 ** 28,
   });
   if (error !== undefined) throw error;
-  if (status === null || !codes.includes(status)) throw new Error(`${program} ${args.join(' ')}: ${stderr}`);
+  if (status === null || !codes.includes(status))
+    throw new Error(`${program} ${args.join(' ')}: ${stdout.slice(-20_000)}${stderr}`);
   return stdout;
 }
