@@ -1,29 +1,3 @@
-/**
- * The admission queue: calls that wait at the concurrency limit of their account, in order of arrival. A waiting call
- * tries again when a call of its account ends on this node, and from time to time by itself, because this node does not
- * learn when calls end on other nodes.
- */
-export interface AdmissionQueue {
-  /** A call has arrived; returns its place among all calls, which the call keeps while its admission is tried. */
-  arrive(): number;
-  /** The limits of the account's queue; `null` if no call waits in it, so that a new one need not queue. */
-  limitsOf(accountId: string): QueueLimits | null;
-  /**
-   * Queues a call. It is attempted each time that it is first in the queue and the limit may have room.
-   *
-   * @throws what the attempt throws.
-   */
-  wait(accountId: string, limits: QueueLimits, call: WaitingCall): Promise<QueueResult>;
-  /** How many calls of the account wait in its queue. */
-  waiting(accountId: string): number;
-  /** How many calls of all accounts wait. */
-  readonly size: number;
-  /** A call of the account has ended. */
-  ended(accountId: string): void;
-  /** Ends all waiting with `closed`, and refuses calls from now on: the process is about to end. */
-  close(): void;
-}
-
 interface QueueLimits {
   readonly length: number;
   readonly waitMs: number;
@@ -44,7 +18,14 @@ export type QueueResult = 'through' | 'full' | 'late' | 'left' | 'closed';
 /** How often the first call in a queue tries again, because a call on another node may have ended. */
 const LOOK_MS = 500;
 
-export function createAdmissionQueue(): AdmissionQueue {
+export type AdmissionQueue = ReturnType<typeof createAdmissionQueue>;
+
+/**
+ * The admission queue: calls that wait at the concurrency limit of their account, in order of arrival. A waiting call
+ * tries again when a call of its account ends on this node, and from time to time by itself, because this node does not
+ * learn when calls end on other nodes.
+ */
+export function createAdmissionQueue() {
   const queues = new Map<string, { readonly limits: QueueLimits; readonly waiters: Waiter[] }>();
   let isClosed = false;
   let arrivals = 0;
@@ -60,18 +41,29 @@ export function createAdmissionQueue(): AdmissionQueue {
   }
 
   return {
-    arrive: () => arrivals++,
-    limitsOf: (accountId) => queues.get(accountId)?.limits ?? null,
-    waiting: (accountId) => queues.get(accountId)?.waiters.length ?? 0,
-    get size() {
+    /** A call has arrived; returns its place among all calls, which the call keeps while its admission is tried. */
+    arrive: (): number => arrivals++,
+    /** The limits of the account's queue; `null` if no call waits in it, so that a new one need not queue. */
+    limitsOf: (accountId: string): QueueLimits | null => queues.get(accountId)?.limits ?? null,
+    /** How many calls of the account wait in its queue. */
+    waiting: (accountId: string): number => queues.get(accountId)?.waiters.length ?? 0,
+    /** How many calls of all accounts wait. */
+    get size(): number {
       return size;
     },
-    ended: (accountId) => queues.get(accountId)?.waiters[0]?.wake(),
-    close() {
+    /** A call of the account has ended. */
+    ended: (accountId: string): void => queues.get(accountId)?.waiters[0]?.wake(),
+    /** Ends all waiting with `closed`, and refuses calls from now on: the process is about to end. */
+    close(): void {
       isClosed = true;
       for (const { waiters } of queues.values()) for (const waiter of waiters) waiter.giveUp('closed');
     },
-    async wait(accountId, limits, call) {
+    /**
+     * Queues a call. It is attempted each time that it is first in the queue and the limit may have room.
+     *
+     * @throws what the attempt throws.
+     */
+    async wait(accountId: string, limits: QueueLimits, call: WaitingCall): Promise<QueueResult> {
       const queue = queues.get(accountId) ?? { limits, waiters: [] };
       const { waiters } = queue;
       if (waiters.length >= limits.length) return 'full';

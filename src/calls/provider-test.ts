@@ -4,11 +4,8 @@ import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts'
 import { LIST_PRICE_BASIS_POINTS } from '../accounting/pricing/price-factor.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { JsonCapture } from '../lib/json/json-capture.ts';
-import { JsonSyntaxError } from '../lib/json/json-scan.ts';
 import type { ProtocolName } from '../protocols/all.ts';
-import { CapturedResponse } from '../protocols/metering/captured-response.ts';
-import type { ReadResponse } from '../protocols/metering/response.ts';
+import { captureWhole } from '../protocols/metering/captured-response.ts';
 import type { UsageFacts } from '../protocols/metering/usage-facts.ts';
 import { type JsonOperationName, jsonOperationOf } from '../protocols/operations/all.ts';
 import type { CallInput, JsonOperation } from '../protocols/operations/operation.ts';
@@ -222,7 +219,8 @@ function refused(error: unknown): Result {
 function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHead, bytes: Buffer): Result {
   const { provider, operation, model, providerModel, price } = parts;
   if (responseKind(head) === 'refusal') return refused(refusalFailure(head, bytes, provider.hidden.texts, ''));
-  const response = readReceived(input, bytes);
+  const { keep, count, holding } = input.response;
+  const response = captureWhole(bytes, { keep, count, holding, keptBytesMax: BODY_BYTES_MAX });
   if (response === null) return refused(new Error('The response is no JSON object.'));
   const basis = price === null ? operation.charge[0].basis : chargeBasis(operation, price.prices);
   const observed = input.response.usage(response, basis);
@@ -245,18 +243,6 @@ function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHe
     cost: null,
   });
   return { message: null, usage: charge.usage, chargeNano: charge.chargeNano };
-}
-
-function readReceived({ response: { keep, count, holding } }: CallInput, bytes: Buffer): ReadResponse | null {
-  const capture = new JsonCapture({ keep, count, holding, keptBytesMax: BODY_BYTES_MAX });
-  try {
-    capture.push(bytes);
-    capture.end();
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return null;
-    throw error;
-  }
-  return capture.rootKind === 'object' ? new CapturedResponse(capture) : null;
 }
 
 /** What a failure says: the provider's own words where it refused, those of the connection if there was none. */

@@ -19,25 +19,6 @@ export interface ReadRequest {
   readonly body: Buffer;
 }
 
-/**
- * Reads request bodies, and counts their tokens, without blocking the thread that serves calls: beyond a small size
- * another thread does the work (decision 16). A body that exceeds the limits of time or memory there fails alone.
- *
- * All methods throw `GatewayError`, or reject with it: the refusal of the body, or `overloaded` where too many bodies of the account wait.
- */
-export interface RequestWorkers {
-  /** Reads the body of a call. Do not use `body` afterwards, only the returned one: it may be moved to another thread. */
-  read(operation: JsonOperation, body: Buffer, holder: ShareHolder): Soon<ReadRequest>;
-  /** Checks the body of a token estimate, and counts its tokens. Do not use `body` afterwards. */
-  estimate(kind: Estimate['kind'], body: Buffer, holder: ShareHolder): Promise<Estimated>;
-  /** Counts the tokens of a body that was read before. `body` must not change until the promise settles. */
-  count(kind: BodyKind, body: Buffer, holder: ShareHolder): Promise<Count>;
-  /** Waits for the tasks under way, then ends the threads. */
-  close(): Promise<void>;
-  /** The bodies that are read now and that wait, by the pool of threads. */
-  readonly tasks: readonly PoolTasks[];
-}
-
 export interface PoolTasks {
   readonly pool: 'quick' | 'slow';
   readonly running: number;
@@ -107,7 +88,15 @@ function tryHere(operation: JsonOperation, body: Buffer): RequestFacts | null {
   }
 }
 
-export function createRequestWorkers(options: RequestWorkersOptions = {}): RequestWorkers {
+export type RequestWorkers = ReturnType<typeof createRequestWorkers>;
+
+/**
+ * Reads request bodies, and counts their tokens, without blocking the thread that serves calls: beyond a small size
+ * another thread does the work (decision 16). A body that exceeds the limits of time or memory there fails alone.
+ *
+ * All methods throw `GatewayError`, or reject with it: the refusal of the body, or `overloaded` where too many bodies of the account wait.
+ */
+export function createRequestWorkers(options: RequestWorkersOptions = {}) {
   const pool = (name: string, threadsMax: number): WorkerPool =>
     createWorkerPool({
       file: options.file ?? WORKER_FILE,
@@ -159,14 +148,16 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}): Reque
   }
 
   return {
-    read(operation, body, holder) {
+    /** Reads the body of a call. Do not use `body` afterwards, only the returned one: it may be moved to another thread. */
+    read(operation: JsonOperation, body: Buffer, holder: ShareHolder): Soon<ReadRequest> {
       const sizes = READING_BYTES_MAX[operation.reading];
       if (body.length <= sizes.here) return { facts: operation.read(body), body };
       const triedFacts = operation.reading === 'scans' ? tryHere(operation, body) : null;
       if (triedFacts !== null) return { facts: triedFacts, body };
       return readElsewhere(operation, body, body.length <= sizes.quick, holder);
     },
-    estimate(kind, body, holder) {
+    /** Checks the body of a token estimate, and counts its tokens. Do not use `body` afterwards. */
+    estimate(kind: Estimate['kind'], body: Buffer, holder: ShareHolder): Promise<Estimated> {
       return run(
         holder,
         body.length <= QUICK_COUNT_BYTES_MAX,
@@ -174,7 +165,8 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}): Reque
         (buffer) => ({ does: 'estimate', kind, body: buffer }),
       );
     },
-    count(kind, body, holder) {
+    /** Counts the tokens of a body that was read before. `body` must not change until the promise settles. */
+    count(kind: BodyKind, body: Buffer, holder: ShareHolder): Promise<Count> {
       return run(
         holder,
         body.length <= QUICK_COUNT_BYTES_MAX,
@@ -182,10 +174,12 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}): Reque
         (buffer) => ({ does: 'count', kind, body: buffer }),
       );
     },
-    async close() {
+    /** Waits for the tasks under way, then ends the threads. */
+    async close(): Promise<void> {
       await Promise.all([quick.close(), slow.close()]);
     },
-    get tasks() {
+    /** The bodies that are read now and that wait, by the pool of threads. */
+    get tasks(): readonly PoolTasks[] {
       return [tasksOf('quick', quick), tasksOf('slow', slow)];
     },
   };

@@ -23,16 +23,10 @@ interface RefusalRecorderOptions {
   readonly recordedMax?: number;
 }
 
-/** Records refusals in the background: nothing waits for it, and where the database is slow it drops some and counts them. */
-export interface RefusalRecorder {
-  record(accountId: string | null, code: string, make: () => Refusal): void;
-  /** How many were neither recorded nor counted since the start. */
-  readonly dropped: number;
-  /** Writes what waits, once. */
-  close(): Promise<void>;
-}
+export type RefusalRecorder = ReturnType<typeof createRefusalRecorder>;
 
-export function createRefusalRecorder(options: RefusalRecorderOptions): RefusalRecorder {
+/** Records refusals in the background: nothing waits for it, and where the database is slow it drops some and counts them. */
+export function createRefusalRecorder(options: RefusalRecorderOptions) {
   const { store, clock, ids, logger, timers = systemTimers } = options;
   const minute = new RefusalMinute(options.recordedMax);
   let waiting: Refusal[] = [];
@@ -78,7 +72,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions): RefusalR
   }
 
   return {
-    record(accountId, code, make) {
+    record(accountId: string | null, code: string, make: () => Refusal): void {
       turnMinute(clock.nowMs());
       const fate = minute.decide(accountId, code);
       if (fate === 'recorded' && waiting.length < WAITING_MAX) waiting.push(make());
@@ -86,10 +80,12 @@ export function createRefusalRecorder(options: RefusalRecorderOptions): RefusalR
       else if (fate === 'dropped' || (fate === 'recorded' && !minute.count(accountId, code))) dropped++;
       schedule();
     },
-    get dropped() {
+    /** How many were neither recorded nor counted since the start. */
+    get dropped(): number {
       return dropped;
     },
-    async close() {
+    /** Writes what waits, once. */
+    async close(): Promise<void> {
       cancel?.();
       await writing;
       // The minute is not over, but nothing more comes.

@@ -76,22 +76,9 @@ interface RefusalFilter {
   readonly to: Date | null;
 }
 
-export interface RefusalsStore {
-  insert(refusals: readonly Refusal[]): Promise<void>;
-  /** Newest first. If the time is over before there are enough, it returns what it has found and where to look on. */
-  list(
-    filter: RefusalFilter,
-    beforeId: string | null,
-    limit: number,
-    timing: SliceTiming,
-  ): Promise<LookedThrough<Refusal>>;
-  /** Those of a request: by the gateway's id or the client's. */
-  find(requestId: string, limit: number, of?: OwnedBy): Promise<Refusal[]>;
-  /** In batches, until none is left or the signal has aborted. */
-  deleteBefore(instantMs: number, signal: AbortSignal): Promise<void>;
-}
+export type RefusalsStore = ReturnType<typeof createRefusalsStore>;
 
-export function createRefusalsStore(database: DirectoryLane): RefusalsStore {
+export function createRefusalsStore(database: DirectoryLane) {
   /** Plans: refusals_by_key, …_account, …_code. */
   const list = createFilteredList(database, {
     table: 'refusals',
@@ -103,25 +90,28 @@ export function createRefusalsStore(database: DirectoryLane): RefusalsStore {
     anyOf: 'key_id',
   });
   return {
-    async insert(refusals) {
+    async insert(refusals: readonly Refusal[]): Promise<void> {
       await database.query(insertRefusals, columnsOf(refusals, ...columns.values));
     },
+    /** Newest first. If the time is over before there are enough, it returns what it has found and where to look on. */
     list(
-      { accountId = null, keyId = null, ownKeyIds = null, code = null, model = null, from, to },
-      beforeId,
-      limit,
-      timing,
-    ) {
+      { accountId = null, keyId = null, ownKeyIds = null, code = null, model = null, from, to }: RefusalFilter,
+      beforeId: string | null,
+      limit: number,
+      timing: SliceTiming,
+    ): Promise<LookedThrough<Refusal>> {
       const anyOf = keyId === null ? ownKeyIds : (ownKeyIds?.filter((id) => id === keyId) ?? null);
       // Keys of a person are of the account that is named.
       const of = anyOf === null ? { key_id: keyId, account_id: accountId } : { key_id: null, account_id: null };
       return list({ values: { ...of, code, model }, anyOf, from, to }, beforeId, limit, timing);
     },
-    async find(requestId, limit, { accountId, keyIds } = EVERYBODY) {
+    /** Those of a request: by the gateway's id or the client's. */
+    async find(requestId: string, limit: number, { accountId, keyIds }: OwnedBy = EVERYBODY): Promise<Refusal[]> {
       const of = [accountId, keyIds === null ? null : toArray(keyIds)];
       return columns.all(await database.query(findRefusals, [requestId, limit, ...of]));
     },
-    async deleteBefore(instantMs, signal) {
+    /** In batches, until none is left or the signal has aborted. */
+    async deleteBefore(instantMs: number, signal: AbortSignal): Promise<void> {
       let rows: unknown[];
       do rows = await database.query(deleteOld, [toTimestamp(instantMs)]);
       while (rows.length === FORGOTTEN_ROWS_MAX && !signal.aborted);

@@ -5,7 +5,6 @@ import type { AccountCreations } from '../../src/accounting/accounts/account-cre
 import { type AccountStore, createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { CONTEXT } from '../support/accounting-builders.ts';
@@ -13,6 +12,7 @@ import { createTestDatabase, gatewayEngines, type TestDatabase } from '../suppor
 import { finishNow } from '../support/in-steps.ts';
 import { keysOn } from '../support/keys.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
+import { placedInOne } from '../support/placed-in-one.ts';
 import { assertSound } from '../support/sound.ts';
 
 /**

@@ -3,7 +3,6 @@ import { after, before, describe, it } from 'node:test';
 import { createApiKeyStore } from '../../src/accounting/accounts/api-key-store.ts';
 import { createEndedKeyStore, selectEnded, selectNamed } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createKeyUseStore } from '../../src/accounting/accounts/key-use-store.ts';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
@@ -19,6 +18,7 @@ import {
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { insertLimitedKey, removeLoose } from '../support/keys.ts';
+import { placedInOne } from '../support/placed-in-one.ts';
 import { sql } from '../support/sql.ts';
 
 /** Keys that have ended are forgotten, unless a call names them. */

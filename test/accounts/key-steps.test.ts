@@ -11,7 +11,6 @@ import { createLimitedKeys } from '../../src/accounting/accounts/limited-keys.ts
 import { createPrincipals } from '../../src/accounting/accounts/principals.ts';
 import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
@@ -20,6 +19,7 @@ import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { mortalHomes, ProcessEndedError } from '../support/home-lanes.ts';
 import { keysOn, removeLoose } from '../support/keys.ts';
+import { placedInOne } from '../support/placed-in-one.ts';
 import { patientQuestions } from '../support/questions.ts';
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createBatchStore } from '../../src/accounting/batches/store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
 import type { Database } from '../../src/db/database.ts';
 import { sqlState } from '../../src/db/errors.ts';
@@ -16,6 +15,7 @@ import {
   termsOf,
   verdictOf,
 } from '../support/accounting-builders.ts';
+import { placedInOne } from '../support/placed-in-one.ts';
 import { sql } from '../support/sql.ts';
 
 /** Calls of accounts of a partition, by the stores themselves: a batch has one call of each, and one batch comes after the other. */

@@ -281,7 +281,7 @@ describe('embedded: a database directory', { timeout: 60_000 }, () => {
     await stored.database.close();
 
     const child = startProcess(`
-import { placedInOne } from ${source('accounting/partitions/placed-lanes.ts')};
+import { placedInOne } from ${source('../test/support/placed-in-one.ts')};
 import { createInSteps } from ${source('app/in-steps.ts')};
 import { inOneDatabase } from ${source('db/home-lanes.ts')};
 import { openEmbedded } from ${source('db/embedded.ts')};

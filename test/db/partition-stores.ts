@@ -3,7 +3,6 @@ import { after, before, describe, it } from 'node:test';
 import { type BatchStore, createBatchStore } from '../../src/accounting/batches/store.ts';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { createStoredResponseStore } from '../../src/accounting/repeats/stored-response-store.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
@@ -34,6 +33,7 @@ import {
   verdictOf,
 } from '../support/accounting-builders.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
+import { placedInOne } from '../support/placed-in-one.ts';
 import { sql } from '../support/sql.ts';
 
 const HOUR_MS = 3_600_000;

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createMonthTable, monthTableOf } from '../../src/accounting/calls/calls-store.ts';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import type { Database, SnapshotReader } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
@@ -27,6 +26,7 @@ import {
   type TestDatabase,
   usualEngine,
 } from '../support/database.ts';
+import { placedInOne } from '../support/placed-in-one.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 import { allRows, CLOCK, exported, imported, linesOf, onlyPartition } from './books.ts';

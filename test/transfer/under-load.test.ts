@@ -4,7 +4,6 @@ import { createNewAccountStore } from '../../src/accounting/accounts/new-account
 import { createOpenedBalanceStore } from '../../src/accounting/accounts/opened-balance-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { createGiftStore } from '../../src/accounting/vouchers/gift-store.ts';
 import { createRedemptionStore } from '../../src/accounting/vouchers/redemption-store.ts';
@@ -21,6 +20,7 @@ import { createTestDatabase, gatewayEngines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createAccountIn, finishNow } from '../support/in-steps.ts';
 import { insertLimitedKey } from '../support/keys.ts';
+import { placedInOne } from '../support/placed-in-one.ts';
 import { chatResponse } from '../support/provider.ts';
 import { assertSound } from '../support/sound.ts';
 import { CLOCK, imported, startExport } from './books.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createRoutes } from '../../src/accounting/partitions/routes.ts';
 import { type Dimension, dimensions, type UsageFilter } from '../../src/accounting/usage/group-sums-store.ts';
 import { readUsage, USAGE_START, type UsagePlace, usagePages } from '../../src/accounting/usage/usage.ts';
@@ -10,6 +9,7 @@ import { collect } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
+import { placedInOne } from '../support/placed-in-one.ts';
 import { sql } from '../support/sql.ts';
 
 /** Usage that is spread over partitions is read as if it were in one, page by page. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import type { Dimension, UsageFilter } from '../../src/accounting/usage/group-sums-store.ts';
-import { earnedNano } from '../../src/accounting/usage/plan-revenue.ts';
 import { readUsage, USAGE_START } from '../../src/accounting/usage/usage.ts';
 import { createUsageStore, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { earnedNano } from '../support/earned-nano.ts';
+import { placedInOne } from '../support/placed-in-one.ts';
 
 /** What plans earned, as the database sums it up, beside what each period earns by itself. */
 

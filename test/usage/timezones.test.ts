@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import { createUsageStore } from '../../src/accounting/usage/usage-store.ts';
@@ -9,6 +8,7 @@ import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import { createTestNode, openAccount, outcomeOf, type TestNode } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { placedInOne } from '../support/placed-in-one.ts';
 
 /** Sums of usage have the days of the gateway, also in time zones whose names mean something else to the database. */
 

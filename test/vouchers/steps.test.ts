@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { createGiftStore } from '../../src/accounting/vouchers/gift-store.ts';
 import { createRedemptionStore } from '../../src/accounting/vouchers/redemption-store.ts';
@@ -16,6 +15,7 @@ import { CONTEXT } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { finishNow } from '../support/in-steps.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
+import { placedInOne } from '../support/placed-in-one.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 

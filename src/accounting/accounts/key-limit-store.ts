@@ -17,13 +17,9 @@ export const NO_MEMBER_LIMITS: MemberLimits = noneOf(MEMBER_LIMITS);
 /** Limits to set; what is absent stays as it is. */
 type ChangeOf<Limits> = { readonly [Limit in keyof Limits]?: Limits[Limit] | undefined };
 export type KeyLimitChange = ChangeOf<KeyLimits>;
-export type MemberLimitChange = ChangeOf<MemberLimits>;
-
-/** SQL: the limits of a row `l`. */
-export const LIMITS_OF_L = LIMITS.of('l');
 
 /** SQL: whether a row `l` limits anything. */
-export const IS_LIMITED = `coalesce(${LIMITS_OF_L}) is not null`;
+export const IS_LIMITED = `coalesce(${LIMITS.of('l')}) is not null`;
 
 interface LimitStore<Limits> {
   /**

@@ -47,35 +47,6 @@ interface MadeKey {
   readonly text: string;
 }
 
-/**
- * Makes, changes and ends keys. Every node is told of a change, and drops what it has cached of the account; this one does so before
- * a change is done.
- */
-export interface Keys {
-  /** @throws TooManyKeysError, NoMemberError */
-  make(asked: AskedKey): Promise<MadeKey & NewLimits>;
-  /**
-   * Makes a key of a text that clients have already, of which nothing but its hash is known here. No other key has this hash.
-   *
-   * @throws TooManyKeysError; StatementError if another key has the hash.
-   */
-  makeImported(asked: AskedKey, text: ImportedKeyText): Promise<{ readonly key: ApiKey } & NewLimits>;
-  /**
-   * Returns the changed key. `too_many_models`: of more models than there may be, and nothing is changed.
-   *
-   * @param key as it was read before.
-   */
-  change(key: ApiKey, change: KeyChange): Promise<ApiKey | 'absent' | 'too_many_models'>;
-  /**
-   * Makes a key that may do the same as another one, and ends that one. `null`: that one is revoked or has expired.
-   *
-   * @throws TooManyKeysError, NoMemberError
-   */
-  replace(asked: AskedReplacement): Promise<(MadeKey & { readonly replaced: ApiKey }) | null>;
-  /** Returns whether there is such a key. */
-  revoke(keyId: string): Promise<boolean>;
-}
-
 interface KeysParts {
   readonly accounts: Pick<ApiKeyStore, 'insertKey' | 'changeKey' | 'revokeKey' | 'findKey'>;
   readonly looseKeys: Pick<LooseKeyStore, 'begin' | 'giveUp' | 'giveUpReplacing' | 'add'>;
@@ -89,7 +60,13 @@ interface KeysParts {
   readonly fillRandom: FillRandom;
 }
 
-export function createKeys(parts: KeysParts): Keys {
+export type Keys = ReturnType<typeof createKeys>;
+
+/**
+ * Makes, changes and ends keys. Every node is told of a change, and drops what it has cached of the account; this one does so before
+ * a change is done.
+ */
+export function createKeys(parts: KeysParts) {
   const { accounts, looseKeys, looseLimits, keyLimits, keyReplacements, rateLimits, principals } = parts;
   const { clock, ids, fillRandom } = parts;
 
@@ -135,12 +112,24 @@ export function createKeys(parts: KeysParts): Keys {
   }
 
   return {
-    async make(asked) {
+    /** @throws TooManyKeysError, NoMemberError */
+    async make(asked: AskedKey): Promise<MadeKey & NewLimits> {
       const { text, stored } = makeText();
       return { ...(await insertLimited(asked, stored)), text };
     },
-    makeImported: (asked, text) => insertLimited(asked, { ...text, id: ids.next('key'), isImported: true }),
-    async change(key, change) {
+    /**
+     * Makes a key of a text that clients have already, of which nothing but its hash is known here. No other key has this hash.
+     *
+     * @throws TooManyKeysError; StatementError if another key has the hash.
+     */
+    makeImported: (asked: AskedKey, text: ImportedKeyText): Promise<{ readonly key: ApiKey } & NewLimits> =>
+      insertLimited(asked, { ...text, id: ids.next('key'), isImported: true }),
+    /**
+     * Returns the changed key. `too_many_models`: of more models than there may be, and nothing is changed.
+     *
+     * @param key as it was read before.
+     */
+    async change(key: ApiKey, change: KeyChange): Promise<ApiKey | 'absent' | 'too_many_models'> {
       const refusal = await changeLimits(key, change);
       if (refusal !== null) return refusal;
       const { allowed = {}, name } = change;
@@ -150,7 +139,12 @@ export function createKeys(parts: KeysParts): Keys {
       principals.forget(key.accountId);
       return changed;
     },
-    async replace(asked) {
+    /**
+     * Makes a key that may do the same as another one, and ends that one. `null`: that one is revoked or has expired.
+     *
+     * @throws TooManyKeysError, NoMemberError
+     */
+    async replace(asked: AskedReplacement): Promise<(MadeKey & { readonly replaced: ApiKey }) | null> {
       const { text, stored } = makeText();
       const { accountId, keyId: replacedId, ownKeys, keepOldMs } = asked;
       const at = now();
@@ -165,7 +159,8 @@ export function createKeys(parts: KeysParts): Keys {
       principals.forget(accountId);
       return { ...done.made, text };
     },
-    async revoke(keyId) {
+    /** Returns whether there is such a key. */
+    async revoke(keyId: string): Promise<boolean> {
       const accountId = await accounts.revokeKey(keyId, now());
       if (accountId === null) return false;
       principals.forget(accountId);

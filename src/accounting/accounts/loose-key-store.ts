@@ -98,31 +98,17 @@ interface Place {
   readonly keyId: string;
 }
 
-export interface LooseKeyStore {
-  /**
-   * A key is to be made, so limits may be set of it. Returns false where that which it replaces is revoked or has expired, or is not
-   * there. What refuses the key at its insertion refuses it here too, so that nobody gathers limits of keys that are never made.
-   *
-   * @throws TooManyKeysError
-   */
-  begin(key: BegunKey): Promise<boolean>;
-  /** The key is not made: from now on nothing makes it. Where it is there already, nothing changes. */
-  giveUp(key: LooseKey): Promise<void>;
-  /** Limits of a key have changed: what is being made to replace it may have those of before, and is not made. */
-  giveUpReplacing(key: LooseKey): Promise<void>;
-  /** A key that is not there has got limits. */
-  add(key: LooseKey): Promise<void>;
-  /** Gives up what was begun long ago. */
-  giveUpOld(): Promise<void>;
-  /** A page of those that nothing makes any more, and that have been loose for long enough. `next`: behind the last; `null`: it is. */
-  list(behind: Place | null): Promise<{ readonly keys: readonly LooseKey[]; readonly next: Place | null }>;
-  /** There is nothing left of them. */
-  delete(keys: readonly LooseKey[]): Promise<void>;
-}
+export type LooseKeyStore = ReturnType<typeof createLooseKeyStore>;
 
-export function createLooseKeyStore(directory: DirectoryLane): LooseKeyStore {
+export function createLooseKeyStore(directory: DirectoryLane) {
   return {
-    begin: ({ accountId, keyId, replacedId, endsReplaced, ownKeys, at }) =>
+    /**
+     * A key is to be made, so limits may be set of it. Returns false where that which it replaces is revoked or has expired, or is not
+     * there. What refuses the key at its insertion refuses it here too, so that nobody gathers limits of keys that are never made.
+     *
+     * @throws TooManyKeysError
+     */
+    begin: ({ accountId, keyId, replacedId, endsReplaced, ownKeys, at }: BegunKey): Promise<boolean> =>
       directory.transaction(async (transaction) => {
         if (replacedId !== null) {
           const active = await transaction.query(selectActive, [replacedId, at]);
@@ -133,17 +119,22 @@ export function createLooseKeyStore(directory: DirectoryLane): LooseKeyStore {
         await transaction.query(beginKey, [accountId, keyId, replacedId]);
         return true;
       }),
-    async giveUp({ accountId, keyId }) {
+    /** The key is not made: from now on nothing makes it. Where it is there already, nothing changes. */
+    async giveUp({ accountId, keyId }: LooseKey): Promise<void> {
       await directory.query(giveUpKey, [accountId, keyId]);
     },
-    async giveUpReplacing({ accountId, keyId }) {
+    /** Limits of a key have changed: what is being made to replace it may have those of before, and is not made. */
+    async giveUpReplacing({ accountId, keyId }: LooseKey): Promise<void> {
       await directory.query(giveUpReplacing, [accountId, keyId]);
     },
-    add: ({ accountId, keyId }) => addLoose(directory, accountId, [keyId]),
-    async giveUpOld() {
+    /** A key that is not there has got limits. */
+    add: ({ accountId, keyId }: LooseKey): Promise<void> => addLoose(directory, accountId, [keyId]),
+    /** Gives up what was begun long ago. */
+    async giveUpOld(): Promise<void> {
       await directory.query(giveUpOld);
     },
-    async list(behind) {
+    /** A page of those that nothing makes any more, and that have been loose for long enough. `next`: behind the last; `null`: it is. */
+    async list(behind: Place | null): Promise<{ readonly keys: readonly LooseKey[]; readonly next: Place | null }> {
       const rows = await directory.query<{ account_id: string; key_id: string; since: string }>(listKeys, [
         behind?.since ?? '-infinity',
         behind?.keyId ?? '',
@@ -154,7 +145,8 @@ export function createLooseKeyStore(directory: DirectoryLane): LooseKeyStore {
         next: last && { since: last.since, keyId: last.key_id },
       };
     },
-    async delete(keys) {
+    /** There is nothing left of them. */
+    async delete(keys: readonly LooseKey[]): Promise<void> {
       const names = fieldsOf(keys, 'accountId', 'keyId');
       await directory.query(deleteKeys, names);
     },

@@ -44,31 +44,6 @@ export interface Principal {
   readonly isOnlyAccount: boolean;
 }
 
-/**
- * Finds the account of a key. Standings are cached; when a key or its account changes, every node is notified and drops it
- * (contract 5). While notifications cannot reach a node, which it knows after four seconds, it reads every key from the
- * database, those of calls that come together in one statement.
- */
-export interface Principals {
-  /**
-   * `keyHash`: the key's `principalHash`, if the caller has it. `noted.principal` becomes whose key it is, also where it is
-   * refused.
-   *
-   * @throws GatewayError, or rejects with it: `invalidApiKey`, with a message that says what is wrong with the key; `databaseDown`.
-   */
-  authenticate(key: string, keyHash?: string, noted?: { principal: Principal | null }): Soon<Principal>;
-  /** The account and key of this hash, also if it is refused; `null` if the cache does not have it. */
-  holderOf(keyHash: string): Principal | null;
-  /** Whether the cache has the key of this hash, so that it need not be looked up for the first time. */
-  isCached(keyHash: string): boolean;
-  /** Drops the cached keys of an account at once on this node. The database notifies other nodes. */
-  forget(accountId: string): void;
-  close(): Promise<void>;
-  /** Whether notifications reach this node. */
-  readonly isNotified: boolean;
-  readonly cachedKeys: number;
-}
-
 /** What principals are found by; it says nothing about the key. */
 export const principalHash = (key: string): string => hash('sha256', key, 'base64');
 
@@ -96,7 +71,14 @@ interface PrincipalsOptions {
   readonly onUse?: ((principal: Principal) => void) | undefined;
 }
 
-export async function createPrincipals(options: PrincipalsOptions): Promise<Principals> {
+export type Principals = Awaited<ReturnType<typeof createPrincipals>>;
+
+/**
+ * Finds the account of a key. Standings are cached; when a key or its account changes, every node is notified and drops it
+ * (contract 5). While notifications cannot reach a node, which it knows after four seconds, it reads every key from the
+ * database, those of calls that come together in one statement.
+ */
+export async function createPrincipals(options: PrincipalsOptions) {
   const { store, limitedKeys, partitions, directory, questions, clock, onUse } = options;
   // With `max`, the cache would take the memory for all of them at once.
   const cache = new LRUCache<string, CachedStatus>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
@@ -194,7 +176,17 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
   }
 
   return {
-    authenticate(key, keyHash = principalHash(key), noted = undefined) {
+    /**
+     * `keyHash`: the key's `principalHash`, if the caller has it. `noted.principal` becomes whose key it is, also where it is
+     * refused.
+     *
+     * @throws GatewayError, or rejects with it: `invalidApiKey`, with a message that says what is wrong with the key; `databaseDown`.
+     */
+    authenticate(
+      key: string,
+      keyHash: string = principalHash(key),
+      noted?: { principal: Principal | null },
+    ): Soon<Principal> {
       const cached = findCached(keyHash);
       if (cached !== null) return accept(cached, noted);
       if (isApiKey(key)) return lookUpUnknown(key, keyHash, noted);
@@ -204,14 +196,18 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
         return lookUpUnknown(key, keyHash, noted);
       });
     },
-    holderOf: (keyHash) => cache.get(keyHash)?.principal ?? null,
-    isCached: (keyHash) => cache.get(keyHash) !== undefined,
+    /** The account and key of this hash, also if it is refused; `null` if the cache does not have it. */
+    holderOf: (keyHash: string): Principal | null => cache.get(keyHash)?.principal ?? null,
+    /** Whether the cache has the key of this hash, so that it need not be looked up for the first time. */
+    isCached: (keyHash: string): boolean => cache.get(keyHash) !== undefined,
+    /** Drops the cached keys of an account at once on this node. The database notifies other nodes. */
     forget,
-    close: () => subscription.close(),
-    get isNotified() {
+    close: (): Promise<void> => subscription.close(),
+    /** Whether notifications reach this node. */
+    get isNotified(): boolean {
       return subscription.isConnected;
     },
-    get cachedKeys() {
+    get cachedKeys(): number {
       return cache.size;
     },
   };

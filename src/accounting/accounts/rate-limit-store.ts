@@ -87,23 +87,15 @@ where account_id = any ($1::text[]) and key_id = any ($2::text[]) and (requests_
 order by model`,
 };
 
-export interface RateLimitStore {
-  /**
-   * Sets the limits that the change names, and returns all; `too_many`: of more models than there may be, and nothing is set. Every node
-   * drops the cached keys of the account.
-   */
-  change(owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'>;
-  /** Of those accounts that have any, by account. */
-  ofAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, RateLimits>>;
-  /** Of those keys that have any, by key. */
-  ofKeys(
-    keys: readonly { readonly accountId: string; readonly id: string }[],
-  ): Promise<ReadonlyMap<string, RateLimits>>;
-}
+export type RateLimitStore = ReturnType<typeof createRateLimitStore>;
 
-export function createRateLimitStore(database: PartitionLane): RateLimitStore {
+export function createRateLimitStore(database: PartitionLane) {
   return {
-    async change(owner, change) {
+    /**
+     * Sets the limits that the change names, and returns all; `too_many`: of more models than there may be, and nothing is set. Every node
+     * drops the cached keys of the account.
+     */
+    async change(owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'> {
       try {
         return await database.transaction(async (transaction) => {
           const limits = await setRateLimits(transaction, owner, change);
@@ -115,8 +107,13 @@ export function createRateLimitStore(database: PartitionLane): RateLimitStore {
         throw error;
       }
     },
-    ofAccounts: (accountIds) => readLimits(database, accountIds, [''], (row) => row.accountId),
-    ofKeys(keys) {
+    /** Of those accounts that have any, by account. */
+    ofAccounts: (accountIds: readonly string[]): Promise<ReadonlyMap<string, RateLimits>> =>
+      readLimits(database, accountIds, [''], (row) => row.accountId),
+    /** Of those keys that have any, by key. */
+    ofKeys(
+      keys: readonly { readonly accountId: string; readonly id: string }[],
+    ): Promise<ReadonlyMap<string, RateLimits>> {
       const accountIds = [...new Set(keys.map(({ accountId }) => accountId))];
       const keyIds = keys.map(({ id }) => id);
       return readLimits(database, accountIds, keyIds, (row) => row.keyId);

@@ -3,7 +3,7 @@ import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { createNameSearch } from '../../db/name-search.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
-import { type ApiKeyStore, createApiKeyStore, namesOf } from './api-key-store.ts';
+import { createApiKeyStore, namesOf } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
 /** The SQL of accounts; that of their keys is in `api-key-store.ts`, and how they are made in `account-creations.ts`. */
@@ -84,29 +84,14 @@ export interface AccountFields {
   readonly membersSeeBalance?: boolean | undefined;
 }
 
-export interface AccountStore extends ApiKeyStore {
-  /** Returns the changed account, or `null` if there is none. Every node drops its cached keys. */
-  updateAccount(id: string, change: AccountFields, at: Date): Promise<Account | null>;
-  findAccount(id: string): Promise<Account | null>;
-  /** The names of accounts by their ids; those that are not there are left out. */
-  findNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /**
-   * Accounts that a filter lets through, newest first. If the time is over before there are enough, it returns what it has
-   * found and where to look on. Without a `timing` it looks at everything.
-   */
-  listAccounts(
-    filter: AccountFilter,
-    beforeId: string | null,
-    limit: number,
-    timing?: SliceTiming,
-  ): Promise<LookedThrough<Account>>;
-}
+export type AccountStore = ReturnType<typeof createAccountStore>;
 
-export function createAccountStore(database: DirectoryLane): AccountStore {
+export function createAccountStore(database: DirectoryLane) {
   const search = createNameSearch(database, 'accounts');
   return {
     ...createApiKeyStore(database),
-    updateAccount: (id, change, at) =>
+    /** Returns the changed account, or `null` if there is none. Every node drops its cached keys. */
+    updateAccount: (id: string, change: AccountFields, at: Date): Promise<Account | null> =>
       database.transaction(async (transaction) => {
         const values = [change.name ?? null, change.email ?? null, change.verified ?? null, change.status ?? null];
         const rows = await transaction.query(updateAccount, [
@@ -119,9 +104,20 @@ export function createAccountStore(database: DirectoryLane): AccountStore {
         if (rows.length > 0) await announceChange(transaction, id);
         return ACCOUNTS.first(rows);
       }),
-    findNames: (ids) => namesOf(database, selectNames, ids),
-    findAccount: async (id) => ACCOUNTS.first(await database.query(selectAccount, [id])),
-    async listAccounts({ search: part, name }, beforeId, limit, timing = UNHURRIED) {
+    /** The names of accounts by their ids; those that are not there are left out. */
+    findNames: (ids: readonly string[]): Promise<ReadonlyMap<string, string>> => namesOf(database, selectNames, ids),
+    findAccount: async (id: string): Promise<Account | null> =>
+      ACCOUNTS.first(await database.query(selectAccount, [id])),
+    /**
+     * Accounts that a filter lets through, newest first. If the time is over before there are enough, it returns what it has
+     * found and where to look on. Without a `timing` it looks at everything.
+     */
+    async listAccounts(
+      { search: part, name }: AccountFilter,
+      beforeId: string | null,
+      limit: number,
+      timing: SliceTiming = UNHURRIED,
+    ): Promise<LookedThrough<Account>> {
       const readNamed = async (): Promise<LookedThrough<string>> => {
         const named = await database.query<{ id: string }>(listNamed, [name!, beforeId, limit]);
         return { items: named.map(({ id }) => id), next: named.length === limit ? named.at(-1)!.id : null };

@@ -13,23 +13,6 @@ import type { SettlementRecord } from '../settlement/settlement-record.ts';
 import type { EndResult } from '../settlement/store.ts';
 import type { BatchStore } from './store.ts';
 
-/**
- * Ends and admissions of this node that wait at the same time are one transaction:
- *
- *     end ───────┐
- *                ├─▶ waiting ─▶ lock, read ─▶ decide ends, then admissions ─▶ write, commit ─▶ each its result
- *     admission ─┘
- *
- * So ends and admissions do not wait for each other's locks, and what ends gave back is there for the admissions beside them. Either has two
- * seconds: then an admission fails, and an end goes to the journal (`settlement/settlement.ts`). Beside ends that are slow, admissions go on.
- */
-export interface CallBatches {
-  readonly ends: Batcher<SettlementRecord, EndResult>;
-  readonly admissions: Batcher<ReservationRequest, Admission>;
-  /** Ends that nobody waits for, such as those of a journal: in batches of their own, without a limit of time. */
-  readonly lateEnds: Batcher<SettlementRecord, EndResult>;
-}
-
 /** Hears of batches, for metrics. */
 export interface BatchObserver {
   /** A transaction has ended that had so many ends, whatever came of it. */
@@ -60,7 +43,19 @@ const BATCH_BYTES_MAX = 1024 * 1024;
 /** The columns of a record, or of a reservation, roughly. */
 const ITEM_BYTES = 1024;
 
-export function createCallBatches(parts: CallBatchParts): CallBatches {
+export type CallBatches = ReturnType<typeof createCallBatches>;
+
+/**
+ * Ends and admissions of this node that wait at the same time are one transaction:
+ *
+ *     end ───────┐
+ *                ├─▶ waiting ─▶ lock, read ─▶ decide ends, then admissions ─▶ write, commit ─▶ each its result
+ *     admission ─┘
+ *
+ * So ends and admissions do not wait for each other's locks, and what ends gave back is there for the admissions beside them. Either has two
+ * seconds: then an admission fails, and an end goes to the journal (`settlement/settlement.ts`). Beside ends that are slow, admissions go on.
+ */
+export function createCallBatches(parts: CallBatchParts) {
   const { store, questions, terms, onEnded, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = parts;
   const { timers } = questions.limit;
 
@@ -117,6 +112,7 @@ export function createCallBatches(parts: CallBatchParts): CallBatches {
   return {
     admissions: batcherOf<ReservationRequest, Admission>(batches, 'admission', (admission) => ({ admission })),
     ends: batcherOf<SettlementRecord, EndResult>(batches, 'end', (end) => ({ end })),
+    /** Ends that nobody waits for, such as those of a journal: in batches of their own, without a limit of time. */
     lateEnds: batcherOf<SettlementRecord, EndResult>(late, 'end', (end) => ({ end })),
   };
 }

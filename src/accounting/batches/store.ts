@@ -27,21 +27,10 @@ export interface BatchResults<Locks extends LockMode = LockMode> {
   readonly admissions: readonly (Admission | LockedIn<Locks>)[];
 }
 
-export interface BatchStore {
-  /**
-   * Ends calls and admits others in one transaction, all of it or nothing: what the ends give back, the admissions may take.
-   * `availableNano` of an end is what remains for the account after the whole batch.
-   */
-  run<Locks extends LockMode = 'all'>(
-    batch: CallBatch,
-    terms: AdmissionTerms,
-    locks?: Locks,
-    signal?: AbortSignal,
-  ): Promise<BatchResults<Locks>>;
-}
-
 const END_CALLS = 'settlement.end';
 const ADMIT_CALLS = 'reservations.admit';
+
+export type BatchStore = ReturnType<typeof createBatchStore>;
 
 /**
  * The transaction of a batch of calls, of two messages: the first one locks the accounts and reads what limits them and what the
@@ -49,15 +38,19 @@ const ADMIT_CALLS = 'reservations.admit';
  *
  * @param logger hears of counts that had begun in the future
  */
-export function createBatchStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null): BatchStore {
+export function createBatchStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   const storedPriceLists = new StoredPriceLists();
   return {
-    async run<Locks extends LockMode>(
+    /**
+     * Ends calls and admits others in one transaction, all of it or nothing: what the ends give back, the admissions may take.
+     * `availableNano` of an end is what remains for the account after the whole batch.
+     */
+    async run<Locks extends LockMode = 'all'>(
       { ends, admissions }: CallBatch,
       terms: AdmissionTerms,
       locks?: Locks,
       signal?: AbortSignal,
-    ) {
+    ): Promise<BatchResults<Locks>> {
       const reads = new Reads();
       const readAccounts = addAccountReads(
         reads,

@@ -10,7 +10,7 @@ import {
   tableColumns,
   textColumn,
 } from '../../db/table.ts';
-import type { Usage } from '../../protocols/metering/usage-facts.ts';
+import { countImages, type Usage } from '../../protocols/metering/usage-facts.ts';
 import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
 import { type CountedUse, countedText } from '../counts/counted-use.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
@@ -51,7 +51,7 @@ const RECORD: readonly RecordColumn[] = [
     return { name: column, type: 'count', read: (o) => o.usage?.[unit] || null };
   }),
   { name: 'other_units', type: 'jsonb', read: (o) => otherUnitsText(o.usage) },
-  { name: 'images', type: 'count', read: (o) => countImages(o.usage) || null },
+  { name: 'images', type: 'count', read: (o) => (o.usage && countImages(o.usage)) || null },
   { name: 'price_rule', type: 'text', read: (o) => o.price.rule },
   {
     name: 'price_factor_basis_points',
@@ -245,8 +245,4 @@ function otherUnitsText(usage: Usage | null): string | null {
     if (count > 0) counts[unit] = count;
   }
   return Object.keys(counts).length === 0 ? null : JSON.stringify(counts);
-}
-
-function countImages(usage: Usage | null): number {
-  return usage === null ? 0 : usage.images.reduce((sum, { count }) => sum + count, 0);
 }

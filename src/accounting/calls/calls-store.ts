@@ -120,31 +120,6 @@ export interface OwnedBy {
 
 export const EVERYBODY: OwnedBy = { accountId: null, keyIds: null };
 
-export interface CallsStore {
-  /** Newest first: those of a request, by its id here, at the provider, or at the client, or by the id of the call. */
-  findByRequest(requestId: string, limit: number, of?: OwnedBy): Promise<CallRecord[]>;
-  /**
-   * Calls that a filter lets through, newest first. If the time is over before there are enough, it returns what it has found and
-   * where to look on. Without a `timing` it looks at everything.
-   */
-  list(
-    filter: CallFilter,
-    beforeId: string | null,
-    limit: number,
-    timing?: SliceTiming,
-  ): Promise<LookedThrough<CallRecord>>;
-  find(id: string): Promise<CallRecord | null>;
-  /** Whether records of calls that were made when this id was are no longer kept. */
-  isDropped(id: string): Promise<boolean>;
-  /**
-   * Makes the filters by which request ids are found of what has been recorded since the last time, but for the pages of this month
-   * that take the next records.
-   */
-  summariseRequestIds(now: Date): Promise<void>;
-  /** Prepares the tables of this month and the next two. Call records of a month without one go to the default. */
-  prepareMonths(now: Date): Promise<void>;
-}
-
 /** What PostgreSQL makes one of, if nothing else is said. */
 const PAGES_A_FILTER = 128;
 
@@ -211,25 +186,47 @@ for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
   };
 }
 
-export function createCallsStore(database: PartitionLane): CallsStore {
+export type CallsStore = ReturnType<typeof createCallsStore>;
+
+export function createCallsStore(database: PartitionLane) {
   const listKeys = createCallList(database);
   return {
-    async list(filter, beforeId, limit, timing = UNHURRIED) {
+    /**
+     * Calls that a filter lets through, newest first. If the time is over before there are enough, it returns what it has found and
+     * where to look on. Without a `timing` it looks at everything.
+     */
+    async list(
+      filter: CallFilter,
+      beforeId: string | null,
+      limit: number,
+      timing: SliceTiming = UNHURRIED,
+    ): Promise<LookedThrough<CallRecord>> {
       const { items, next } = await listKeys(filter, beforeId, limit, timing);
       const rows = items.length === 0 ? [] : await database.query(selectListed, keyParameters(items));
       return { items: CALLS.all(rows), next };
     },
-    async findByRequest(requestId, limit, { accountId, keyIds } = EVERYBODY) {
+    /** Newest first: those of a request, by its id here, at the provider, or at the client, or by the id of the call. */
+    async findByRequest(
+      requestId: string,
+      limit: number,
+      { accountId, keyIds }: OwnedBy = EVERYBODY,
+    ): Promise<CallRecord[]> {
       const of = [accountId, keyIds === null ? null : toArray(keyIds)];
       return CALLS.all(await database.query(findByRequest, [requestId, callIdOf(requestId), limit, ...of]));
     },
-    find: async (id) => CALLS.first(await database.query(selectCall, [id])),
-    isDropped: async (id) => (await database.query(selectDropped, [id])).length > 0,
-    async summariseRequestIds(now) {
+    find: async (id: string): Promise<CallRecord | null> => CALLS.first(await database.query(selectCall, [id])),
+    /** Whether records of calls that were made when this id was are no longer kept. */
+    isDropped: async (id: string): Promise<boolean> => (await database.query(selectDropped, [id])).length > 0,
+    /**
+     * Makes the filters by which request ids are found of what has been recorded since the last time, but for the pages of this month
+     * that take the next records.
+     */
+    async summariseRequestIds(now: Date): Promise<void> {
       await database.query(summariseRequestIds);
       await database.query(forgetOpenFilters, [toArray([monthTableOf(now).name])]);
     },
-    async prepareMonths(now) {
+    /** Prepares the tables of this month and the next two. Call records of a month without one go to the default. */
+    async prepareMonths(now: Date): Promise<void> {
       const tables = monthTablesFrom(now);
       const missing = await database.query<{ name: string }>(findMissingTables, [
         toArray(tables.map(({ name }) => name)),

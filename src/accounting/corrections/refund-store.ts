@@ -104,19 +104,14 @@ interface ListedCall {
   readonly id: string;
 }
 
-export interface RefundStore {
-  /** Whether there is a record of a call. */
-  hasCall(callId: string): Promise<boolean>;
-  /** Refunds a call, never more than its charge in all. */
-  refund(request: RefundRequest): Promise<RefundResult>;
-  /** The refunds of calls, by their ids; calls without one are left out. */
-  refundsOf(calls: readonly ListedCall[]): Promise<ReadonlyMap<string, readonly CallRefund[]>>;
-}
+export type RefundStore = ReturnType<typeof createRefundStore>;
 
-export function createRefundStore(database: PartitionLane): RefundStore {
+export function createRefundStore(database: PartitionLane) {
   return {
-    hasCall: async (callId) => (await findCall(database, callId)) !== null,
-    async refund(request) {
+    /** Whether there is a record of a call. */
+    hasCall: async (callId: string): Promise<boolean> => (await findCall(database, callId)) !== null,
+    /** Refunds a call, never more than its charge in all. */
+    async refund(request: RefundRequest): Promise<RefundResult> {
       const found = await findCall(database, request.callId);
       if (found === null) return { outcome: 'unknown_call' };
       try {
@@ -126,7 +121,8 @@ export function createRefundStore(database: PartitionLane): RefundStore {
         throw error;
       }
     },
-    async refundsOf(calls) {
+    /** The refunds of calls, by their ids; calls without one are left out. */
+    async refundsOf(calls: readonly ListedCall[]): Promise<ReadonlyMap<string, readonly CallRefund[]>> {
       if (calls.length === 0) return new Map();
       const names = fieldsOf(calls, 'accountId', 'id');
       const rows = await database.query<StoredRow & { call_id: string }>(selectRefunds, names);

@@ -117,14 +117,9 @@ type ResolutionResult =
   | { readonly outcome: 'refused'; readonly refusal: ResolutionRefusal; readonly call: ResolvableCall }
   | { readonly outcome: 'unknown_call' | 'in_flight' | 'key_conflict' };
 
-export interface ResolutionStore {
-  /** Whether there is a record of a call, or it is in flight. */
-  hasCall(callId: string): Promise<boolean>;
-  /** Settles an unresolved call as an operator decides, all of it or nothing, once. */
-  resolve(request: ResolutionRequest): Promise<ResolutionResult>;
-}
+export type ResolutionStore = ReturnType<typeof createResolutionStore>;
 
-export function createResolutionStore(database: PartitionLane): ResolutionStore {
+export function createResolutionStore(database: PartitionLane) {
   async function find(callId: string): Promise<FoundCall | 'in_flight' | null> {
     const found = await findCall(database, callId);
     if (found !== null) return found;
@@ -134,8 +129,10 @@ export function createResolutionStore(database: PartitionLane): ResolutionStore 
   }
 
   return {
-    hasCall: async (callId) => (await find(callId)) !== null,
-    async resolve(request) {
+    /** Whether there is a record of a call, or it is in flight. */
+    hasCall: async (callId: string): Promise<boolean> => (await find(callId)) !== null,
+    /** Settles an unresolved call as an operator decides, all of it or nothing, once. */
+    async resolve(request: ResolutionRequest): Promise<ResolutionResult> {
       const call = await find(request.callId);
       if (call === null) return { outcome: 'unknown_call' };
       if (call === 'in_flight') return { outcome: 'in_flight' };

@@ -141,52 +141,9 @@ export class OtherRequestError extends Error {
   }
 }
 
-export interface SubscriptionStore {
-  /**
-   * `null` if the account has another subscription in that time, or does not exist. A repeat of a keyed request grants
-   * nothing and returns the subscription of the first one, as it is now.
-   *
-   * @throws OtherRequestError
-   */
-  grant(subscription: NewSubscription, keyed?: KeyedRequest | null): Promise<Subscription | null>;
-  /**
-   * Moves the end; `null` if another subscription overlaps, or where this one is canceled or its end is not `from`. A
-   * repeat of a keyed request moves nothing and returns the subscription as it is now.
-   *
-   * @throws OtherRequestError
-   */
-  renew(
-    accountId: string,
-    id: string,
-    from: Date,
-    to: Date,
-    keyed?: KeyedRequest | null,
-    sale?: PlanSale | null,
-  ): Promise<Subscription | null>;
-  /**
-   * The subscription of a keyed request that was carried out, as it is now; `null` if it is the first one.
-   *
-   * @throws OtherRequestError
-   */
-  findRepeated(accountId: string, keyed: KeyedRequest): Promise<Subscription | null>;
-  cancel(accountId: string, id: string, at: Date): Promise<Subscription | null>;
-  find(id: string): Promise<Subscription | null>;
-  list(accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]>;
-  /**
-   * Deletes the slots of subscriptions that are over for a day, in batches. Returns false if somebody else had locked rows
-   * of some accounts, whose slots are left. `nowMs`: for tests, in place of the database's clock. Ends after a batch once the
-   * signal has aborted.
-   */
-  forgetSlots(nowMs: number | null, signal?: AbortSignal): Promise<boolean>;
-  /** The database's clock, by which subscriptions begin and end. */
-  nowMs(): Promise<number>;
-  /** How many subscriptions of each plan are active at an instant; if there are more, `max`. */
-  countActive(planIds: readonly string[], now: Date, max: number): Promise<ReadonlyMap<string, number>>;
-  /** `null` if the account has no subscription, or only canceled ones. */
-  findState(accountId: string, now: Date, plans?: readonly WindowLimit[]): Promise<SubscriptionState | null>;
-}
+export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 
-export function createSubscriptionStore(database: PartitionLane): SubscriptionStore {
+export function createSubscriptionStore(database: PartitionLane) {
   /** The account's row is locked first, so that a repeat that races the first request finds it. */
   const changed = (
     accountId: string,
@@ -209,25 +166,64 @@ export function createSubscriptionStore(database: PartitionLane): SubscriptionSt
     });
 
   return {
-    grant: ({ accountId, id, planId, startsAt, endsAt, at, sale = null }, keyed) =>
+    /**
+     * `null` if the account has another subscription in that time, or does not exist. A repeat of a keyed request grants
+     * nothing and returns the subscription of the first one, as it is now.
+     *
+     * @throws OtherRequestError
+     */
+    grant: (
+      { accountId, id, planId, startsAt, endsAt, at, sale = null }: NewSubscription,
+      keyed?: KeyedRequest | null,
+    ): Promise<Subscription | null> =>
       changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at], keyed, { from: startsAt, sale }),
-    renew: (accountId, id, from, to, keyed, sale = null) =>
-      changed(accountId, renewSubscription, [id, from, to], keyed, { from, sale }),
-    findRepeated: (accountId, keyed) => findKeyedSubscription(database, accountId, keyed),
-    cancel: (accountId, id, at) => changed(accountId, cancelSubscription, [id, at]),
-    find: async (id) => SUBSCRIPTIONS.first(await database.query(selectSubscription, [id])),
-    list: async (accountId, beforeId, limit) =>
+    /**
+     * Moves the end; `null` if another subscription overlaps, or where this one is canceled or its end is not `from`. A
+     * repeat of a keyed request moves nothing and returns the subscription as it is now.
+     *
+     * @throws OtherRequestError
+     */
+    renew: (
+      accountId: string,
+      id: string,
+      from: Date,
+      to: Date,
+      keyed?: KeyedRequest | null,
+      sale: PlanSale | null = null,
+    ): Promise<Subscription | null> => changed(accountId, renewSubscription, [id, from, to], keyed, { from, sale }),
+    /**
+     * The subscription of a keyed request that was carried out, as it is now; `null` if it is the first one.
+     *
+     * @throws OtherRequestError
+     */
+    findRepeated: (accountId: string, keyed: KeyedRequest): Promise<Subscription | null> =>
+      findKeyedSubscription(database, accountId, keyed),
+    cancel: (accountId: string, id: string, at: Date): Promise<Subscription | null> =>
+      changed(accountId, cancelSubscription, [id, at]),
+    find: async (id: string): Promise<Subscription | null> =>
+      SUBSCRIPTIONS.first(await database.query(selectSubscription, [id])),
+    list: async (accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]> =>
       SUBSCRIPTIONS.all(await database.query(listSubscriptions, [accountId, beforeId, limit])),
-    async nowMs() {
+    /** The database's clock, by which subscriptions begin and end. */
+    async nowMs(): Promise<number> {
       const [row] = await database.query<{ now_ms: bigint }>(selectNow);
       return Number(row!.now_ms);
     },
-    forgetSlots: (nowMs, signal) => forgetPastSlots(database, nowMs, signal),
-    async countActive(planIds, now, max) {
+    /**
+     * Deletes the slots of subscriptions that are over for a day, in batches. Returns false if somebody else had locked rows
+     * of some accounts, whose slots are left. `nowMs`: for tests, in place of the database's clock. Ends after a batch once the
+     * signal has aborted.
+     */
+    forgetSlots: (nowMs: number | null, signal?: AbortSignal): Promise<boolean> =>
+      forgetPastSlots(database, nowMs, signal),
+    /** How many subscriptions of each plan are active at an instant; if there are more, `max`. */
+    async countActive(planIds: readonly string[], now: Date, max: number): Promise<ReadonlyMap<string, number>> {
       const rows = await database.query<{ plan_id: string; active: bigint }>(countActive, [toArray(planIds), now, max]);
       return new Map(rows.map((row) => [row.plan_id, Number(row.active)]));
     },
-    findState: (accountId, now, plans = []) => findState(database, accountId, now, plans),
+    /** `null` if the account has no subscription, or only canceled ones. */
+    findState: (accountId: string, now: Date, plans: readonly WindowLimit[] = []): Promise<SubscriptionState | null> =>
+      findState(database, accountId, now, plans),
   };
 }
 

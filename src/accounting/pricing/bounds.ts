@@ -1,4 +1,4 @@
-import type { ImageCount, Usage } from '../../protocols/metering/usage-facts.ts';
+import { countImages, type ImageCount, type Usage } from '../../protocols/metering/usage-facts.ts';
 import {
   TOOL_USES_MAX,
   type UnitBound,
@@ -98,7 +98,7 @@ function isWithin(usage: Usage, bounds: UsageBounds): boolean {
     used.outputTokens <= bounds.outputTokensMax &&
     used.searchUnits <= bounds.searchUnitsMax &&
     used.toolUses <= bounds.toolUsesMax &&
-    countImages(usage.images) <= bounds.imagesMax
+    countImages(usage) <= bounds.imagesMax
   );
 }
 
@@ -110,10 +110,6 @@ const BOUNDED = unitNames
   })
   .sort((left, right) => left.bound.turn - right.bound.turn);
 const WITHIN_OUTPUT = unitsWhere(({ side }) => side === 'withinOutput');
-
-function countImages(images: readonly ImageCount[]): number {
-  return images.reduce((sum, { count }) => sum + count, 0);
-}
 
 /** A bound that several counts share. */
 class Allowance {

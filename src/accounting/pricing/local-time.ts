@@ -1,22 +1,11 @@
 import { nextDayOf } from './billing-periods.ts';
 
-/** The calendar of one time zone: the day and the minute of the day of an instant. */
-export interface LocalTime {
-  /** The local date, `YYYY-MM-DD`. */
-  day(epochMs: number): string;
-  /** Minutes since local midnight, by the clock on the wall: 0 to 1439. */
-  minuteOfDay(epochMs: number): number;
-  /** A whole minute as people read it, with its distance from UTC: `2026-11-22 05:13 +08:00`. */
-  instant(epochMs: number): string;
-  /** The first instant of the next local day. */
-  nextDayStartMs(epochMs: number): number;
-  /** The first instant of a local day, `YYYY-MM-DD`; where the zone skipped that day, of the one after it. */
-  dayStartMs(day: string): number;
-}
-
 const MINUTE_MS = 60_000;
 /** No zone is further from UTC, and no day is longer. */
 const ZONE_MINUTES_MAX = 26 * 60;
+
+/** The calendar of one time zone: the day and the minute of the day of an instant. */
+export type LocalTime = ReturnType<typeof createLocalTime>;
 
 /**
  * Creates the calendar of an IANA time zone. Formatting a date costs microseconds and every call needs it, so the results for
@@ -24,7 +13,7 @@ const ZONE_MINUTES_MAX = 26 * 60;
  *
  * @throws RangeError if the zone is unknown.
  */
-export function createLocalTime(timezone: string): LocalTime {
+export function createLocalTime(timezone: string) {
   const format = new Intl.DateTimeFormat('en-CA', {
     timeZone: timezone,
     calendar: 'gregory',
@@ -91,18 +80,23 @@ export function createLocalTime(timezone: string): LocalTime {
   }
 
   return {
-    day: (epochMs) => read(epochMs).day,
-    minuteOfDay: (epochMs) => read(epochMs).minuteOfDay,
-    instant(epochMs) {
+    /** The local date, `YYYY-MM-DD`. */
+    day: (epochMs: number): string => read(epochMs).day,
+    /** Minutes since local midnight, by the clock on the wall: 0 to 1439. */
+    minuteOfDay: (epochMs: number): number => read(epochMs).minuteOfDay,
+    /** A whole minute as people read it, with its distance from UTC: `2026-11-22 05:13 +08:00`. */
+    instant(epochMs: number): string {
       const { day, minuteOfDay } = read(epochMs);
       const offset = Math.round(midnightOf(day) - epochMs / MINUTE_MS) + minuteOfDay;
       return `${day} ${clockText(minuteOfDay)} ${offset < 0 ? '-' : '+'}${clockText(Math.abs(offset))}`;
     },
-    nextDayStartMs(epochMs) {
+    /** The first instant of the next local day. */
+    nextDayStartMs(epochMs: number): number {
       const { day } = read(epochMs);
       if (day !== keptNextDay.day) keptNextDay = { day, startMs: searchNextDayStartMs(epochMs, day) };
       return keptNextDay.startMs;
     },
+    /** The first instant of a local day, `YYYY-MM-DD`; where the zone skipped that day, of the one after it. */
     dayStartMs: searchDayStartMs,
   };
 }

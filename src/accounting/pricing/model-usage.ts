@@ -1,5 +1,5 @@
 import { addUsage, type ModelUsage, noUsage, type Usage } from '../../protocols/metering/usage-facts.ts';
-import { type UnitCounts, unitsWhere } from '../../protocols/metering/usage-units.ts';
+import { type UnitCounts, unitsWhere, withTokens } from '../../protocols/metering/usage-units.ts';
 
 /** What a call used of one model. */
 export interface OwnedUsage {
@@ -62,17 +62,13 @@ function runsOf(usage: Usage, listed: readonly Usage[]): readonly UnitCounts[] {
 
 const sumOf = (runs: readonly Usage[]): Usage => runs.reduce(addUsage, noUsage);
 
-/** Rounds of tools and other units are those of the whole call. */
-const TOKENS = unitsWhere(({ side }) => side !== 'other');
 const BILLED = unitsWhere(({ side }) => side === 'input' || side === 'output');
 
-/** Count by count: the totals less the others, or the call's own parts where these are more. */
+/** Count by count: the totals less the others, or the call's own parts where these are more. Other units are those of the whole call. */
 function greater(totals: Usage, others: Usage, own: Usage): Usage {
-  const counts = TOKENS.map((name) => [name, Math.max(totals[name] - others[name], own[name])] as const);
-  return { ...totals, ...Object.fromEntries(counts) };
+  return withTokens(totals, (name) => Math.max(totals[name] - others[name], own[name]));
 }
 
 function less(usage: Usage, others: Usage): UnitCounts {
-  const counts = TOKENS.map((name) => [name, Math.max(usage[name] - others[name], 0)] as const);
-  return { ...noUsage, ...Object.fromEntries(counts) };
+  return withTokens(noUsage, (name) => Math.max(usage[name] - others[name], 0));
 }

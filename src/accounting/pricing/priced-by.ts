@@ -1,6 +1,6 @@
 import { serviceTerms, termNames } from '../../protocols/metering/service-terms.ts';
 import { type ChargeBasis, type ImageCount, inputTokensOf, type Usage } from '../../protocols/metering/usage-facts.ts';
-import { pricedUnits, type UnitCounts, unitNames, unitsWhere } from '../../protocols/metering/usage-units.ts';
+import { pricedUnits, tokenUnits, type UnitCounts, unitNames } from '../../protocols/metering/usage-units.ts';
 import type { UnitPrices } from './charge.ts';
 import type { NonzeroCounts, PricedBy, PricedImages, RecordedPrices } from './charge-notes.ts';
 import { type ImagePrices, imagePriceNano } from './image-prices.ts';
@@ -31,7 +31,7 @@ function pricedTokens(usage: Usage, prices: UnitPrices, shares: readonly StepSha
       steps: shares.map(({ above, runs, counts }) => ({
         ...(above !== null && { above }),
         runs,
-        ...nonzero(counts, TOKENS),
+        ...nonzero(counts, tokenUnits),
       })),
     }),
     ...Object.fromEntries(terms.map((name) => [name, servedOn[name]])),
@@ -88,5 +88,4 @@ export function unpricedUses(usage: Usage, prices: UnitPrices, basis: ChargeBasi
 }
 
 const NONE: readonly string[] = [];
-const TOKENS = unitsWhere(({ side }) => side !== 'other');
 const MARKED = pricedUnits.filter(({ price }) => price.isMarked === true);

@@ -1,5 +1,5 @@
 import { inputTokensOf, noUsage, totalTokens } from '../../protocols/metering/usage-facts.ts';
-import { type UnitCounts, unitsWhere } from '../../protocols/metering/usage-units.ts';
+import { type UnitCounts, withTokens } from '../../protocols/metering/usage-units.ts';
 import { type PriceSteps, stepFor } from './token-rates.ts';
 
 /** The tokens of a call that have the prices of one step of its list. */
@@ -31,16 +31,10 @@ export function stepShares(runs: readonly UnitCounts[], above: PriceSteps | unde
       step,
       before === undefined
         ? { runs: 1, counts: run }
-        : { runs: before.runs + 1, counts: addTokens(before.counts, run) },
+        : { runs: before.runs + 1, counts: withTokens(noUsage, (name) => before.counts[name] + run[name]) },
     );
   }
   return [...shares]
     .map(([step, share]) => ({ above: step, ...share }))
     .sort((left, right) => Number(left.above) - Number(right.above));
-}
-
-const TOKENS = unitsWhere(({ side }) => side !== 'other');
-
-function addTokens(left: UnitCounts, right: UnitCounts): UnitCounts {
-  return { ...noUsage, ...Object.fromEntries(TOKENS.map((name) => [name, left[name] + right[name]])) };
 }

@@ -2,22 +2,6 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { rememberRecent } from '../../lib/recent.ts';
 
-/**
- * How much an account's stored responses take. The database sums it up if a node meets an account, and where the room seems
- * to be used up; in between the node adds what it stores itself. So no call pays for a sum over all responses of its account,
- * and the limit may be exceeded by what other nodes store within ten minutes.
- */
-interface StoredResponseRoom {
-  /**
-   * Takes room for a response; returns whether there was any for its body. Its row is stored in any case, and counts.
-   *
-   * @throws if the database is down.
-   */
-  take(accountId: string, bodyBytes: number): Promise<boolean>;
-  /** What was taken for an account may not have been stored: the database is asked again. */
-  forget(accountId: string): void;
-}
-
 interface StoredResponseRoomOptions {
   /** What the responses of an account take, valid or not. */
   readonly readBytes: (accountId: string) => Promise<number>;
@@ -41,7 +25,12 @@ const READ_AGAIN_MS = 600_000;
 /** If there is no room: responses may have expired. */
 const READ_FULL_AGAIN_MS = 60_000;
 
-export function createStoredResponseRoom(options: StoredResponseRoomOptions): StoredResponseRoom {
+/**
+ * How much an account's stored responses take. The database sums it up if a node meets an account, and where the room seems
+ * to be used up; in between the node adds what it stores itself. So no call pays for a sum over all responses of its account,
+ * and the limit may be exceeded by what other nodes store within ten minutes.
+ */
+export function createStoredResponseRoom(options: StoredResponseRoomOptions) {
   const { readBytes, bytesMax, clock, logger } = options;
   const known = rememberRecent<AccountBytes>(ACCOUNTS_MAX);
   const reading = new Map<string, Promise<AccountBytes>>();
@@ -67,7 +56,12 @@ export function createStoredResponseRoom(options: StoredResponseRoomOptions): St
   }
 
   return {
-    async take(accountId, bodyBytes) {
+    /**
+     * Takes room for a response; returns whether there was any for its body. Its row is stored in any case, and counts.
+     *
+     * @throws if the database is down.
+     */
+    async take(accountId: string, bodyBytes: number): Promise<boolean> {
       const hasRoom = ({ bytes }: AccountBytes): boolean => bytes + bodyBytes + ROW_BYTES <= bytesMax();
       let account = known.get(accountId);
       if (account === undefined || isOlderThan(account, READ_AGAIN_MS)) account = await read(accountId);
@@ -79,7 +73,8 @@ export function createStoredResponseRoom(options: StoredResponseRoomOptions): St
       account.bytes += isStored ? bodyBytes + ROW_BYTES : ROW_BYTES;
       return isStored;
     },
-    forget: (accountId) => void known.delete(accountId),
+    /** What was taken for an account may not have been stored: the database is asked again. */
+    forget: (accountId: string): void => void known.delete(accountId),
   };
 }
 

@@ -20,33 +20,6 @@ import type {
   StoredResponseStore,
 } from './stored-response-store.ts';
 
-/** Stored responses of calls that carry an Idempotency-Key; `calls/idempotency/README.md` has the whole path. */
-export interface StoredResponses {
-  /**
-   * Claims the key of a call. If another call with the same key runs, on this node or another, it waits for that one, as
-   * long as the waiter does.
-   *
-   * @throws GatewayError `overloaded` if there is no memory for a stored response that is large; `databaseDown`.
-   */
-  claim(call: KeyedCall, waiter: Waiter, holder: ShareHolder): Promise<ClaimResult>;
-  /**
-   * Stores the response of a call before the call is settled; repeats get it after that. Where the account's responses take
-   * all of their room, it is stored without its body. Safe to repeat.
-   *
-   * @throws ClaimLostError where this node was taken for dead and another one runs the call; it must not be charged here.
-   * @throws if the response was not stored, or it is not known whether it was.
-   */
-  keep(responded: StoredClaim): Promise<void>;
-  /** Frees the claims that an earlier process left. Only for a database that has one owner. */
-  freeLeftClaims(): Promise<void>;
-  /** Ends all waiting for calls of other nodes; a call that waited for another one to end does not begin any more. */
-  stopWaiting(): void;
-  /** Resolves when nothing waits for the database any more. */
-  drain(): Promise<void>;
-  /** Keys whose call runs here, or that are being looked up. */
-  readonly size: number;
-}
-
 /** A request that waits for a response. */
 export interface Waiter {
   readonly isGone: boolean;
@@ -143,7 +116,10 @@ interface Local {
   readonly waiting: Set<() => void>;
 }
 
-export function createStoredResponses(options: StoredResponsesOptions): StoredResponses {
+export type StoredResponses = ReturnType<typeof createStoredResponses>;
+
+/** Stored responses of calls that carry an Idempotency-Key; `calls/idempotency/README.md` has the whole path. */
+export function createStoredResponses(options: StoredResponsesOptions) {
   const { store, questions, budget, testClock, ids, logger } = options;
   const pollMs = options.pollMs ?? POLL_MS;
   const local = new Map<string, Local>();
@@ -291,7 +267,13 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
   }
 
   return {
-    async claim(call, waiter, holder) {
+    /**
+     * Claims the key of a call. If another call with the same key runs, on this node or another, it waits for that one, as
+     * long as the waiter does.
+     *
+     * @throws GatewayError `overloaded` if there is no memory for a stored response that is large; `databaseDown`.
+     */
+    async claim(call: KeyedCall, waiter: Waiter, holder: ShareHolder): Promise<ClaimResult> {
       const place = JSON.stringify([call.accountId, call.keyId, call.idempotencyKey]);
       for (let other = local.get(place); other !== undefined; other = local.get(place)) {
         const isSame = other.fingerprint === call.fingerprint;
@@ -334,7 +316,14 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
         throw refusedFor(error);
       }
     },
-    async keep(responded) {
+    /**
+     * Stores the response of a call before the call is settled; repeats get it after that. Where the account's responses take
+     * all of their room, it is stored without its body. Safe to repeat.
+     *
+     * @throws ClaimLostError where this node was taken for dead and another one runs the call; it must not be charged here.
+     * @throws if the response was not stored, or it is not known whether it was.
+     */
+    async keep(responded: StoredClaim): Promise<void> {
       const { accountId, callId, body } = responded;
       // The call may be over before its response is stored: then it is in the journal, and the body still in memory.
       const memory = memories.get(callId);
@@ -351,18 +340,22 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
         memory?.release();
       }
     },
-    freeLeftClaims: () => store.freeLeft(),
-    stopWaiting() {
+    /** Frees the claims that an earlier process left. Only for a database that has one owner. */
+    freeLeftClaims: (): Promise<void> => store.freeLeft(),
+    /** Ends all waiting for calls of other nodes; a call that waited for another one to end does not begin any more. */
+    stopWaiting(): void {
       isStopped = true;
       for (const end of pauses) end();
     },
-    async drain() {
+    /** Resolves when nothing waits for the database any more. */
+    async drain(): Promise<void> {
       clearInterval(renewal);
       await frees.drain();
       await calls.drain();
       await lateClaims.stop();
     },
-    get size() {
+    /** Keys whose call runs here, or that are being looked up. */
+    get size(): number {
       return local.size;
     },
   };

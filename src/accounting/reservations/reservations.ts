@@ -11,33 +11,6 @@ import { BATCH_ITEMS_MAX, pastLocked, WAITING_ITEMS_MAX } from './locked-account
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
 import { limitedOwners, type ReservationStore } from './store.ts';
 
-/** Admits calls, coalesced; see `README.md` beside this file for the model and its invariants. */
-export interface Reservations {
-  /**
-   * Decides on a call. When it resolves with an admission, the reservation is durable.
-   *
-   * @throws GatewayError `databaseDown`; a reservation that was made all the same is released later.
-   */
-  admit(request: ReservationRequest): Promise<Admission>;
-  /** Why an admission would refuse a call now, whatever its body says; it reserves nothing. */
-  look(call: Omit<AskingCall, 'request'>): Promise<Refusal | null>;
-  /** The call has ended in the database: it is not one of this node's any more. */
-  ended(call: CallName): void;
-  /**
-   * Releases this node's reservations of calls that it does not know: those of admissions whose result was lost. A timer
-   * calls it, and every admission that fails without a certain result. Never throws.
-   */
-  releaseUnknown(): Promise<void>;
-  /** Resolves when nothing waits for the database any more. */
-  drain(): Promise<void>;
-  /** Calls of this node that have a reservation, or are about to have one. */
-  readonly open: number;
-  /** Admissions that wait for a batch, or are in one. */
-  readonly waiting: number;
-  /** Failed admissions of which it is unknown whether they have reserved anything. */
-  readonly doubtful: number;
-}
-
 /** Hears of admissions, for metrics. */
 export interface AdmissionObserver {
   /** A transaction with so many admissions has ended, whatever came of it. */
@@ -68,7 +41,10 @@ const LOOKS_WAITING_MAX = 20_000;
 /** How often a node looks for reservations of its own that it does not know. */
 const RELEASE_MS = 60_000;
 
-export function createReservations(options: ReservationsOptions): Reservations {
+export type Reservations = ReturnType<typeof createReservations>;
+
+/** Admits calls, coalesced; see `README.md` beside this file for the model and its invariants. */
+export function createReservations(options: ReservationsOptions) {
   const { store, admissions, questions, testClock, logger, nodeId, terms, observer } = options;
   const { timers } = questions.limit;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
@@ -173,7 +149,12 @@ export function createReservations(options: ReservationsOptions): Reservations {
   }
 
   return {
-    async admit(request) {
+    /**
+     * Decides on a call. When it resolves with an admission, the reservation is durable.
+     *
+     * @throws GatewayError `databaseDown`; a reservation that was made all the same is released later.
+     */
+    async admit(request: ReservationRequest): Promise<Admission> {
       const key = callKey(request);
       const askedAtMs = timers.nowMs();
       known.add(key);
@@ -190,31 +171,41 @@ export function createReservations(options: ReservationsOptions): Reservations {
         observer?.admission(timers.nowMs() - askedAtMs);
       }
     },
-    async look(call) {
+    /** Why an admission would refuse a call now, whatever its body says; it reserves nothing. */
+    async look(call: Omit<AskingCall, 'request'>): Promise<Refusal | null> {
       try {
         return await looks.submit(call);
       } catch (error) {
         throw refusedFor(error);
       }
     },
-    ended(call) {
+    /** The call has ended in the database: it is not one of this node's any more. */
+    ended(call: CallName): void {
       known.delete(callKey(call));
     },
+    /**
+     * Releases this node's reservations of calls that it does not know: those of admissions whose result was lost. A timer
+     * calls it, and every admission that fails without a certain result. Never throws.
+     */
     releaseUnknown,
-    async drain() {
+    /** Resolves when nothing waits for the database any more. */
+    async drain(): Promise<void> {
       isClosing = true;
       clearInterval(timer);
       await admissions.drain();
       await looks.drain();
       await releasing;
     },
-    get open() {
+    /** Calls of this node that have a reservation, or are about to have one. */
+    get open(): number {
       return known.size;
     },
-    get waiting() {
+    /** Admissions that wait for a batch, or are in one. */
+    get waiting(): number {
       return admissions.size;
     },
-    get doubtful() {
+    /** Failed admissions of which it is unknown whether they have reserved anything. */
+    get doubtful(): number {
       return doubtful.size;
     },
   };

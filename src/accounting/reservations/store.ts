@@ -112,29 +112,16 @@ const listOfNode: Statement = {
   text: `select ${NAMES.list} from reservations where node_id = $1::text`,
 };
 
-export interface ReservationStore {
-  /** What accounts and keys have used, and when, for a decision that changes nothing. */
-  look(asked: AskedAccounts, signal?: AbortSignal): Promise<ReadAccounts>;
-  /**
-   * Releases the reservations of calls that have one, without a record; waits for admissions that are under way. Returns the
-   * calls whose accounts it could lock.
-   */
-  release(calls: readonly CallName[], time: BillingTime, locks?: LockMode): Promise<readonly CallName[]>;
-  /**
-   * Calls of other nodes that had no heartbeat for so long: the first `limit` of them, or the first ones behind a call. A node that is
-   * back when they have been read is not among these.
-   */
-  listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number, behind?: CallName): Promise<CallName[]>;
-  listOfNode(nodeId: string): Promise<CallName[]>;
-}
+export type ReservationStore = ReturnType<typeof createReservationStore>;
 
 /** `logger` hears of counts that had begun in the future. */
 export function createReservationStore(
   { directory, partition }: HomeDatabases,
   logger: Pick<Logger, 'warn'> | null = null,
-): ReservationStore {
+) {
   return {
-    look(asked, signal) {
+    /** What accounts and keys have used, and when, for a decision that changes nothing. */
+    look(asked: AskedAccounts, signal?: AbortSignal): Promise<ReadAccounts> {
       const reads = new Reads();
       const readAccounts = addAccountReads(reads, readBalances, asked);
       return partition.readThenWrite(
@@ -146,7 +133,11 @@ export function createReservationStore(
         signal,
       );
     },
-    release(calls, time, locks = 'all') {
+    /**
+     * Releases the reservations of calls that have one, without a record; waits for admissions that are under way. Returns the
+     * calls whose accounts it could lock.
+     */
+    release(calls: readonly CallName[], time: BillingTime, locks: LockMode = 'all'): Promise<readonly CallName[]> {
       const reads = new Reads();
       const readAccounts = addAccountsOfCalls(reads, calls, time, locks);
       const readOpen = addReservations(reads, calls);
@@ -168,7 +159,11 @@ export function createReservationStore(
         },
       });
     },
-    async listOfDeadNodes(selfId, deadAfterMs, limit, behind) {
+    /**
+     * Calls of other nodes that had no heartbeat for so long: the first `limit` of them, or the first ones behind a call. A node that is
+     * back when they have been read is not among these.
+     */
+    async listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number, behind?: CallName): Promise<CallName[]> {
       const { accountId = '', callId = '' } = behind ?? {};
       const others = await partition.query<{ node_id: string }>(listOtherNodes, [selfId]);
       // A node writes its first heartbeat before it admits calls, so one whose calls are there is judged by its heartbeats.
@@ -186,7 +181,7 @@ export function createReservationStore(
       }
       return [];
     },
-    listOfNode: async (nodeId) => NAMES.all(await partition.query(listOfNode, [nodeId])),
+    listOfNode: async (nodeId: string): Promise<CallName[]> => NAMES.all(await partition.query(listOfNode, [nodeId])),
   };
 }
 

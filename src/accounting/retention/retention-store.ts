@@ -143,34 +143,7 @@ export const UNCLEARED: ClearedUpTo = { table: 0, accountId: '' };
 /** Why a month stays for now. */
 export type Wait = 'not_summed' | 'in_flight' | 'elsewhere' | 'changed';
 
-export interface RetentionStore extends ReturnType<typeof createOrphanSearch>, ReturnType<typeof createLooseRecords> {
-  /** Months that have a table of records, the oldest first. */
-  months(): Promise<Month[]>;
-  /** Whether records that started before an instant may be dropped now; if not, why. */
-  readiness(beforeMs: number): Promise<'ready' | 'not_summed' | 'in_flight'>;
-  /**
-   * Takes a month for a run, which goes on where the one before has stopped. `dropped_before`: the month was dropped once, and has
-   * records again.
-   */
-  begin(month: Month, runId: string): Promise<'begun' | 'elsewhere' | 'dropped_before'>;
-  /** What is written down of a month does not count any more: it is deleted before the month is begun anew. */
-  void(month: Month, runId: string): Promise<void>;
-  /** Deletes what does not count: of one of its tables behind an account. Returns where to go on; `null`: nothing is left. */
-  clear(month: Month, runId: string, from: ClearedUpTo): Promise<ClearedUpTo | null | 'elsewhere'>;
-  /**
-   * Writes the next records of a month down. Returns whether there may be more.
-   *
-   * @throws DisagreementError
-   */
-  sumSlice(month: Month, runId: string, timezone: string): Promise<'more' | 'done' | 'elsewhere' | 'changed'>;
-  /**
-   * Drops the table of a month that is written down.
-   *
-   * @throws DisagreementError
-   * @throws where others have locked the records for longer than a moment (`isLockTimeout`).
-   */
-  drop(month: Month, runId: string, timezone: string): Promise<'dropped' | Wait>;
-}
+export type RetentionStore = ReturnType<typeof createRetentionStore>;
 
 /** A slice takes the embedded engine some milliseconds, and it does nothing else meanwhile. */
 const ROWS_MAX = { embedded: 250, postgresql: 2_000 } as const;
@@ -179,7 +152,7 @@ export function createRetentionStore(
   database: PartitionLane,
   engine: keyof typeof ROWS_MAX,
   rowsMax: number = ROWS_MAX[engine],
-): RetentionStore {
+) {
   async function readiness(on: PartitionQueryable, beforeMs: number): Promise<'ready' | 'not_summed' | 'in_flight'> {
     const { isSummed, isOver } = READINESS.first(await on.query(selectReadiness, [firstIdBehind(beforeMs)]))!;
     if (!isOver) return 'in_flight';
@@ -199,24 +172,36 @@ export function createRetentionStore(
   return {
     ...createOrphanSearch(database, rowsMax, async (month, runId) => (await keep(database, month, runId)) !== null),
     ...createLooseRecords(database, rowsMax),
-    async months() {
+    /** Months that have a table of records, the oldest first. */
+    async months(): Promise<Month[]> {
       const tables = await database.query<{ name: string }>(listTables);
       return tables.flatMap(({ name }) => {
         const match = MONTH_TABLE.exec(name);
         return match === null ? [] : [`${match[1]}-${match[2]}-01`];
       });
     },
-    readiness: (beforeMs) => readiness(database, beforeMs),
-    async begin(month, runId) {
+    /** Whether records that started before an instant may be dropped now; if not, why. */
+    readiness: (beforeMs: number) => readiness(database, beforeMs),
+    /**
+     * Takes a month for a run, which goes on where the one before has stopped. `dropped_before`: the month was dropped once, and has
+     * records again.
+     */
+    async begin(month: Month, runId: string): Promise<'begun' | 'elsewhere' | 'dropped_before'> {
       await database.query(beginMonth, [month, runId]);
       const begun = BEGUN.first(await database.query(selectBegun, [month, runId]))!;
       if (begun.isDropped) return 'dropped_before';
       return begun.isOurs ? 'begun' : 'elsewhere';
     },
-    async void(month, runId) {
+    /** What is written down of a month does not count any more: it is deleted before the month is begun anew. */
+    async void(month: Month, runId: string): Promise<void> {
       await database.query(voidMonth, [month, runId]);
     },
-    clear: (month, runId, { table, accountId }) =>
+    /** Deletes what does not count: of one of its tables behind an account. Returns where to go on; `null`: nothing is left. */
+    clear: (
+      month: Month,
+      runId: string,
+      { table, accountId }: ClearedUpTo,
+    ): Promise<ClearedUpTo | null | 'elsewhere'> =>
       database.transaction(async (transaction) => {
         const place = await keep(transaction, month, runId);
         if (place === null) return 'elsewhere';
@@ -233,7 +218,12 @@ export function createRetentionStore(
         ]);
         return row!.n < rowsMax ? { table: table + 1, accountId: '' } : { table, accountId: row!.last_id! };
       }),
-    sumSlice: (month, runId, timezone) =>
+    /**
+     * Writes the next records of a month down. Returns whether there may be more.
+     *
+     * @throws DisagreementError
+     */
+    sumSlice: (month: Month, runId: string, timezone: string): Promise<'more' | 'done' | 'elsewhere' | 'changed'> =>
       database.transaction(async (transaction) => {
         const place = await keep(transaction, month, runId);
         if (place === null) return 'elsewhere';
@@ -247,7 +237,13 @@ export function createRetentionStore(
         await transaction.query(moveOn, [month, accountId, callId, isDone, toArray(unresolved)]);
         return isDone ? 'done' : 'more';
       }),
-    drop: (month, runId, timezone) =>
+    /**
+     * Drops the table of a month that is written down.
+     *
+     * @throws DisagreementError
+     * @throws where others have locked the records for longer than a moment (`isLockTimeout`).
+     */
+    drop: (month: Month, runId: string, timezone: string): Promise<'dropped' | Wait> =>
       database.transaction(async (transaction) => {
         await lockRecords(transaction);
         const place = await keep(transaction, month, runId);

@@ -14,24 +14,10 @@ interface DatabaseSettlementParts {
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
 }
 
-/** Writes ends of calls into the database, coalesced. */
-export interface DatabaseSettlement {
-  /**
-   * Writes the end of a call, all of it or nothing. When it resolves, that is durable. It is safe to repeat.
-   *
-   * @throws ClaimLostError if a repeat of the call runs elsewhere; nothing is written then.
-   * @throws if it was not made durable in time, or it is not known whether it was.
-   */
-  end(record: SettlementRecord): Promise<BalanceAfterEnd>;
-  /** As `end`, if nobody waits for it: it may take as long as it likes, and is in no batch of those that somebody waits for. */
-  endLate(record: SettlementRecord): Promise<BalanceAfterEnd>;
-  /** Resolves when nothing waits for the database any more. */
-  drain(): Promise<void>;
-  /** Ends that wait for a batch, or are in one. */
-  readonly waiting: number;
-}
+export type DatabaseSettlement = ReturnType<typeof createDatabaseSettlement>;
 
-export function createDatabaseSettlement(parts: DatabaseSettlementParts): DatabaseSettlement {
+/** Writes ends of calls into the database, coalesced. */
+export function createDatabaseSettlement(parts: DatabaseSettlementParts) {
   const { storedResponses } = parts;
   const { ends, lateEnds } = parts.batches;
 
@@ -50,13 +36,22 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts): Databa
   }
 
   return {
-    end: (record) => endBy(ends, record),
-    endLate: (record) => endBy(lateEnds, record),
-    async drain() {
+    /**
+     * Writes the end of a call, all of it or nothing. When it resolves, that is durable. It is safe to repeat.
+     *
+     * @throws ClaimLostError if a repeat of the call runs elsewhere; nothing is written then.
+     * @throws if it was not made durable in time, or it is not known whether it was.
+     */
+    end: (record: SettlementRecord): Promise<BalanceAfterEnd> => endBy(ends, record),
+    /** As `end`, if nobody waits for it: it may take as long as it likes, and is in no batch of those that somebody waits for. */
+    endLate: (record: SettlementRecord): Promise<BalanceAfterEnd> => endBy(lateEnds, record),
+    /** Resolves when nothing waits for the database any more. */
+    async drain(): Promise<void> {
       await ends.drain();
       await lateEnds.drain();
     },
-    get waiting() {
+    /** Ends that wait for a batch, or are in one. */
+    get waiting(): number {
       return ends.size + lateEnds.size;
     },
   };

@@ -1,17 +1,3 @@
-/**
- * What a database has not taken, tried again until it does, oldest first. Each partition has a replay of its own, so one that takes nothing,
- * or says nothing, keeps no other from what is its own.
- */
-export interface Replay<End> {
-  /** Tries it with the next round. */
-  add(end: End): void;
-  /** Tries these, and each that waits, once. */
-  once(ends?: readonly End[]): Promise<void>;
-  /** Ends the rounds, and tries each that waits once more. */
-  close(): Promise<void>;
-  readonly size: number;
-}
-
 interface ReplayParts<End> {
   /** The first pause before a round; it doubles for as long as nothing is taken. */
   readonly retryDelayMs: number;
@@ -26,7 +12,11 @@ interface ReplayParts<End> {
 const RETRY_DELAY_MAX_MS = 5_000;
 const AT_ONCE_MAX = 64;
 
-export function createReplay<End>(parts: ReplayParts<End>): Replay<End> {
+/**
+ * What a database has not taken, tried again until it does, oldest first. Each partition has a replay of its own, so one that takes nothing,
+ * or says nothing, keeps no other from what is its own.
+ */
+export function createReplay<End>(parts: ReplayParts<End>) {
   const { retryDelayMs, countAtOnce, attempt, onAllTaken } = parts;
   const waiting: End[] = [];
   let rounds: Promise<void> | null = null;
@@ -77,22 +67,25 @@ export function createReplay<End>(parts: ReplayParts<End>): Replay<End> {
   }
 
   return {
-    add(end) {
+    /** Tries it with the next round. */
+    add(end: End): void {
       waiting.push(end);
       beginRounds();
     },
-    async once(ends = []) {
+    /** Tries these, and each that waits, once. */
+    async once(ends: readonly End[] = []): Promise<void> {
       waiting.push(...ends);
       await tryOnce(waiting.length);
       beginRounds();
     },
-    async close() {
+    /** Ends the rounds, and tries each that waits once more. */
+    async close(): Promise<void> {
       isClosing = true;
       wake();
       await rounds;
       await tryOnce(waiting.length);
     },
-    get size() {
+    get size(): number {
       return waiting.length;
     },
   };

@@ -12,40 +12,6 @@ import { JournaledResponses } from './journaled-responses.ts';
 import { createReplay } from './replay.ts';
 import { decodeRecord, type SettlementRecord, unpaid, withheld } from './settlement-record.ts';
 
-/**
- * The ends of calls, durable before delivery:
- *
- *     end ─▶ to the database ──done──▶ durable
- *                 │
- *                 └ down, or slow ─▶ to the journal ──done──▶ durable ─▶ to the database, as soon as it takes ends again
- *                                          │
- *                                          └ failed ─▶ not durable: the response is withheld, and nothing is charged
- *
- * The database records an end once, however often it comes: the first end of a call counts (`settle.ts`). So an end may be
- * in the journal and in the database, and a journal may be read again after a crash.
- */
-export interface Settlement {
-  /** Whether a call that begins now could be settled even if the database fails. */
-  readonly canTakeCalls: boolean;
-  /**
-   * Ends a call. When it resolves, the end is durable: in the database, or in the journal; then `availableNano` is `null`.
-   *
-   * @throws ClaimLostError if a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
-   * @throws where it could not be made durable. The call is ended in the background, with nothing charged.
-   */
-  end(record: SettlementRecord): Promise<BalanceAfterEnd>;
-  /**
-   * Writes to the database what earlier processes left in their journals; returns how many ends are still to be written.
-   *
-   * @param partition which one is waited for; by default all are.
-   */
-  recover(partition?: number): Promise<number>;
-  /** Resolves when nothing is under way any more; what the database did not take stays in the journal. */
-  drain(): Promise<void>;
-  /** Ends that wait for the database, but for those of calls in flight. */
-  readonly unwritten: number;
-}
-
 /** Where the end of a call became durable first; `nowhere`: its response is withheld. */
 export type EndPlace = 'database' | 'journal' | 'nowhere';
 
@@ -84,7 +50,21 @@ type Unwritten = { readonly entry: EntryId } | { readonly record: SettlementReco
 
 const ONE_PARTITION = { count: 1, find: () => 0 };
 
-export function createSettlement(options: SettlementOptions): Settlement {
+export type Settlement = ReturnType<typeof createSettlement>;
+
+/**
+ * The ends of calls, durable before delivery:
+ *
+ *     end ─▶ to the database ──done──▶ durable
+ *                 │
+ *                 └ down, or slow ─▶ to the journal ──done──▶ durable ─▶ to the database, as soon as it takes ends again
+ *                                          │
+ *                                          └ failed ─▶ not durable: the response is withheld, and nothing is charged
+ *
+ * The database records an end once, however often it comes: the first end of a call counts (`settle.ts`). So an end may be
+ * in the journal and in the database, and a journal may be read again after a crash.
+ */
+export function createSettlement(options: SettlementOptions) {
   const { database, journal, budget, isDataFault, logger, onEnd, timers = systemTimers } = options;
   const { partitions = ONE_PARTITION, unjournaledMax = UNJOURNALED_MAX } = options;
 
@@ -254,10 +234,17 @@ export function createSettlement(options: SettlementOptions): Settlement {
   }
 
   return {
-    get canTakeCalls() {
+    /** Whether a call that begins now could be settled even if the database fails. */
+    get canTakeCalls(): boolean {
       return journal.isWritable;
     },
-    async end(record) {
+    /**
+     * Ends a call. When it resolves, the end is durable: in the database, or in the journal; then `availableNano` is `null`.
+     *
+     * @throws ClaimLostError if a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
+     * @throws where it could not be made durable. The call is ended in the background, with nothing charged.
+     */
+    async end(record: SettlementRecord): Promise<BalanceAfterEnd> {
       underWay++;
       const askedAtMs = timers.nowMs();
       let place: EndPlace | null = 'database';
@@ -285,7 +272,12 @@ export function createSettlement(options: SettlementOptions): Settlement {
         if (place !== null) onEnd?.(place, timers.nowMs() - askedAtMs);
       }
     },
-    async recover(partition) {
+    /**
+     * Writes to the database what earlier processes left in their journals; returns how many ends are still to be written.
+     *
+     * @param partition which one is waited for; by default all are.
+     */
+    async recover(partition?: number): Promise<number> {
       // The first one finds out whose entries are; the others have what it has moved to them.
       const waitedFor = replays.slice(1).filter((_, at) => partition === undefined || at + 1 === partition);
       // A journal takes over no more at a time than it has room for.
@@ -297,7 +289,8 @@ export function createSettlement(options: SettlementOptions): Settlement {
       }
       return unwritten();
     },
-    async drain() {
+    /** Resolves when nothing is under way any more; what the database did not take stays in the journal. */
+    async drain(): Promise<void> {
       while (underWay > 0) {
         await new Promise<void>((resolve) => {
           onIdle = resolve;
@@ -315,7 +308,8 @@ export function createSettlement(options: SettlementOptions): Settlement {
       await database.drain();
       await journal.close();
     },
-    get unwritten() {
+    /** Ends that wait for the database, but for those of calls in flight. */
+    get unwritten(): number {
       return unwritten();
     },
   };

@@ -1,17 +1,7 @@
 /**
- * The price of a period as revenue of its days: evenly, and exactly. Each day earns the same; what does not divide is one nano-yuan more on
- * the first days.
+ * SQL: what the first `earned` of the days of a period `p` earn; `earned` is SQL of an integer from 0 to its days. The price is revenue of
+ * the days evenly, and exactly: what does not divide is one nano-yuan more on the first days.
  */
-
-/** What the first `earned` of the days of a period earn; the sum of all days is the price. */
-export function earnedNano(priceNano: bigint, days: number, earned: number): bigint {
-  const all = BigInt(days);
-  const rest = priceNano % all;
-  const count = BigInt(Math.min(Math.max(earned, 0), days));
-  return count * (priceNano / all) + (count < rest ? count : rest);
-}
-
-/** SQL: the same, of a period `p`; `earned` is SQL of an integer from 0 to its days. */
 export const earnedSql = (earned: string): string =>
   `((${earned}) * (p.price_nano / p.days) + least((${earned}), p.price_nano % p.days))`;
 

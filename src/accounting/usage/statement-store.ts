@@ -35,19 +35,6 @@ export interface LedgerSums {
   readonly kinds: readonly Pick<RowOf<typeof SUMS>, 'kind' | 'entries' | 'amountNano'>[];
 }
 
-export interface StatementStore {
-  /** `null` if there is no such account. */
-  sum(accountId: string, from: Date, to: Date): Promise<LedgerSums | null>;
-  /** Entries up to a number that are no charges, oldest first. */
-  listBesideCharges(
-    accountId: string,
-    from: Date,
-    to: Date,
-    lastEntryNo: bigint,
-    limit: number,
-  ): Promise<LedgerEntry[]>;
-}
-
 const selectAccount: Statement = {
   name: 'statement.select-account',
   text: 'select account_id from balances where account_id = $1::text',
@@ -73,9 +60,12 @@ where account_id = $1::text and kind <> 'charge' and created_at >= $2::timestamp
 order by created_at, entry_no limit $5::int`,
 };
 
-export function createStatementStore(database: PartitionLane): StatementStore {
+export type StatementStore = ReturnType<typeof createStatementStore>;
+
+export function createStatementStore(database: PartitionLane) {
   return {
-    async sum(accountId, from, to) {
+    /** `null` if there is no such account. */
+    async sum(accountId: string, from: Date, to: Date): Promise<LedgerSums | null> {
       const [account] = await database.query(selectAccount, [accountId]);
       if (account === undefined) return null;
       const sums = SUMS.all(await database.query(sumEntries, [accountId, from, to]));
@@ -89,7 +79,14 @@ export function createStatementStore(database: PartitionLane): StatementStore {
           .map(({ kind, entries, amountNano }) => ({ kind, entries, amountNano })),
       };
     },
-    listBesideCharges: async (accountId, from, to, lastEntryNo, limit) =>
+    /** Entries up to a number that are no charges, oldest first. */
+    listBesideCharges: async (
+      accountId: string,
+      from: Date,
+      to: Date,
+      lastEntryNo: bigint,
+      limit: number,
+    ): Promise<LedgerEntry[]> =>
       ENTRIES.all(await database.query(listBesideCharges, [accountId, from, to, lastEntryNo, limit])),
   };
 }

@@ -116,39 +116,23 @@ type CodeStanding =
   | { readonly outcome: 'whole'; readonly redemption: StoredRedemption }
   | { readonly outcome: RedeemRefusal };
 
-export interface RedemptionStore {
-  /** Whole ones, newest first. */
-  list(batchId: string, beforeId: string | null, limit: number): Promise<StoredRedemption[]>;
-  /** Of a code; `null` if it is not redeemed, or not wholly yet. */
-  find(codeHash: Buffer): Promise<StoredRedemption | null>;
-  /** Changes nothing. Of a code that is `free`: what the redemption would be. */
-  look(request: RedemptionRequest): Promise<CodeStanding>;
-  /** As `look`, but of a code that was free the redemption is `under_way` then, and nobody else gets the code. */
-  begin(request: RedemptionRequest): Promise<CodeStanding>;
-  /** Makes a redemption whole. */
-  complete(
-    open: OpenRedemption,
-    given: Pick<StoredRedemption, 'entryNo' | 'subscriptionId'>,
-  ): Promise<StoredRedemption>;
-  /** The code is free again. */
-  undo(open: OpenRedemption): Promise<void>;
-  /** Those that are under way for so long, behind an id. */
-  listUnderWay(
-    behindId: string,
-    of: { readonly olderThanMs: number; readonly batchId?: string },
-  ): Promise<readonly OpenRedemption[]>;
-}
+export type RedemptionStore = ReturnType<typeof createRedemptionStore>;
 
-export function createRedemptionStore(directory: DirectoryLane): RedemptionStore {
+export function createRedemptionStore(directory: DirectoryLane) {
   return {
-    list: async (batchId, beforeId, limit) =>
+    /** Whole ones, newest first. */
+    list: async (batchId: string, beforeId: string | null, limit: number): Promise<StoredRedemption[]> =>
       REDEMPTIONS.all(await directory.query(listRedemptions, [batchId, beforeId, limit])),
-    async find(codeHash) {
+    /** Of a code; `null` if it is not redeemed, or not wholly yet. */
+    async find(codeHash: Buffer): Promise<StoredRedemption | null> {
       const redemption = REDEMPTIONS.first(await directory.query(selectRedemption, [codeHash]));
       return redemption?.isWhole ? redemption : null;
     },
-    look: (request) => directory.transaction((transaction) => readStanding(transaction, request)),
-    begin: (request) =>
+    /** Changes nothing. Of a code that is `free`: what the redemption would be. */
+    look: (request: RedemptionRequest): Promise<CodeStanding> =>
+      directory.transaction((transaction) => readStanding(transaction, request)),
+    /** As `look`, but of a code that was free the redemption is `under_way` then, and nobody else gets the code. */
+    begin: (request: RedemptionRequest): Promise<CodeStanding> =>
       directory.transaction(async (transaction) => {
         const standing = await readStanding(transaction, request);
         if (standing.outcome !== 'free') return standing;
@@ -158,16 +142,25 @@ export function createRedemptionStore(directory: DirectoryLane): RedemptionStore
         await transaction.query(insertRedemption, values);
         return { outcome: 'under_way', open };
       }),
-    async complete({ codeHash, id }, { entryNo, subscriptionId }) {
+    /** Makes a redemption whole. */
+    async complete(
+      { codeHash, id }: OpenRedemption,
+      { entryNo, subscriptionId }: Pick<StoredRedemption, 'entryNo' | 'subscriptionId'>,
+    ): Promise<StoredRedemption> {
       await directory.query(completeRedemption, [codeHash, id, entryNo, subscriptionId]);
       const redemption = REDEMPTIONS.first(await directory.query(selectRedemption, [codeHash]));
       if (redemption?.id !== id || !redemption.isWhole) throw new Error(`the redemption ${id} is not there any more`);
       return redemption;
     },
-    async undo({ codeHash, id }) {
+    /** The code is free again. */
+    async undo({ codeHash, id }: OpenRedemption): Promise<void> {
       await directory.query(deleteRedemption, [codeHash, id]);
     },
-    listUnderWay: async (behindId, { olderThanMs, batchId = null }) =>
+    /** Those that are under way for so long, behind an id. */
+    listUnderWay: async (
+      behindId: string,
+      { olderThanMs, batchId = null }: { readonly olderThanMs: number; readonly batchId?: string | null },
+    ): Promise<readonly OpenRedemption[]> =>
       REDEMPTIONS.all(await directory.query(listUnderWay, [olderThanMs, batchId, behindId, ROWS_MAX])),
   };
 }

@@ -14,23 +14,6 @@ export type RedeemResult =
   /** Nothing has changed. */
   | { readonly outcome: RedeemRefusal };
 
-/**
- * Redeems codes, in three steps (docs/decisions/0061-accounts-and-redemptions-in-steps.md): the code is the account's in the directory, where
- * nobody sees it yet; the partition gives, or refuses; the redemption says what was given, or is taken back. Each step may run again.
- */
-export interface Redemptions {
-  /** Whole ones, newest first. */
-  list(batchId: string, beforeId: string | null, limit: number): Promise<Redemption[]>;
-  /** Of a code; `null` if it is not redeemed, or not wholly yet. */
-  find(codeHash: Buffer): Promise<Redemption | null>;
-  /** A repeat by the same account changes nothing, or finishes what is under way. */
-  redeem(request: RedemptionRequest): Promise<RedeemResult>;
-  /** Finishes those of a batch that are under way. */
-  finishBatch(batchId: string): Promise<void>;
-  /** Those that are under way for so long. */
-  unfinished(olderThanMs: number): Unfinished;
-}
-
 /** What a redemption needs of a plan. */
 export type OfferedPlan = Pick<PlanTerms, 'id' | 'periodDays' | 'sale'>;
 
@@ -41,7 +24,13 @@ interface RedemptionsParts {
   readonly plans: () => readonly OfferedPlan[];
 }
 
-export function createRedemptions({ directory, partition, plans }: RedemptionsParts): Redemptions {
+export type Redemptions = ReturnType<typeof createRedemptions>;
+
+/**
+ * Redeems codes, in three steps (docs/decisions/0061-accounts-and-redemptions-in-steps.md): the code is the account's in the directory, where
+ * nobody sees it yet; the partition gives, or refuses; the redemption says what was given, or is taken back. Each step may run again.
+ */
+export function createRedemptions({ directory, partition, plans }: RedemptionsParts) {
   /** How long a plan lasts, and its price; `null` if it is not offered any more, or the gift is none. */
   function periodOf(gift: VoucherGift): OfferedPeriod | null {
     const plan = gift.kind === 'plan' ? plans().find(({ id }) => id === gift.planId) : undefined;
@@ -81,20 +70,27 @@ export function createRedemptions({ directory, partition, plans }: RedemptionsPa
   }
 
   return {
-    list: async (batchId, beforeId, limit) => withEnds(await directory.list(batchId, beforeId, limit)),
-    async find(codeHash) {
+    /** Whole ones, newest first. */
+    list: async (batchId: string, beforeId: string | null, limit: number): Promise<Redemption[]> =>
+      withEnds(await directory.list(batchId, beforeId, limit)),
+    /** Of a code; `null` if it is not redeemed, or not wholly yet. */
+    async find(codeHash: Buffer): Promise<Redemption | null> {
       const found = await directory.find(codeHash);
       return found === null ? null : (await withEnds([found]))[0]!;
     },
-    async redeem(request) {
+    /** A repeat by the same account changes nothing, or finishes what is under way. */
+    async redeem(request: RedemptionRequest): Promise<RedeemResult> {
       const begun = await begin(request);
       if ('open' in begun) return finish(begun.open);
       if (!('redemption' in begun)) return begun;
       const [redemption] = await withEnds([begun.redemption]);
       return { outcome: 'repeated', redemption: redemption! };
     },
-    finishBatch: (batchId) => finishEach((behindId) => directory.listUnderWay(behindId, { olderThanMs: 0, batchId })),
-    unfinished: (olderThanMs) => ({
+    /** Finishes those of a batch that are under way. */
+    finishBatch: (batchId: string): Promise<void> =>
+      finishEach((behindId) => directory.listUnderWay(behindId, { olderThanMs: 0, batchId })),
+    /** Those that are under way for so long. */
+    unfinished: (olderThanMs: number): Unfinished => ({
       async list(behindId) {
         const found = await directory.listUnderWay(behindId, { olderThanMs });
         return found.map((open) => ({ id: open.id, accountId: open.accountId, finish: () => finish(open) }));

@@ -90,27 +90,13 @@ const cancelBatch: Statement = {
   text: 'update voucher_batches set canceled_at = coalesce(canceled_at, $2::timestamptz) where id = $1 returning id',
 };
 
-export interface VoucherStore {
-  /** Where the idempotency key has made a batch already, nothing is made and that one is returned as `earlier`. */
-  insert(batch: NewVoucherBatch): Promise<{ readonly batch: VoucherBatch } | { readonly earlier: VoucherBatch }>;
-  /** Newest first: all, or those that have the text in their name, in any case, or as their id. */
-  list(
-    search: string | undefined,
-    beforeId: string | null,
-    limit: number,
-    timing: SliceTiming,
-  ): Promise<LookedThrough<VoucherBatch>>;
-  find(id: string): Promise<VoucherBatch | null>;
-  /** `null` if there is no such code. */
-  findByCode(codeHash: Buffer): Promise<VoucherBatch | null>;
-  /** `false` if there is no such batch. */
-  cancel(id: string, at: Date): Promise<boolean>;
-}
+export type VoucherStore = ReturnType<typeof createVoucherStore>;
 
-export function createVoucherStore(database: DirectoryLane): VoucherStore {
+export function createVoucherStore(database: DirectoryLane) {
   const search = createNameSearch(database, 'voucher_batches', ['name']);
   return {
-    insert: (batch) =>
+    /** Where the idempotency key has made a batch already, nothing is made and that one is returned as `earlier`. */
+    insert: (batch: NewVoucherBatch): Promise<{ readonly batch: VoucherBatch } | { readonly earlier: VoucherBatch }> =>
       database.transaction(async (transaction) => {
         const { id, name, gift, vouchers, expiresAt, at, createdBy, idempotencyKey } = batch;
         const [amountNano, planId] = gift.kind === 'value' ? [gift.amountNano, null] : [null, gift.planId];
@@ -127,12 +113,21 @@ export function createVoucherStore(database: DirectoryLane): VoucherStore {
         ]);
         return { batch: made };
       }),
-    async list(text, beforeId, limit, timing) {
+    /** Newest first: all, or those that have the text in their name, in any case, or as their id. */
+    async list(
+      text: string | undefined,
+      beforeId: string | null,
+      limit: number,
+      timing: SliceTiming,
+    ): Promise<LookedThrough<VoucherBatch>> {
       const { items, next } = await search(text, beforeId, limit, timing);
       return { items: BATCHES.all(await database.query(selectListed, [toArray(items)])), next };
     },
-    find: async (id) => BATCHES.first(await database.query(selectBatch, [id])),
-    findByCode: async (codeHash) => BATCHES.first(await database.query(selectByCode, [codeHash])),
-    cancel: async (id, at) => (await database.query(cancelBatch, [id, at])).length > 0,
+    find: async (id: string): Promise<VoucherBatch | null> => BATCHES.first(await database.query(selectBatch, [id])),
+    /** `null` if there is no such code. */
+    findByCode: async (codeHash: Buffer): Promise<VoucherBatch | null> =>
+      BATCHES.first(await database.query(selectByCode, [codeHash])),
+    /** `false` if there is no such batch. */
+    cancel: async (id: string, at: Date): Promise<boolean> => (await database.query(cancelBatch, [id, at])).length > 0,
   };
 }

@@ -1,7 +1,7 @@
-import { parseJson } from '../../lib/json/json.ts';
-import { JsonCapture } from '../../lib/json/json-capture.ts';
-import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
+import type { JsonCaptureOptions } from '../../lib/json/json-capture.ts';
 import { type EventFields, eventFields } from '../../lib/sse/event-fields.ts';
+import { captureWhole } from '../metering/captured-response.ts';
+import type { ReadResponse } from '../metering/response.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { type ChargeBasis, type ImageCount, noUsage } from '../metering/usage-facts.ts';
 import { pictureRules } from './pictures.ts';
@@ -50,9 +50,11 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     if (data === null || isPreview(fields)) return 'pass';
     if (name === 'error') return 'failed';
     if (data.equals(DONE)) return pictures + failures > 0 ? 'terminal' : 'pass';
-    const members = membersOf(data);
-    if (members === null || (members.value(PREVIEW_INDEX) ?? null) !== null) return 'pass';
-    const type = members.text('type');
+    const members = captureWhole(data, CAPTURED);
+    // The data of the last event of a stream that broke off are no JSON.
+    if (members === null || (members.member(PREVIEW_INDEX) ?? null) !== null) return 'pass';
+    const named = members.member('type');
+    const type = typeof named === 'string' ? named : null;
     if (type !== null && PREVIEWS.includes(type)) return 'pass';
     if (type === 'error') return 'failed';
     const isNamed = type !== null || (name !== null && name !== 'message');
@@ -77,11 +79,11 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     return pictures >= request.count || (passed === 0 && basis === 'tokens' && tokens.lacksAny);
   }
 
-  function take(members: EventMembers, found: number): void {
-    const quality = deliveredAs(members.text('quality'), request.quality);
-    tokens.add(members.value('usage'), found, quality);
+  function take(members: ReadResponse, found: number): void {
+    const quality = deliveredAs(members.member('quality'), request.quality);
+    tokens.add(members.member('usage'), found, quality);
     if (found === 0) return;
-    note(found, { quality, ...deliveredSize(members.text('size'), request.size) });
+    note(found, { quality, ...deliveredSize(members.member('size'), request.size) });
   }
 
   function note(found: number, look: Omit<ImageCount, 'count'>): void {
@@ -140,40 +142,9 @@ function isPreview({ name, data }: EventFields): boolean {
   return known != null && PREVIEWS.includes(known);
 }
 
-/** Members that are read have a few hundred bytes; larger ones are not kept. */
-const KEPT_BYTES_MAX = 64 * 1024;
-
-interface EventMembers {
-  value(key: string): unknown;
-  text(key: string): string | null;
-  holding(group: string): number;
-}
-
-/** The members of an event's data; `null` where these are no JSON object, as in the last event of a stream that broke off. */
-function membersOf(data: Buffer): EventMembers | null {
-  const capture = new JsonCapture({
-    keep: ['type', 'usage', 'quality', 'size', PREVIEW_INDEX],
-    holding: pictureRules,
-    keptBytesMax: KEPT_BYTES_MAX,
-  });
-  try {
-    capture.push(data);
-    capture.end();
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return null;
-    throw error;
-  }
-  if (capture.rootKind !== 'object') return null;
-  const value = (key: string): unknown => {
-    const bytes = capture.value(key);
-    return bytes === undefined ? undefined : parseJson(bytes.toString('utf8'));
-  };
-  return {
-    value,
-    text(key) {
-      const text = value(key);
-      return typeof text === 'string' ? text : null;
-    },
-    holding: (group) => capture.holding(group),
-  };
-}
+/** What is kept of the data of an event. Members that are read have a few hundred bytes; larger ones are not kept. */
+const CAPTURED: JsonCaptureOptions = {
+  keep: ['type', 'usage', 'quality', 'size', PREVIEW_INDEX],
+  holding: pictureRules,
+  keptBytesMax: 64 * 1024,
+};

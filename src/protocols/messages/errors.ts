@@ -34,26 +34,19 @@ export const messagesStreamError: RenderStreamError = (error, requestId) =>
 function messagesType(error: GatewayError): string {
   if (error.type !== undefined) return error.type;
   if (error.isMoney) return 'billing_error';
-  switch (error.messagesStatus) {
-    case 401:
-      return 'authentication_error';
-    case 402:
-      return 'billing_error';
-    case 403:
-      return 'permission_error';
-    case 404:
-      return 'not_found_error';
-    case 409:
-      return 'conflict_error';
-    case 413:
-      return 'request_too_large';
-    case 429:
-      return 'rate_limit_error';
-    case 504:
-      return 'timeout_error';
-    case 529:
-      return 'overloaded_error';
-    default:
-      return error.messagesStatus >= 500 ? 'api_error' : 'invalid_request_error';
-  }
+  const known = TYPES[error.messagesStatus];
+  return known ?? (error.messagesStatus >= 500 ? 'api_error' : 'invalid_request_error');
 }
+
+/** By status. */
+const TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};

@@ -18,97 +18,82 @@ export interface CacheSpelling {
 
 type CacheProtocol = 'chat' | 'responses' | 'messages';
 
-const OPENAI = 'https://platform.openai.com/docs/api-reference/chat/object';
-const OPENAI_RESPONSES = 'https://platform.openai.com/docs/api-reference/responses/object';
-const ANTHROPIC = 'https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching';
-const DASHSCOPE = 'https://www.alibabacloud.com/help/en/model-studio/context-cache';
-const LITELLM = 'https://docs.litellm.ai/docs/completion/prompt_caching';
-const NEW_API = 'https://docs.newapi.pro/en/docs/api/ai-model/chat/openai/create-chat-completion';
-const DEEPSEEK = 'https://api-docs.deepseek.com/guides/kv_cache';
-const MOONSHOT = 'https://platform.moonshot.ai/docs/api/chat';
-const MISTRAL = 'https://docs.mistral.ai/api/endpoint/chat';
-const OPENROUTER = 'https://openrouter.ai/docs/features/prompt-caching';
+/** How one vendor spells a count; `null`: as the protocol has it. */
+const spelt =
+  (vendor: string | null, document: string) =>
+  (counts: CacheSpelling['counts'], ...path: readonly string[]): CacheSpelling => ({
+    counts,
+    path,
+    ...(vendor !== null && { vendor }),
+    document,
+  });
+
+const openai = spelt(null, 'https://platform.openai.com/docs/api-reference/chat/object');
+const openaiResponses = spelt(null, 'https://platform.openai.com/docs/api-reference/responses/object');
+const anthropic = spelt(null, 'https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching');
+const dashscope = spelt('DashScope', 'https://www.alibabacloud.com/help/en/model-studio/context-cache');
+const litellm = spelt('LiteLLM', 'https://docs.litellm.ai/docs/completion/prompt_caching');
+const newApi = spelt('New API', 'https://docs.newapi.pro/en/docs/api/ai-model/chat/openai/create-chat-completion');
+const deepseek = spelt('DeepSeek', 'https://api-docs.deepseek.com/guides/kv_cache');
+const moonshot = spelt('Moonshot', 'https://platform.moonshot.ai/docs/api/chat');
+const mistral = spelt('Mistral', 'https://docs.mistral.ai/api/endpoint/chat');
+const openrouter = spelt(null, 'https://openrouter.ai/docs/features/prompt-caching');
 
 /** What stands in the details of the input, whatever a protocol calls them. */
 const inDetails = (details: string): readonly CacheSpelling[] => [
-  { counts: 'read', path: [details, 'cached_tokens'], document: OPENAI },
-  { counts: 'written', path: [details, 'cache_write_tokens'], document: OPENROUTER },
-  { counts: 'written', path: [details, 'cache_creation_input_tokens'], vendor: 'DashScope', document: DASHSCOPE },
-  {
-    counts: 'written5m',
-    path: [details, 'cache_creation', 'ephemeral_5m_input_tokens'],
-    vendor: 'DashScope',
-    document: DASHSCOPE,
-  },
-  {
-    counts: 'written1h',
-    path: [details, 'cache_creation', 'ephemeral_1h_input_tokens'],
-    vendor: 'DashScope',
-    document: DASHSCOPE,
-  },
-  { counts: 'written', path: [details, 'cache_creation_tokens'], vendor: 'LiteLLM', document: LITELLM },
-  {
-    counts: 'written5m',
-    path: [details, 'cache_creation_token_details', 'ephemeral_5m_input_tokens'],
-    vendor: 'LiteLLM',
-    document: LITELLM,
-  },
-  {
-    counts: 'written1h',
-    path: [details, 'cache_creation_token_details', 'ephemeral_1h_input_tokens'],
-    vendor: 'LiteLLM',
-    document: LITELLM,
-  },
-  { counts: 'written', path: [details, 'cached_creation_tokens'], vendor: 'New API', document: NEW_API },
-  { counts: 'nothing', path: [details, 'cached_tokens_details', 'text_tokens'], document: OPENAI },
-  { counts: 'nothing', path: [details, 'cached_tokens_details', 'audio_tokens'], document: OPENAI },
-  { counts: 'nothing', path: [details, 'cached_tokens_details', 'image_tokens'], document: OPENAI },
+  openai('read', details, 'cached_tokens'),
+  openrouter('written', details, 'cache_write_tokens'),
+  dashscope('written', details, 'cache_creation_input_tokens'),
+  dashscope('written5m', details, 'cache_creation', 'ephemeral_5m_input_tokens'),
+  dashscope('written1h', details, 'cache_creation', 'ephemeral_1h_input_tokens'),
+  litellm('written', details, 'cache_creation_tokens'),
+  litellm('written5m', details, 'cache_creation_token_details', 'ephemeral_5m_input_tokens'),
+  litellm('written1h', details, 'cache_creation_token_details', 'ephemeral_1h_input_tokens'),
+  newApi('written', details, 'cached_creation_tokens'),
+  openai('nothing', details, 'cached_tokens_details', 'text_tokens'),
+  openai('nothing', details, 'cached_tokens_details', 'audio_tokens'),
+  openai('nothing', details, 'cached_tokens_details', 'image_tokens'),
 ];
 
 /** Names of the messages protocol, which relays put beside those of others. */
-const ofMessages: readonly CacheSpelling[] = [
-  { counts: 'read', path: ['cache_read_input_tokens'], document: ANTHROPIC },
-  { counts: 'written', path: ['cache_creation_input_tokens'], document: ANTHROPIC },
-  { counts: 'written5m', path: ['cache_creation', 'ephemeral_5m_input_tokens'], document: ANTHROPIC },
-  { counts: 'written1h', path: ['cache_creation', 'ephemeral_1h_input_tokens'], document: ANTHROPIC },
+const ofMessages = (vendor: typeof anthropic): readonly CacheSpelling[] => [
+  vendor('read', 'cache_read_input_tokens'),
+  vendor('written', 'cache_creation_input_tokens'),
+  vendor('written5m', 'cache_creation', 'ephemeral_5m_input_tokens'),
+  vendor('written1h', 'cache_creation', 'ephemeral_1h_input_tokens'),
 ];
 
 /** Of a relay that repeats the writes of messages on all addresses. */
-const repeatedWrites = (names: readonly CacheSpelling['counts'][]): readonly CacheSpelling[] => [
-  { counts: names[0]!, path: ['claude_cache_creation_5_m_tokens'], vendor: 'New API', document: NEW_API },
-  { counts: names[1]!, path: ['claude_cache_creation_1_h_tokens'], vendor: 'New API', document: NEW_API },
+const repeatedWrites = (
+  fiveMinutes: CacheSpelling['counts'],
+  oneHour: CacheSpelling['counts'],
+): readonly CacheSpelling[] => [
+  newApi(fiveMinutes, 'claude_cache_creation_5_m_tokens'),
+  newApi(oneHour, 'claude_cache_creation_1_h_tokens'),
 ];
 
 const atTheTop: readonly CacheSpelling[] = [
-  { counts: 'read', path: ['prompt_cache_hit_tokens'], vendor: 'DeepSeek', document: DEEPSEEK },
-  { counts: 'nothing', path: ['prompt_cache_miss_tokens'], vendor: 'DeepSeek', document: DEEPSEEK },
-  { counts: 'read', path: ['cached_tokens'], vendor: 'Moonshot', document: MOONSHOT },
-  ...ofMessages.map((spelling) => ({ ...spelling, vendor: 'LiteLLM', document: LITELLM })),
-  ...repeatedWrites(['written5m', 'written1h']),
+  deepseek('read', 'prompt_cache_hit_tokens'),
+  deepseek('nothing', 'prompt_cache_miss_tokens'),
+  moonshot('read', 'cached_tokens'),
+  ...ofMessages(litellm),
+  ...repeatedWrites('written5m', 'written1h'),
 ];
 
 export const cacheSpellings: Readonly<Record<CacheProtocol, readonly CacheSpelling[]>> = {
   chat: [
     ...inDetails('prompt_tokens_details'),
-    { counts: 'read', path: ['prompt_token_details', 'cached_tokens'], vendor: 'Mistral', document: MISTRAL },
-    { counts: 'read', path: ['num_cached_tokens'], vendor: 'Mistral', document: MISTRAL },
+    mistral('read', 'prompt_token_details', 'cached_tokens'),
+    mistral('read', 'num_cached_tokens'),
     ...atTheTop,
   ],
   responses: [
     ...inDetails('input_tokens_details'),
-    {
-      counts: 'written5m',
-      path: ['input_tokens_details', 'cache_write_tokens_details', 'ttl_30m_tokens'],
-      document: OPENAI_RESPONSES,
-    },
-    {
-      counts: 'written1h',
-      path: ['input_tokens_details', 'cache_write_tokens_details', 'ttl_12h_tokens'],
-      document: OPENAI_RESPONSES,
-    },
+    openaiResponses('written5m', 'input_tokens_details', 'cache_write_tokens_details', 'ttl_30m_tokens'),
+    openaiResponses('written1h', 'input_tokens_details', 'cache_write_tokens_details', 'ttl_12h_tokens'),
     ...atTheTop,
   ],
-  messages: [...ofMessages, ...repeatedWrites(['nothing', 'nothing'])],
+  messages: [...ofMessages(anthropic), ...repeatedWrites('nothing', 'nothing')],
 };
 
 type Places = ReadonlyMap<string, CacheSpelling['counts']>;

@@ -45,6 +45,11 @@ export interface ImageCount {
 /** All counts zero; known counts replace them. */
 export const noUsage: Usage = { ...byUnit(() => 0), images: [] };
 
+/** How many images were delivered. */
+export function countImages({ images }: Pick<Usage, 'images'>): number {
+  return images.reduce((sum, { count }) => sum + count, 0);
+}
+
 /** Two parts of a call together. */
 export function addUsage(left: Usage, right: Usage): Usage {
   const servedOn = left.servedOn ?? right.servedOn;

@@ -226,6 +226,14 @@ export const otherUnits = unitsWhere(({ column }) => column === null);
 /** The units that the admin API shows: those with a column, and of the others those that may be charged. */
 export const shownUnits = unitsWhere(({ column, price }) => column !== null || price !== null);
 
+/** The units that are tokens. */
+export const tokenUnits = unitsWhere(({ side }) => side !== 'other');
+
+/** A usage with other counts of tokens. */
+export function withTokens<Counts extends UnitCounts>(counts: Counts, make: (name: UnitName) => number): Counts {
+  return { ...counts, ...Object.fromEntries(tokenUnits.map((name) => [name, make(name)])) };
+}
+
 /** A value for each count, by its name. */
 export function byUnit<Value>(make: (name: UnitName) => Value): { [Name in UnitName]: Value } {
   return Object.fromEntries(unitNames.map((name) => [name, make(name)])) as { [Name in UnitName]: Value };

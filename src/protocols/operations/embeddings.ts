@@ -13,9 +13,6 @@ export const embeddings = jsonOperation({
   upstreamPath: '/embeddings',
   streamError: chatStreamError,
   charge: [byTokens(['input'])],
-  catalogEntry: null,
-  countedAs: null,
-  isAlwaysAwaited: false,
   reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');

@@ -25,7 +25,6 @@ export const imageGeneration = jsonOperation({
   streamError: typedStreamError,
   charge: [byTokens(['input', 'output'], ['input', 'imageOutput']), byImages],
   catalogEntry: { interfaceId: 'IMAGES', operationId: 'IMAGES_GENERATE' },
-  countedAs: null,
   isAlwaysAwaited: true,
   reading: 'parses',
   readRequest(fields) {

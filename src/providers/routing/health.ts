@@ -52,25 +52,6 @@ export interface RoutePermit {
 }
 
 /**
- * The health of routes, by the results of the calls over them. A route has a breaker for all, and one for each account whose
- * calls keep failing there while those of others succeed; `blame.ts` decides which of them a failure opens. Calls never wait
- * for a probe: they take another route.
- */
-export interface RouteHealth {
-  status(routeId: string): RouteStatus;
-  /** Whether a call of the account is let through over a route now. */
-  allows(routeId: string, accountId: string): boolean;
-  /** When an account that is not let through may try again; now, if a probe is under way. */
-  retryAtMs(routeId: string, accountId: string): number;
-  /** Whether calls of this account alone are not let through, and as far as is known the route is not to blame. */
-  isClosedForAccountOnly(routeId: string, accountId: string): boolean;
-  /** Lets a call through over a route; `null` if a breaker is open. */
-  enter(routeId: string, accountId: string): RoutePermit | null;
-  /** Forgets the routes that a new configuration no longer has. */
-  keepOnly(routeIds: ReadonlySet<string>): void;
-}
-
-/**
  * Failed responses of one account count against a route if no other account has called it for this time; refusals of the
  * operator, where they met another account within it.
  */
@@ -94,19 +75,32 @@ export interface BreakerTurn {
   readonly reason: string | null;
 }
 
+/**
+ * The health of routes, by the results of the calls over them. A route has a breaker for all, and one for each account whose
+ * calls keep failing there while those of others succeed; `blame.ts` decides which of them a failure opens. Calls never wait
+ * for a probe: they take another route.
+ */
+export type RouteHealth = ReturnType<typeof createRouteHealth>;
+
 /** `onTurn` hears of each breaker that opens, and that closes after it was open; not of probes that fail. */
 export function createRouteHealth(
   clock: Clock,
   terms: () => BreakerTerms,
   onTurn: (turn: BreakerTurn) => void = () => undefined,
-): RouteHealth {
+) {
   const routes = new Map<string, RouteBreakers>();
   return {
-    status: (routeId) => routes.get(routeId)?.status() ?? healthy,
-    allows: (routeId, accountId) => routes.get(routeId)?.allows(accountId) ?? true,
-    retryAtMs: (routeId, accountId) => routes.get(routeId)?.retryAtMs(accountId) ?? clock.nowMs(),
-    isClosedForAccountOnly: (routeId, accountId) => routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false,
-    enter(routeId, accountId) {
+    status: (routeId: string): RouteStatus => routes.get(routeId)?.status() ?? healthy,
+    /** Whether a call of the account is let through over a route now. */
+    allows: (routeId: string, accountId: string): boolean => routes.get(routeId)?.allows(accountId) ?? true,
+    /** When an account that is not let through may try again; now, if a probe is under way. */
+    retryAtMs: (routeId: string, accountId: string): number =>
+      routes.get(routeId)?.retryAtMs(accountId) ?? clock.nowMs(),
+    /** Whether calls of this account alone are not let through, and as far as is known the route is not to blame. */
+    isClosedForAccountOnly: (routeId: string, accountId: string): boolean =>
+      routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false,
+    /** Lets a call through over a route; `null` if a breaker is open. */
+    enter(routeId: string, accountId: string): RoutePermit | null {
       let route = routes.get(routeId);
       if (route === undefined) {
         route = new RouteBreakers(clock, terms, (turn) => onTurn({ routeId, ...turn }));
@@ -114,7 +108,8 @@ export function createRouteHealth(
       }
       return route.enter(accountId);
     },
-    keepOnly(routeIds) {
+    /** Forgets the routes that a new configuration no longer has. */
+    keepOnly(routeIds: ReadonlySet<string>): void {
       for (const routeId of routes.keys()) {
         if (!routeIds.has(routeId)) routes.delete(routeId);
       }

@@ -26,7 +26,7 @@ export function providerRefusal(
   const { 'x-should-retry': advice, ...otherHeaders } = headers;
   const options: GatewayErrorOptions = {
     status,
-    code: code ?? codeOf(status),
+    code: code ?? CODES[status] ?? 'upstream_error',
     message: message ?? `The provider responded with status ${status}.`,
     headers: otherHeaders,
     requestId,
@@ -78,21 +78,12 @@ function accountReason(details: unknown): unknown {
   return reasons.find((reason) => typeof reason === 'string' && isAccountCode(reason));
 }
 
-function codeOf(status: number): string {
-  switch (status) {
-    case 400:
-      return 'invalid_request_error';
-    case 403:
-      return 'permission_denied';
-    case 404:
-      return 'model_not_found';
-    case 409:
-      return 'conflict_error';
-    case 413:
-      return 'request_too_large';
-    case 422:
-      return 'unprocessable_entity';
-    default:
-      return 'upstream_error';
-  }
-}
+/** The code of a refusal that names none, by its status. */
+const CODES: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  403: 'permission_denied',
+  404: 'model_not_found',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  422: 'unprocessable_entity',
+};

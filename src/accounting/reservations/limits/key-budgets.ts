@@ -82,14 +82,7 @@ export function countKeySpending(key: KeyState, chargeNano: bigint, periods: Run
 
 /** What remains of the budget that leaves least, whatever calls in flight hold; `null` if there is none. */
 export function smallestBudgetLeft(key: KeyState, periods: RunningPeriods): bigint | null {
-  const used = usedNow(key, periods);
-  const left = [
-    leftOf(key.totalSpendCapNano, used.totalSpentNano),
-    leftOf(key.monthlySpendCapNano, used.monthSpentNano),
-    leftOf(key.weeklySpendCapNano, used.weekSpentNano),
-    leftOf(key.dailySpendCapNano, used.spentNano),
-  ];
-  return leastOf(left);
+  return leastOf(allBudgets(key, periods).map(({ capNano, spentNano }) => leftOf(capNano, spentNano)));
 }
 
 /** The least of amounts; `null` if there is none. */
@@ -108,29 +101,9 @@ function allBudgets(key: KeyState, periods: RunningPeriods) {
   const used = usedNow(key, periods);
   const { nextDayMs, nextWeekMs, nextMonthMs } = periods;
   return [
-    {
-      period: 'total',
-      capNano: key.totalSpendCapNano,
-      spentNano: used.totalSpentNano,
-      freesAtMs: null,
-    },
-    {
-      period: 'month',
-      capNano: key.monthlySpendCapNano,
-      spentNano: used.monthSpentNano,
-      freesAtMs: nextMonthMs,
-    },
-    {
-      period: 'week',
-      capNano: key.weeklySpendCapNano,
-      spentNano: used.weekSpentNano,
-      freesAtMs: nextWeekMs,
-    },
-    {
-      period: 'day',
-      capNano: key.dailySpendCapNano,
-      spentNano: used.spentNano,
-      freesAtMs: nextDayMs,
-    },
+    { period: 'total', capNano: key.totalSpendCapNano, spentNano: used.totalSpentNano, freesAtMs: null },
+    { period: 'month', capNano: key.monthlySpendCapNano, spentNano: used.monthSpentNano, freesAtMs: nextMonthMs },
+    { period: 'week', capNano: key.weeklySpendCapNano, spentNano: used.weekSpentNano, freesAtMs: nextWeekMs },
+    { period: 'day', capNano: key.dailySpendCapNano, spentNano: used.spentNano, freesAtMs: nextDayMs },
   ] as const;
 }

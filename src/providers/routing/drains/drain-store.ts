@@ -59,25 +59,21 @@ const notifyNodes: Statement = {
   text: `select pg_notify('${DRAINS_CHANNEL}', '')`,
 };
 
-export interface DrainStore {
-  list(): Promise<Drain[]>;
-  /** Returns the drain as it is now: a repeat keeps its beginning. Every node is notified. */
-  insert(drain: Drain): Promise<Drain>;
-  /** Returns what was deleted, or `null` if there is no such drain. Every node is notified. */
-  delete(target: DrainTarget): Promise<Drain | null>;
-}
+export type DrainStore = ReturnType<typeof createDrainStore>;
 
-export function createDrainStore(database: DirectoryLane): DrainStore {
+export function createDrainStore(database: DirectoryLane) {
   return {
-    list: async () => DRAINS.all(await database.query(listDrains)),
-    insert: (drain) =>
+    list: async (): Promise<Drain[]> => DRAINS.all(await database.query(listDrains)),
+    /** Returns the drain as it is now: a repeat keeps its beginning. Every node is notified. */
+    insert: (drain: Drain): Promise<Drain> =>
       database.transaction(async (transaction) => {
         const { reason, drainedBy, drainedAt } = drain;
         const [row] = await transaction.query(upsertDrain, [...keyOf(drain), reason, drainedBy, drainedAt]);
         await notify(transaction);
         return DRAINS.read(row!);
       }),
-    delete: (target) =>
+    /** Returns what was deleted, or `null` if there is no such drain. Every node is notified. */
+    delete: (target: DrainTarget): Promise<Drain | null> =>
       database.transaction(async (transaction) => {
         const deleted = DRAINS.first(await transaction.query(deleteDrain, keyOf(target)));
         if (deleted !== null) await notify(transaction);

@@ -3,24 +3,6 @@ import { shareReads } from '../../../lib/shared-reads.ts';
 import type { DrainedRoutes } from './drain.ts';
 import type { Drain, DrainStore, DrainTarget } from './drain-store.ts';
 
-/**
- * The drains in force on this node: those of the database when they were read last. They are read again when a change is
- * notified, and every second while notifications do not arrive or a read has failed. While the database is down, the ones read
- * last stay in force.
- */
-export interface Drains extends DrainedRoutes {
-  list(): readonly Drain[];
-  /** Reads them from the database now; if that fails, it is logged and tried again. */
-  refresh(): Promise<void>;
-  /** Begins a drain, or gives one that there is another reason. Every node is told; this one heeds it at once. */
-  begin(drain: Drain): Promise<Drain | 'too_many'>;
-  /** Takes a drain back, as `begin`, and returns it; `null` if there is none of this target. */
-  end(target: DrainTarget): Promise<Drain | null>;
-  /** Listens for changes, and reads the drains. @throws if the database is down. */
-  start(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Notifications of changed drains. */
 export interface DrainNotifications {
   /** Whether they arrive at the moment. */
@@ -44,7 +26,14 @@ const POLL_MS = 1_000;
 /** More drains than anybody would look through. Each node keeps all of them in memory. */
 export const DRAINS_MAX = 1_000;
 
-export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS }: DrainsOptions): Drains {
+export type Drains = ReturnType<typeof createDrains>;
+
+/**
+ * The drains in force on this node: those of the database when they were read last. They are read again when a change is
+ * notified, and every second while notifications do not arrive or a read has failed. While the database is down, the ones read
+ * last stay in force.
+ */
+export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS }: DrainsOptions) {
   let drains: readonly Drain[] = [];
   let byProvider: ReadonlyMap<string, readonly Drain[]> = new Map();
   let isStale = true;
@@ -67,30 +56,36 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
     }
   }
 
+  const find: DrainedRoutes['find'] = (modelId, { providerId, providerModel }) =>
+    byProvider
+      .get(providerId)
+      ?.find(
+        (drain) =>
+          (drain.model === null || drain.model === modelId) &&
+          (drain.providerModel === null || drain.providerModel === providerModel),
+      ) ?? null;
+
   return {
-    find: (modelId, { providerId, providerModel }) =>
-      byProvider
-        .get(providerId)
-        ?.find(
-          (drain) =>
-            (drain.model === null || drain.model === modelId) &&
-            (drain.providerModel === null || drain.providerModel === providerModel),
-        ) ?? null,
-    list: () => drains,
+    find,
+    list: (): readonly Drain[] => drains,
+    /** Reads them from the database now; if that fails, it is logged and tried again. */
     refresh,
-    async begin(drain) {
+    /** Begins a drain, or gives one that there is another reason. Every node is told; this one heeds it at once. */
+    async begin(drain: Drain): Promise<Drain | 'too_many'> {
       await refresh();
       if (drains.length >= DRAINS_MAX) return 'too_many';
       const begun = await changes.insert(drain);
       await refresh();
       return begun;
     },
-    async end(target) {
+    /** Takes a drain back, as `begin`, and returns it; `null` if there is none of this target. */
+    async end(target: DrainTarget): Promise<Drain | null> {
       const ended = await changes.delete(target);
       await refresh();
       return ended;
     },
-    async start() {
+    /** Listens for changes, and reads the drains. @throws if the database is down. */
+    async start(): Promise<void> {
       notifications = await listen(() => void refresh());
       await read('');
       timer = setInterval(() => {
@@ -98,7 +93,7 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
       }, pollMs);
       timer.unref();
     },
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer);
       await notifications?.close();
     },

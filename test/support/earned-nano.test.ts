@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { earnedNano } from './plan-revenue.ts';
+import { earnedNano } from './earned-nano.ts';
 
 const periods = fc.record({ priceNano: fc.bigInt(0n, 10n ** 18n), days: fc.integer({ min: 1, max: 4_000 }) });
 
