@@ -28,7 +28,7 @@ export async function estimateInput(
   body: RequestBody,
 ): Promise<number> {
   const { countedAs } = policy.operation;
-  if (countedAs === undefined || !Buffer.isBuffer(body)) return inputTokens;
+  if (countedAs === null || !Buffer.isBuffer(body)) return inputTokens;
   try {
     const count = await countInput(countedAs, body, principal);
     const tokens = totalTokens(count, model.tokenFactor ?? familyFactor(model.id));

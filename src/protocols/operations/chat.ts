@@ -20,6 +20,7 @@ export const chat = jsonOperation({
   toolPrices: ['perWebSearch', 'perToolUse'],
   catalogEntry: { interfaceId: 'CHAT_COMPLETIONS', operationId: 'CHAT_CREATE' },
   countedAs: 'chat',
+  isAlwaysAwaited: false,
   givesChoices: true,
   reading: 'scans',
   readRequest(fields) {

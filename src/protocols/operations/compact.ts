@@ -20,6 +20,8 @@ export const compact = jsonOperation({
   planHeaders: responsesPlanHeaders,
   charge: [byTokens(['input', 'output'])],
   catalogEntry: { interfaceId: 'RESPONSES', operationId: 'RESPONSES_COMPACT' },
+  countedAs: null,
+  isAlwaysAwaited: false,
   reading: 'parses',
   readRequest(fields) {
     if (fields.member('model') === undefined) {

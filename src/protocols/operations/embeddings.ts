@@ -13,6 +13,9 @@ export const embeddings = jsonOperation({
   upstreamPath: '/embeddings',
   streamError: chatStreamError,
   charge: [byTokens(['input'])],
+  catalogEntry: null,
+  countedAs: null,
+  isAlwaysAwaited: false,
   reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');

@@ -30,6 +30,7 @@ export const imageEdit: UploadOperation<'images.edit'> = {
   streamError: typedStreamError,
   charge: [byTokens(['input', 'output'], ['input', 'imageOutput']), byImages],
   catalogEntry: { interfaceId: 'IMAGES', operationId: 'IMAGES_EDIT' },
+  countedAs: null,
   isAlwaysAwaited: true,
   receive(contentType, digest): UploadReader {
     const boundary = multipartBoundary(contentType);

@@ -25,6 +25,7 @@ export const imageGeneration = jsonOperation({
   streamError: typedStreamError,
   charge: [byTokens(['input', 'output'], ['input', 'imageOutput']), byImages],
   catalogEntry: { interfaceId: 'IMAGES', operationId: 'IMAGES_GENERATE' },
+  countedAs: null,
   isAlwaysAwaited: true,
   reading: 'parses',
   readRequest(fields) {

@@ -18,6 +18,7 @@ export const messages = jsonOperation({
   toolPrices: ['perWebSearch', 'perWebFetch', 'perCodeExecution', 'perContainer'],
   catalogEntry: { interfaceId: 'MESSAGES', operationId: 'MESSAGES_CREATE' },
   countedAs: 'messages',
+  isAlwaysAwaited: false,
   reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');

@@ -35,12 +35,12 @@ export interface Operation<Name extends string = string> {
   readonly charge: readonly [ChargeOption, ...ChargeOption[]];
   /** The prices of tools whose uses its responses may report. Absent: none. */
   readonly toolPrices?: readonly OnePriceKey[];
-  /** How the public catalog names it; absent: it is not listed there (contract 2.5). */
-  readonly catalogEntry?: CatalogEntry;
-  /** The form by which input is counted if a stream ended without usage facts; absent: by its size. */
-  readonly countedAs?: BodyKind;
-  /** Whether its responses are awaited after a client abort: only the whole response shows what they cost. Absent: no. */
-  readonly isAlwaysAwaited?: boolean;
+  /** How the public catalog names it; `null`: it is not listed there (contract 2.5). */
+  readonly catalogEntry: CatalogEntry | null;
+  /** The form by which input is counted if a stream ended without usage facts; `null`: by its size. */
+  readonly countedAs: BodyKind | null;
+  /** Whether its responses are awaited after a client abort: only the whole response shows what they cost. */
+  readonly isAlwaysAwaited: boolean;
 }
 
 /** Names in the public catalog, without the prefix of the protocol. */

@@ -14,6 +14,9 @@ export const rerank = jsonOperation({
   upstreamPath: '/rerank',
   streamError: chatStreamError,
   charge: [byTokens(['input']), byCall, bySearchUnits],
+  catalogEntry: null,
+  countedAs: null,
+  isAlwaysAwaited: false,
   reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');

@@ -20,6 +20,7 @@ export const responses = jsonOperation({
   toolPrices: ['perWebSearch', 'perFileSearch', 'perCodeExecution', 'perContainer', 'perToolUse'],
   catalogEntry: { interfaceId: 'RESPONSES', operationId: 'RESPONSES_CREATE' },
   countedAs: 'responses',
+  isAlwaysAwaited: false,
   reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');

@@ -199,7 +199,7 @@ function describeInterfaces(
   const interfaces = new Map<string, ApiInterface['operations'][number][]>();
   for (const { operation, method, path } of published) {
     const { protocol, catalogEntry: names } = operation;
-    if (names === undefined || !offered.has(operation) || !routed.has(protocol.name)) continue;
+    if (names === null || !offered.has(operation) || !routed.has(protocol.name)) continue;
     const prefix = enumPrefix(config.server.protocolNames[protocol.name][0]!);
     const operations = interfaces.get(`${prefix}_${names.interfaceId}`) ?? [];
     operations.push({ id: `${prefix}_${names.operationId}`, method, path });

@@ -39,7 +39,7 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
   const kind = dice.one(key.kinds);
   const operation = operationOf(kind);
   const model = catalog.models.find(({ operations }) => operations.has(operation))!;
-  const isText = operation.countedAs !== undefined;
+  const isText = operation.countedAs !== null;
   const status = endOf(isText, dice);
   const isFailed = status === 'failed';
   const usage = useOf(kind, dice);
