@@ -39,7 +39,6 @@ export function AccountsPage() {
           <ListTable
             label={text.accounts}
             list={list}
-            idOf={({ id }) => id}
             columns={[
               {
                 header: text.name,

@@ -102,7 +102,6 @@ function Result({ result, run }: { readonly result: Audit; readonly run: AuditRu
           <DataTable
             label={`${text.breachesOf}: ${nameOf(invariant)}`}
             items={breaches.map((breach, index) => ({ ...breach, id: String(index) }))}
-            idOf={({ id }) => id}
             columns={[
               { header: text.account, cell: ({ accountId }) => <AccountLink accountId={accountId} /> },
               { header: text.detail, cell: ({ detail }) => detail },

@@ -72,7 +72,6 @@ function Calls() {
         <ListTable
           label={text.calls}
           list={list}
-          idOf={({ id }) => id}
           columns={columns}
           empty={<EmptyState title={text.noCalls} hint={text.noCallsHint} />}
         />
@@ -99,7 +98,6 @@ function Refusals() {
         <ListTable
           label={text.refusals}
           list={list}
-          idOf={({ id }) => id}
           columns={columns}
           empty={<EmptyState title={text.noRefusals} hint={text.noRefusalsHint} />}
         />

@@ -35,7 +35,6 @@ export function Refusals() {
       <ListTable
         label={text.refused}
         list={list}
-        idOf={({ id }) => id}
         columns={useRefusalColumns<OwnRefusal>()}
         empty={<EmptyState title={text.noRefusals} hint={text.noRefusalsHint} />}
       />

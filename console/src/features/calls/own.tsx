@@ -89,7 +89,6 @@ function Calls() {
       <ListTable<OwnCall | OwnCallInFlight>
         label={text.served}
         list={list}
-        idOf={({ id }) => id}
         columns={columns}
         empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}
       />
@@ -109,16 +108,9 @@ function CallsOfRequest({ requestId }: { readonly requestId: string }) {
   return (
     <>
       {found.data.data.length > 0 && (
-        <DataTable<OwnCall | OwnCallInFlight>
-          label={text.served}
-          items={found.data.data}
-          idOf={({ id }) => id}
-          columns={columns}
-        />
+        <DataTable<OwnCall | OwnCallInFlight> label={text.served} items={found.data.data} columns={columns} />
       )}
-      {refusals.length > 0 && (
-        <DataTable label={text.refusalsOfRequest} items={refusals} idOf={({ id }) => id} columns={refusalColumns} />
-      )}
+      {refusals.length > 0 && <DataTable label={text.refusalsOfRequest} items={refusals} columns={refusalColumns} />}
     </>
   );
 }

@@ -78,7 +78,6 @@ export function UnresolvedPage() {
         <ListTable
           label={usePageTitle()}
           list={{ ...list, items: list.items.filter((call): call is Call => call.status !== 'in_flight') }}
-          idOf={({ id }) => id}
           columns={columns}
           empty={<EmptyState title={text.empty} hint={text.emptyHint} />}
         />

@@ -36,7 +36,6 @@ export function ChangesPage() {
           <ListTable<ItemOf<'GET /admin/v1/changes'>>
             label={text.list}
             list={list}
-            idOf={({ id }) => id}
             empty={<EmptyState title={text.empty} hint={text.emptyHint} />}
             columns={[
               { header: text.when, cell: ({ at }) => <Instant at={at} /> },

@@ -35,7 +35,6 @@ export function FoundKeys({ entered, whole }: FoundKeysProps) {
           <DataTable
             label={text.keys}
             items={keys}
-            idOf={({ id }) => id}
             columns={[
               { header: text.key, cell: ({ prefix, id }) => <Code title={id}>{prefix}</Code> },
               { header: text.name, cell: ({ name }) => name ?? '–' },

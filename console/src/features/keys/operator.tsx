@@ -35,11 +35,6 @@ export function KeysTab({ accountId }: { readonly accountId: string }) {
     header: text.created,
     cell: ({ createdAt }) => <Instant at={createdAt} isRelative />,
   };
-  const actions: Column<Key> = {
-    header: text.actions,
-    cell: (key) => <KeyButtons apiKey={key} onOpen={setDialog} />,
-  };
-  const columns = useKeyColumns([created]);
   return (
     <Section
       title={text.apiKeys}
@@ -49,8 +44,8 @@ export function KeysTab({ accountId }: { readonly accountId: string }) {
       <ListTable
         label={text.apiKeys}
         list={list}
-        idOf={({ id }) => id}
-        columns={mayOperate ? [...columns, actions] : columns}
+        columns={useKeyColumns([created])}
+        actions={mayOperate && ((key: Key) => <KeyButtons apiKey={key} onOpen={setDialog} />)}
         empty={<EmptyState title={text.none} hint={text.noneHint} />}
       />
       <NewKeyDialog

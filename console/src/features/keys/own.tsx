@@ -42,11 +42,6 @@ export function KeysPage() {
   const status = query.state === 'all' ? undefined : (KEY_STATES.find((state) => state === query.state) ?? 'active');
   const userId = isOwner ? query.userId : undefined;
   const list = useList('GET /account/v1/keys', { query: { status, userId } }, { isLive: true });
-  const columns = useKeyColumns(useOwnerColumns(people));
-  const actions: Column<Key> = {
-    header: text.actions,
-    cell: (key) => <KeyMenu apiKey={key} mayChangeLimits={isOwner} onOpen={setDialog} />,
-  };
   const isFiltered = query.state !== undefined || userId !== undefined;
   return (
     <Page lead={text.lead} actions={<Button onClick={open}>{text.create}</Button>}>
@@ -69,8 +64,8 @@ export function KeysPage() {
           <ListTable
             label={text.apiKeys}
             list={list}
-            idOf={({ id }) => id}
-            columns={[...columns, actions]}
+            columns={useKeyColumns(useOwnerColumns(people))}
+            actions={(key) => <KeyMenu apiKey={key} mayChangeLimits={isOwner} onOpen={setDialog} />}
             empty={
               isFiltered ? (
                 <EmptyState title={text.noneFiltered} hint={text.noneFilteredHint} />

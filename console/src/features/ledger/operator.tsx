@@ -34,14 +34,9 @@ export function MoneyTab({ account }: { readonly account: Account }) {
   const input = { path: { id: account.id }, query: filter };
   const list = useList('GET /admin/v1/accounts/{id}/ledger', input, { isLive: true });
   const memo: Column<LedgerEntry> = { header: text.memo, cell: (entry) => entry.memo ?? '–' };
-  const columns = useEntryColumns<LedgerEntry>('/operator/calls', [memo]);
-  const refundColumn: Column<LedgerEntry> = {
-    header: text.actions,
-    cell: ({ kind, callId }) =>
-      kind === 'charge' && callId !== null ? (
-        <SmallButton onClick={() => setRefunded(callId)}>{text.refund}</SmallButton>
-      ) : null,
-  };
+  const refundButton = ({ kind, callId }: LedgerEntry) =>
+    kind === 'charge' &&
+    callId !== null && <SmallButton onClick={() => setRefunded(callId)}>{text.refund}</SmallButton>;
   return (
     <Stack>
       <Section
@@ -68,8 +63,8 @@ export function MoneyTab({ account }: { readonly account: Account }) {
         <ListTable
           label={ledger}
           list={list}
-          idOf={({ id }) => id}
-          columns={mayOperate ? [...columns, refundColumn] : columns}
+          columns={useEntryColumns<LedgerEntry>('/operator/calls', [memo])}
+          actions={mayOperate && refundButton}
           empty={
             <EmptyState title={isFiltered ? noneFits : text.none} hint={isFiltered ? noneFitsHint : text.noneHint} />
           }

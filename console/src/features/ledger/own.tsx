@@ -50,7 +50,6 @@ function Entries() {
       <ListTable
         label={text.ledger}
         list={list}
-        idOf={({ id }) => id}
         columns={useEntryColumns<OwnLedgerEntry>('/calls', [])}
         empty={
           <EmptyState

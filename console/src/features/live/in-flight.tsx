@@ -19,7 +19,6 @@ export function InFlight({ list }: { readonly list: ReadList<CallInFlight> }) {
       <ListTable
         label={text.inFlight}
         list={list}
-        idOf={({ id }) => id}
         empty={<EmptyState title={text.inFlightEmpty} hint={text.inFlightEmptyHint} />}
         columns={[
           { header: text.since, isFigure: true, cell: ({ reservedAt }) => <Elapsed since={reservedAt} /> },

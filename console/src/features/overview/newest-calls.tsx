@@ -31,7 +31,6 @@ export function NewestCalls() {
     <DataTable
       label={text.newest}
       items={ended}
-      idOf={({ id }) => id}
       columns={[
         {
           header: text.when,

@@ -71,5 +71,5 @@ export function PlanPage() {
 function Subscriptions() {
   const text = useTexts(planTexts);
   const list = useList('GET /account/v1/subscriptions', {});
-  return <ListTable label={text.history} list={list} idOf={({ id }) => id} columns={useSubscriptionColumns()} />;
+  return <ListTable label={text.history} list={list} columns={useSubscriptionColumns()} />;
 }

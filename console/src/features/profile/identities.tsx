@@ -43,26 +43,22 @@ export function Identities() {
         <DataTable
           label={text.identities}
           items={identities}
-          idOf={({ id }) => id}
           columns={[
             { header: text.provider, cell: ({ provider, issuer }) => nameOf(provider, issuer) },
             { header: text.subject, cell: ({ subject }) => subject },
             { header: text.added, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
             { header: text.lastUsed, cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} isRelative /> },
-            {
-              header: text.actions,
-              cell: ({ id }) => (
-                <ConfirmButton
-                  label={text.remove}
-                  question={text.removeQuestion}
-                  isDangerous
-                  endpoint="DELETE /account/v1/identities/{id}"
-                  input={{ path: { id } }}
-                  doneText={text.removed}
-                />
-              ),
-            },
           ]}
+          actions={({ id }) => (
+            <ConfirmButton
+              label={text.remove}
+              question={text.removeQuestion}
+              isDangerous
+              endpoint="DELETE /account/v1/identities/{id}"
+              input={{ path: { id } }}
+              doneText={text.removed}
+            />
+          )}
         />
       )}
       {added !== null && <AddDialog provider={added} onClose={() => setAdded(null)} />}

@@ -65,10 +65,6 @@ export function UsersTab() {
     },
     { header: text.lastSignIn, cell: ({ lastSignInAt }) => <Instant at={lastSignInAt} isRelative /> },
   ];
-  const actions: Column<User> = {
-    header: text.actions,
-    cell: (user) => <UserActions user={user} onLink={setLink} />,
-  };
   return (
     <Section title={text.users} actions={mayOperate && <Button onClick={open}>{text.create}</Button>}>
       <Stack>
@@ -92,8 +88,8 @@ export function UsersTab() {
         <ListTable
           label={text.users}
           list={list}
-          idOf={({ id }) => id}
-          columns={mayOperate ? [...columns, actions] : columns}
+          columns={columns}
+          actions={mayOperate && ((user: User) => <UserActions user={user} onLink={setLink} />)}
           empty={
             search === '' ? (
               <EmptyState title={text.none} hint={text.noneHint} />

@@ -65,24 +65,21 @@ export function VoucherBatchesPage() {
     { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} /> },
     { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
     { header: text.by, cell: ({ createdBy }) => createdBy },
-    {
-      header: text.actions,
-      cell: (batch) => (
-        <Group gap={4} wrap="nowrap">
-          <SmallButton onClick={() => setLooked(batch)}>{text.redemptions}</SmallButton>
-          {mayOperate && statusOf(batch, nowMs) === 'open' && (
-            <ConfirmButton
-              label={text.cancel}
-              question={text.cancelQuestion(batch.name, format.count(batch.count - batch.redeemedCount))}
-              isDangerous
-              endpoint="DELETE /admin/v1/vouchers/{id}"
-              input={{ path: { id: batch.id } }}
-            />
-          )}
-        </Group>
-      ),
-    },
   ];
+  const actions = (batch: VoucherBatch) => (
+    <Group gap={4} wrap="nowrap">
+      <SmallButton onClick={() => setLooked(batch)}>{text.redemptions}</SmallButton>
+      {mayOperate && statusOf(batch, nowMs) === 'open' && (
+        <ConfirmButton
+          label={text.cancel}
+          question={text.cancelQuestion(batch.name, format.count(batch.count - batch.redeemedCount))}
+          isDangerous
+          endpoint="DELETE /admin/v1/vouchers/{id}"
+          input={{ path: { id: batch.id } }}
+        />
+      )}
+    </Group>
+  );
   return (
     <Page
       lead={text.lead}
@@ -99,8 +96,8 @@ export function VoucherBatchesPage() {
         <ListTable
           label={usePageTitle()}
           list={list}
-          idOf={({ id }) => id}
           columns={columns}
+          actions={actions}
           empty={
             search === '' ? <EmptyState title={text.none} hint={text.noneHint} /> : <EmptyState title={text.noMatch} />
           }

@@ -28,7 +28,6 @@ export function RedemptionsDialog({ batch, onClose }: RedemptionsDialogProps) {
       <ListTable
         label={text.redemptions}
         list={list}
-        idOf={({ id }) => id}
         columns={[
           { header: text.at, cell: ({ redeemedAt }) => <Instant at={redeemedAt} /> },
           {

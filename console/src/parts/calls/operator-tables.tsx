@@ -33,10 +33,10 @@ export function useAllRefusalColumns(): Column<Refusal>[] {
 
 /** Some calls, all of which have been read. */
 export function CallTable({ calls, label }: { readonly calls: readonly AnyCall[]; readonly label: string }) {
-  return <DataTable label={label} items={calls} idOf={({ id }) => id} columns={useAllCallColumns()} />;
+  return <DataTable label={label} items={calls} columns={useAllCallColumns()} />;
 }
 
 /** Some refusals, all of which have been read. */
 export function RefusalTable({ refusals, label }: { readonly refusals: readonly Refusal[]; readonly label: string }) {
-  return <DataTable label={label} items={refusals} idOf={({ id }) => id} columns={useAllRefusalColumns()} />;
+  return <DataTable label={label} items={refusals} columns={useAllRefusalColumns()} />;
 }
