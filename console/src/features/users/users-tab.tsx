@@ -11,7 +11,7 @@ import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
 import { Section } from '../../parts/section.tsx';
-import { SmallText } from '../../parts/small.ts';
+import { TwoLines } from '../../parts/two-lines.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { usersTexts } from './texts.ts';
@@ -28,17 +28,7 @@ export function UsersTab() {
   const query = search !== '' ? { search } : operators === 'true' ? { operators: 'true' as const } : {};
   const list = useList('GET /admin/v1/users', { query });
   const columns: Column<User>[] = [
-    {
-      header: text.name,
-      cell: ({ id, name, email }) => (
-        <>
-          <Text size="sm" fw={600}>
-            {name}
-          </Text>
-          <SmallText>{email ?? id}</SmallText>
-        </>
-      ),
-    },
+    { header: text.name, cell: ({ id, name, email }) => <TwoLines first={name} second={email ?? id} isName /> },
     { header: text.role, cell: ({ operatorRole }) => (operatorRole === null ? '–' : text.roles[operatorRole]) },
     {
       header: text.status,

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Text } from '@mantine/core';
+import { Badge, Button, Group } from '@mantine/core';
 import { PlusIcon } from '@primer/octicons-react';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
@@ -12,7 +12,8 @@ import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page, usePageTitle } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { SmallButton, SmallText } from '../../parts/small.ts';
+import { SmallButton } from '../../parts/small.ts';
+import { TwoLines } from '../../parts/two-lines.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -34,17 +35,7 @@ export function VoucherBatchesPage() {
   const [{ search = '' }] = usePlaceQuery();
   const list = useList('GET /admin/v1/vouchers', { query: search === '' ? {} : { search } });
   const columns: Column<VoucherBatch>[] = [
-    {
-      header: text.name,
-      cell: ({ name, id }) => (
-        <>
-          <Text size="sm" fw={600}>
-            {name}
-          </Text>
-          <SmallText>{id}</SmallText>
-        </>
-      ),
-    },
+    { header: text.name, cell: ({ name, id }) => <TwoLines first={name} second={id} isName /> },
     {
       header: text.gives,
       isFigure: true,
