@@ -7,6 +7,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { type ReactNode, StrictMode, useMemo } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiError } from './api/client.ts';
+import { isOutcomeUnknown } from './api/queries.ts';
 import { App } from './app/app.tsx';
 import { commonTexts } from './parts/texts.ts';
 import { SESSION_KEY } from './session/session.tsx';
@@ -72,8 +73,7 @@ const queries = new QueryClient({
     queries: {
       staleTime: 10_000,
       // What the gateway refuses it would refuse again.
-      retry: (failures, error) =>
-        failures < 2 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 500),
+      retry: (failures, error) => failures < 2 && isOutcomeUnknown(error),
     },
   },
 });

@@ -1,5 +1,6 @@
 import { Anchor } from '@mantine/core';
 import { type ReactNode, useCallback, useMemo, useSyncExternalStore } from 'react';
+import { withQuery } from '../api/client.ts';
 
 /**
  * Where in the console somebody is: the part of the address behind the `#`, which reaches no server. It has a path and a query,
@@ -22,11 +23,7 @@ export function placeOf(hash: string): Place {
 
 /** The address of a place; parameters without a value are left out. */
 export function hashOf(path: string, query: { readonly [name: string]: string | undefined | null } = {}): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null && value !== '') search.set(name, value);
-  }
-  return search.size === 0 ? `#${path}` : `#${path}?${search}`;
+  return `#${withQuery(path, query)}`;
 }
 
 /** Goes to a place; `isReplaced`: "back" does not return to where one was. */
