@@ -78,12 +78,13 @@ const queries = new QueryClient({
   },
 });
 
-/** The theme, with the word that the library needs for the button of notifications. */
+/** The theme, with the word that the library needs for the buttons that close dialogs and notifications. */
 function Themed({ children }: { readonly children: ReactNode }) {
   const { close } = useTexts(commonTexts);
   const worded = useMemo(() => {
     const Notification = { defaultProps: { closeButtonProps: { 'aria-label': close } } };
-    return { ...theme, components: { ...theme.components, Notification } };
+    const ModalCloseButton = { defaultProps: { 'aria-label': close } };
+    return { ...theme, components: { ...theme.components, ModalCloseButton, Notification } };
   }, [close]);
   return (
     <MantineProvider

@@ -46,13 +46,8 @@ export function FoldedFilters({ names, children }: FoldedFiltersProps) {
   );
 }
 
-interface FilterGridProps {
-  readonly names: readonly string[];
-  readonly children: ReactNode;
-}
-
 /** The filters of a list of operators: its own, those by time, and a button that takes all away. */
-export function FilterGrid({ names, children }: FilterGridProps) {
+export function FilterGrid({ names, children }: FoldedFiltersProps) {
   const text = useTexts(commonTexts);
   const [query, change] = usePlaceQuery();
   return (

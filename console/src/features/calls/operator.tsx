@@ -2,7 +2,7 @@ import { NativeSelect, Stack, Tabs, Text } from '@mantine/core';
 import type { QueryOf } from '../../api/client.ts';
 import { useList } from '../../api/queries.ts';
 import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-tables.tsx';
-import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
+import { CALL_STATUSES, callStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { FilterGrid, FilterText } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
@@ -45,7 +45,7 @@ const CALL_FILTERS = ['accountId', 'keyId', 'userId', 'model', 'status', 'from',
 function Calls() {
   const [query, change] = usePlaceQuery();
   const text = useTexts(operatorCallsTexts);
-  const statuses = useStatusTexts();
+  const statuses = useTexts(callStatusTexts);
   const columns = useAllCallColumns();
   const { requestId } = query;
   const filter: QueryOf<'GET /admin/v1/calls'> =

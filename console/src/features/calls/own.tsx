@@ -2,7 +2,7 @@ import { Group, Select, Tabs } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
 import { useRefusalColumns } from '../../parts/calls/refusal-columns.tsx';
-import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
+import { CALL_STATUSES, callStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { instantsOfDays } from '../../parts/days.ts';
 import { DayFilters, DaysHint, FilterText, FoldedFilters } from '../../parts/filters.tsx';
@@ -44,7 +44,7 @@ const FILTERS = ['keyId', 'userId', 'model', 'status', 'from', 'to', 'requestId'
 
 function Filters() {
   const text = useTexts(callsTexts);
-  const statuses = useStatusTexts();
+  const statuses = useTexts(callStatusTexts);
   const [query, change] = usePlaceQuery();
   /** A request id is looked for by itself. */
   function findRequest(requestId: string): void {

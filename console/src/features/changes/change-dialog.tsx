@@ -18,13 +18,7 @@ export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
   const text = useTexts(changesTexts);
   const { language } = useLanguage();
   return (
-    <Modal
-      opened={change !== null}
-      onClose={onClose}
-      title={change === null ? '' : change.sentence[language]}
-      size="xl"
-      closeButtonProps={{ 'aria-label': text.close }}
-    >
+    <Modal opened={change !== null} onClose={onClose} title={change?.sentence[language] ?? ''} size="xl">
       {change !== null && (
         <Stack>
           <Facts

@@ -4,7 +4,7 @@ import { useAccountChoice } from '../../api/account-choice.ts';
 import { useList, useRead } from '../../api/queries.ts';
 import type { Key, MemberLimits } from '../../api/types.ts';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
-import { KEY_STATES, useKeyStateTexts } from '../../parts/keys/key-state.tsx';
+import { KEY_STATES, keyStateTexts } from '../../parts/keys/key-state.tsx';
 import { LimitsInShort, OF_KEYS_ALONE } from '../../parts/limits/limits-in-short.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
@@ -31,7 +31,7 @@ const ENDPOINTS: KeyEndpoints = {
 /** The keys of the account; for members their own. */
 export function KeysPage() {
   const text = useTexts(keysTexts);
-  const states = useKeyStateTexts();
+  const states = useTexts(keyStateTexts);
   const [query, setQuery] = usePlaceQuery();
   const { role } = useAccountChoice();
   const isOwner = role === 'owner';

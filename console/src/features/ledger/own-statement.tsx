@@ -19,13 +19,11 @@ export function OwnStatementTab() {
 
 function StatementOf({ month }: { readonly month: string }) {
   const text = useTexts(statementTexts);
-  const [, change] = usePlaceQuery();
   const input = { query: { month } };
   return (
     <MonthlyStatement
       title={text.of(month)}
       month={month}
-      onMonth={(next) => change({ month: next })}
       read={useRead('GET /account/v1/statement', input)}
       csv={<CsvButton endpoint="GET /account/v1/statement" input={input} fileName={`statement-${month}.csv`} />}
     />

@@ -84,7 +84,7 @@ export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<N
       size={size}
       closeOnClickOutside={!isPending}
       closeOnEscape={!isPending}
-      closeButtonProps={{ 'aria-label': text.close, disabled: isPending }}
+      closeButtonProps={{ disabled: isPending }}
     >
       <form onSubmit={submit} noValidate={noValidate}>
         <Stack>
