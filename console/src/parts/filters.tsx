@@ -7,7 +7,7 @@ import { fromLocalTime, toLocalTime } from '../text/local-time.ts';
 import { useTimezone } from '../text/timezone.tsx';
 import { CalendarField } from './calendar-field.tsx';
 import { isDay } from './days.ts';
-import { type Place, usePlaceQuery } from './location.tsx';
+import { type Place, usePlaceQuery } from './location.ts';
 import { DimmedText } from './small.ts';
 import { commonTexts } from './texts.ts';
 import { useIsPhone } from './use-is-phone.ts';

@@ -4,7 +4,7 @@ import { YuanField } from '../../parts/forms/number-fields.tsx';
 import { textOrNull } from '../../parts/forms/number-text.ts';
 import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { goTo, hashOf } from '../../parts/location.tsx';
+import { goTo, hashOf } from '../../parts/location.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountsTexts } from './operator-texts.ts';
 

@@ -9,7 +9,7 @@ import { refundTexts } from '../../parts/calls/refund-texts.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { AccountLink } from '../../parts/links.tsx';
-import { hashOf } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';

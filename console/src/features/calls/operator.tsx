@@ -1,12 +1,12 @@
 import { NativeSelect, Stack, Tabs, Text } from '@mantine/core';
 import type { QueryOf } from '../../api/client.ts';
 import { useList } from '../../api/queries.ts';
-import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-tables.tsx';
+import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-columns.tsx';
 import { CALL_STATUSES, callStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { FilterGrid, FilterText } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { chosenOf, usePlaceQuery } from '../../parts/location.tsx';
+import { chosenOf, usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { AccountPicker, KeyPicker, MemberPicker, ModelPicker } from '../../parts/picker.tsx';

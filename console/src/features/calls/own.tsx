@@ -7,7 +7,7 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { instantsOfDays } from '../../parts/days.ts';
 import { DayFilters, DaysHint, FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { DataTable, ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { useSession } from '../../session/session.tsx';

@@ -2,7 +2,7 @@ import { NativeSelect } from '@mantine/core';
 import type { QueryOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import { FilterGrid, FilterText } from '../../parts/filters.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { AccountPicker, KeyPicker, UserPicker } from '../../parts/picker.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { changesTexts } from './texts.ts';

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useChange, useRead } from '../../api/queries.ts';
 import { Form } from '../../parts/forms/form.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { hashOf, type Place, usePlace } from '../../parts/location.tsx';
+import { hashOf, type Place, usePlace } from '../../parts/location.ts';
 import { DimmedText } from '../../parts/small.ts';
 import { changeSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';

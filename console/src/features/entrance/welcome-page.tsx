@@ -6,7 +6,7 @@ import { LINK_KEY, useChange, useRead } from '../../api/queries.ts';
 import type { LinkView } from '../../api/types.ts';
 import { Form } from '../../parts/forms/form.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { goTo, usePlace } from '../../parts/location.tsx';
+import { goTo, usePlace } from '../../parts/location.ts';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { changeSession, SESSION_ENDED, useSessionRead } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';

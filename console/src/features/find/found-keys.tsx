@@ -4,7 +4,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { KeyStateBadge } from '../../parts/keys/key-state.tsx';
 import { AccountLink } from '../../parts/links.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
-import { hashOf } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';

@@ -7,7 +7,7 @@ import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { KEY_STATES, keyStateTexts } from '../../parts/keys/key-state.tsx';
 import { LimitsInShort, OF_KEYS_ALONE } from '../../parts/limits/limits-in-short.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { useOwnModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';

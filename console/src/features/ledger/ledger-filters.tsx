@@ -2,7 +2,7 @@ import { Group, NativeSelect } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { instantsOfDays } from '../../parts/days.ts';
 import { DayFilters, DaysHint } from '../../parts/filters.tsx';
-import { type Place, usePlaceQuery } from '../../parts/location.tsx';
+import { type Place, usePlaceQuery } from '../../parts/location.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ledgerKindTexts } from './ledger-kinds.ts';
 import { ledgerTexts } from './texts.ts';

@@ -2,7 +2,7 @@ import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { dayIn, isMonth } from '../../parts/days.ts';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { MonthlyStatement } from './statement.tsx';

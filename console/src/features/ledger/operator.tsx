@@ -6,7 +6,7 @@ import { RefundDialog } from '../../parts/calls/refund-dialog.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { SmallButton } from '../../parts/small.ts';

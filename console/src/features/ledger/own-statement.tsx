@@ -1,7 +1,7 @@
 import { useRead } from '../../api/queries.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { isMonth } from '../../parts/days.ts';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { ReadState } from '../../parts/notices.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { MonthlyStatement } from './statement.tsx';

@@ -3,7 +3,7 @@ import { useList } from '../../api/queries.ts';
 import type { OwnLedgerEntry } from '../../api/types.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { useSession } from '../../session/session.tsx';

@@ -4,7 +4,7 @@ import type { OwnStatement, Statement } from '../../api/types.ts';
 import { CalendarField } from '../../parts/calendar-field.tsx';
 import { Tile, Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { type Read, ReadState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';

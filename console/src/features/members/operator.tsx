@@ -5,7 +5,7 @@ import type { Member } from '../../api/types.ts';
 import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { ListTable } from '../../parts/list-table.tsx';
-import { hashOf } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { useModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';

@@ -4,7 +4,7 @@ import { useList } from '../../api/queries.ts';
 import type { Member } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { goTo, hashOf } from '../../parts/location.tsx';
+import { goTo, hashOf } from '../../parts/location.ts';
 import { useOwnModelNames } from '../../parts/model-names.ts';
 import { Page } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';

@@ -1,10 +1,10 @@
-import { Alert, Box, Button, Stack, Text, Textarea } from '@mantine/core';
+import { Alert, Anchor, Box, Button, Stack, Text, Textarea } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { errorOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import { Form } from '../../parts/forms/form.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { hashOf, PlaceLink } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { inputTokensOf, outputTokensOf } from '../../parts/usage/usage-sums.ts';
 import { useFormat } from '../../text/format.ts';
@@ -131,7 +131,7 @@ function Cost({ requestId }: { readonly requestId: string }) {
           ? text.onPlan(input, output)
           : text.costLine(input, output, format.yuan(chargeYuan ?? '0'))}
       </Text>
-      <PlaceLink to={hashOf(`/calls/${ended.id}`)}>{text.toCall}</PlaceLink>
+      <Anchor href={hashOf(`/calls/${ended.id}`)}>{text.toCall}</Anchor>
     </Alert>
   );
 }

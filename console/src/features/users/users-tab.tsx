@@ -7,7 +7,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
+import { hashOf, usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
 import { Section } from '../../parts/section.tsx';

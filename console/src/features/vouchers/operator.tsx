@@ -8,7 +8,7 @@ import { FilterText } from '../../parts/filters.tsx';
 import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page, usePageTitle } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';

@@ -6,7 +6,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { AccountLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page, usePageTitle } from '../../parts/page.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';

@@ -1,5 +1,4 @@
-import { Anchor } from '@mantine/core';
-import { type ReactNode, useCallback, useMemo, useSyncExternalStore } from 'react';
+import { useCallback, useMemo, useSyncExternalStore } from 'react';
 import { withQuery } from '../api/client.ts';
 
 /**
@@ -52,17 +51,6 @@ export function usePlaceQuery(): [
 /** Those of some parameters that the place has. */
 export function chosenOf(query: Place['query'], names: readonly string[]) {
   return Object.fromEntries(names.filter((name) => query[name] !== undefined).map((name) => [name, query[name]]));
-}
-
-interface PlaceLinkProps {
-  /** As `hashOf` writes it, or a path. */
-  readonly to: string;
-  readonly children: ReactNode;
-}
-
-/** A link within the console. */
-export function PlaceLink({ to, children }: PlaceLinkProps) {
-  return <Anchor href={to.startsWith('#') ? to : `#${to}`}>{children}</Anchor>;
 }
 
 function subscribe(onChange: () => void): () => void {
