@@ -1,10 +1,11 @@
-import { Anchor, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, Divider, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { ApiError, ask } from '../../api/client.ts';
 import { LINK_KEY, useChange, useRead } from '../../api/queries.ts';
 import type { LinkView } from '../../api/types.ts';
 import { Form } from '../../parts/forms/form.tsx';
+import { NewPassword } from '../../parts/forms/password-fields.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { goTo, usePlace } from '../../parts/location.ts';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -96,15 +97,7 @@ function LinkForm({ token, link }: { readonly token: string; readonly link: Link
         isWide
       >
         {isInvitation && <TextInput label={text.yourName} required autoComplete="name" {...field('name')} />}
-        <PasswordInput
-          label={text.newPassword}
-          description={text.passwordRule}
-          required
-          minLength={12}
-          maxLength={200}
-          autoComplete="new-password"
-          {...field('password')}
-        />
+        <NewPassword label={text.newPassword} description={text.passwordRule} {...field('password')} />
       </Form>
       {providers.length > 0 && <Divider label={text.or} />}
       {providers.map(({ name, displayName }) => (

@@ -1,10 +1,11 @@
-import { Button, PasswordInput, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { ResponseOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
+import { CurrentPassword } from '../../parts/forms/password-fields.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
@@ -87,13 +88,7 @@ function AddDialog({ provider, onClose }: { readonly provider: Provider; readonl
     >
       <Text>{text.addLead(provider.displayName)}</Text>
       {user.hasPassword && (
-        <PasswordInput
-          label={text.currentPassword}
-          required
-          autoComplete="current-password"
-          {...field('currentPassword')}
-          data-autofocus
-        />
+        <CurrentPassword label={text.currentPassword} {...field('currentPassword')} data-autofocus />
       )}
     </ChangeDialog>
   );
