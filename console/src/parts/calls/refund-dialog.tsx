@@ -1,5 +1,4 @@
 import { Text, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useRead } from '../../api/queries.ts';
 import type { Call } from '../../api/types.ts';
 import { useFormat } from '../../text/format.ts';
@@ -42,9 +41,7 @@ export function RefundDialog({ callId, onClose }: RefundDialogProps) {
         path: { id: callId ?? '' },
         body: { amountYuan: textOrNull(amount), memo: textOrNull(memo) },
       })}
-      onDone={({ amountYuan, balanceYuan }) =>
-        notifications.show({ color: 'teal', message: text.done(format.yuan(amountYuan), format.yuan(balanceYuan)) })
-      }
+      doneText={({ amountYuan, balanceYuan }) => text.done(format.yuan(amountYuan), format.yuan(balanceYuan))}
     >
       <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
       {call !== null && (
