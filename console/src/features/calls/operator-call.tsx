@@ -73,8 +73,8 @@ function ForOperators({ call }: { readonly call: Call }) {
       <Facts
         facts={[
           [text.charge, <Yuan key="charge" amount={call.chargeYuan} />],
-          [text.refundedInAll, <Yuan key="refunded" amount={call.refundedYuan} />],
-          [text.cost, call.costYuan === null ? text.costUnknown : <Yuan key="cost" amount={call.costYuan} />],
+          [text.refunded, <Yuan key="refunded" amount={call.refundedYuan} />],
+          [text.cost, call.costYuan === null ? text.notKnown : <Yuan key="cost" amount={call.costYuan} />],
           [text.resolvedBy, resolution === null ? null : (resolution.by ?? resolution.via)],
         ]}
       />

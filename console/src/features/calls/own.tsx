@@ -25,7 +25,7 @@ export function CallsPage() {
     <Page lead={text.lead}>
       <Tabs value={query.tab ?? 'calls'} onChange={(tab) => change({ tab })} keepMounted={false}>
         <Tabs.List>
-          <Tabs.Tab value="calls">{text.served}</Tabs.Tab>
+          <Tabs.Tab value="calls">{text.calls}</Tabs.Tab>
           <Tabs.Tab value="refusals">{text.refused}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="calls" pt="md">
@@ -87,7 +87,7 @@ function Calls() {
       </Group>
       <DaysHint textOf={text.daysOf} />
       <ListTable<OwnCall | OwnCallInFlight>
-        label={text.served}
+        label={text.calls}
         list={list}
         columns={columns}
         empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}
@@ -108,7 +108,7 @@ function CallsOfRequest({ requestId }: { readonly requestId: string }) {
   return (
     <>
       {found.data.data.length > 0 && (
-        <DataTable<OwnCall | OwnCallInFlight> label={text.served} items={found.data.data} columns={columns} />
+        <DataTable<OwnCall | OwnCallInFlight> label={text.calls} items={found.data.data} columns={columns} />
       )}
       {refusals.length > 0 && <DataTable label={text.refusalsOfRequest} items={refusals} columns={refusalColumns} />}
     </>

@@ -34,7 +34,7 @@ export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
               [text.subject, [change.subject.kind, change.subject.id].filter(Boolean).join(' ')],
               [text.account, [change.accountName, change.accountId].filter(Boolean).join(' · ')],
               [text.request, change.requestId],
-              [text.errorCode, change.errorCode],
+              [text.error, change.errorCode],
             ]}
           />
           <Difference before={change.before} after={change.after} />

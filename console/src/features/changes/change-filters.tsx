@@ -26,7 +26,7 @@ export function ChangeFilters() {
         ]}
       />
       <UserPicker
-        label={text.actor}
+        label={text.who}
         value={query.actorId}
         onChange={(actorId) => change({ actorId })}
         more={tokens.map(({ id, name }) => ({ value: id, label: name }))}

@@ -90,7 +90,7 @@ function LinkForm({ token, link }: { readonly token: string; readonly link: Link
         </>
       )}
       <Form
-        submitLabel={isInvitation ? text.accept : text.begin}
+        submitLabel={isInvitation ? text.accept : text.signIn}
         onSubmit={() => void openLink({ token, password, ...(isInvitation ? { name } : {}) })}
         isBusy={use.isPending}
         error={use.error}

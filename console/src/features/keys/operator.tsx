@@ -76,8 +76,7 @@ interface KeyButtonsProps {
 /** What operators can do with a key of the list. */
 function KeyButtons({ apiKey, onOpen }: KeyButtonsProps) {
   const text = useTexts(keysTexts);
-  const { editLimits } = useTexts(operatorKeysTexts);
-  const labels = { rename: text.rename, limits: editLimits, replace: text.replace, revoke: text.revoke };
+  const labels = { rename: text.rename, limits: text.limitColumn, replace: text.replace, revoke: text.revoke };
   if (keyStateOf(apiKey, useNowMs()) !== 'active') return null;
   return (
     <Group gap={4}>

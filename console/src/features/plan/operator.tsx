@@ -86,7 +86,7 @@ function GrantDialog({ accountId, ...dialog }: GrantDialogProps) {
         data-autofocus
         {...field('planId')}
         data={[
-          { value: '', label: text.choose },
+          { value: '', label: text.choosePlan },
           ...(plans ?? []).map(({ id, name, periodDays }) => ({
             value: id,
             label: `${name} · ${words.days(String(periodDays))}`,

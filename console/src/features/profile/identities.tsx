@@ -76,7 +76,7 @@ function AddDialog({ provider, onClose }: { readonly provider: Provider; readonl
   return (
     <ChangeDialog
       endpoint="POST /account/v1/oidc/{id}/flows"
-      title={text.addTitle(provider.displayName)}
+      title={text.add(provider.displayName)}
       submitLabel={text.add(provider.displayName)}
       isOpen
       onClose={onClose}

@@ -76,13 +76,13 @@ function Password() {
   const isWhole = currentPassword !== '' && password !== '' && password === repeated;
   if (!user.hasPassword) {
     return (
-      <Section title={text.passwordTitle}>
+      <Section title={text.password}>
         <Text size="sm">{text.noPassword}</Text>
       </Section>
     );
   }
   return (
-    <Section title={text.passwordTitle} lead={text.passwordLead}>
+    <Section title={text.password} lead={text.passwordLead}>
       <ChangeForm
         endpoint="PUT /account/v1/password"
         submitLabel={text.changePassword}

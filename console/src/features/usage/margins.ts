@@ -4,7 +4,7 @@ import type { operatorUsageTexts } from './operator-texts.ts';
 
 /** The margins of a group, by the words for them. */
 export const MARGINS = [
-  { label: 'ofBalance', amount: 'balanceMarginYuan' },
+  { label: 'balanceMargin', amount: 'balanceMarginYuan' },
   { label: 'ofPlans', amount: 'planMarginYuan' },
   { label: 'margin', amount: 'marginYuan' },
 ] as const;

@@ -86,7 +86,7 @@ function Margin({ group, amount }: MarginProps) {
   if (group[amount] !== null) return <Yuan amount={group[amount]} isShort />;
   return (
     <span title={amount === 'planRevenueYuan' ? text.revenueUnknown : unknownMargin(group, text, format)}>
-      {amount.startsWith('plan') ? '–' : text.marginUnknown}
+      {amount.startsWith('plan') ? '–' : text.notKnown}
     </span>
   );
 }

@@ -84,7 +84,7 @@ export function UsersTab() {
             search === '' ? (
               <EmptyState title={text.none} hint={text.noneHint} />
             ) : (
-              <EmptyState title={text.noMatch} hint={text.noMatchHint} />
+              <EmptyState title={text.noUser} hint={text.noMatchHint} />
             )
           }
         />

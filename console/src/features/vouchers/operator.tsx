@@ -44,7 +44,7 @@ export function VoucherBatchesPage() {
     {
       header: text.redeemed,
       isFigure: true,
-      cell: ({ redeemedCount, count }) => text.ofCount(format.count(redeemedCount), format.count(count)),
+      cell: ({ redeemedCount, count }) => text.ofTotal(format.count(redeemedCount), format.count(count)),
     },
     {
       header: text.status,

@@ -55,7 +55,7 @@ export function RefundDialog({ callId, onClose }: RefundDialogProps) {
         />
       )}
       {call !== null && left === '0' && <Text size="sm">{text.nothingLeft}</Text>}
-      <YuanField label={text.amount} description={text.amountHint} data-autofocus {...field('amount')} />
+      <YuanField label={text.amountInYuan} description={text.amountHint} data-autofocus {...field('amount')} />
       <TextInput label={text.memo} description={text.memoHint} maxLength={200} {...field('memo')} />
     </ChangeDialog>
   );
