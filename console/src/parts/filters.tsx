@@ -1,4 +1,4 @@
-import { Button, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { Button, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { FilterIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useState } from 'react';
@@ -76,6 +76,26 @@ interface FilterProps {
   readonly placeholder?: string;
   /** Changes the address, where more than this filter has to change. */
   readonly onChange?: (value: string) => void;
+}
+
+interface FilterSelectProps extends Pick<FilterProps, 'name' | 'label'> {
+  /** What the choice of all is called. */
+  readonly all: string;
+  /** The words for what may be chosen. */
+  readonly choices: { readonly [value: string]: string };
+}
+
+/** A filter by one of a few values. */
+export function FilterSelect({ name, label, all, choices }: FilterSelectProps) {
+  const [query, change] = usePlaceQuery();
+  return (
+    <NativeSelect
+      label={label}
+      value={query[name] ?? ''}
+      onChange={({ currentTarget }) => change({ [name]: currentTarget.value })}
+      data={Object.entries({ '': all, ...choices }).map(([value, text]) => ({ value, label: text }))}
+    />
+  );
 }
 
 /** A filter that takes effect when somebody leaves the field or presses Enter, so that a list is not read for each letter. */

@@ -20,8 +20,10 @@ export function placeOf(hash: string): Place {
   return { path: `/${path.replace(/\/$/, '')}`, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
+type Parameters = { readonly [name: string]: string | undefined | null };
+
 /** The address of a place; parameters without a value are left out. */
-export function hashOf(path: string, query: { readonly [name: string]: string | undefined | null } = {}): string {
+export function hashOf(path: string, query: Parameters = {}): string {
   return `#${withQuery(path, query)}`;
 }
 
@@ -35,17 +37,13 @@ export function goTo(hash: string, isReplaced = false): void {
 }
 
 /** The parameters of the place, and a function that changes some of them and stays on the page. */
-export function usePlaceQuery(): [
-  Place['query'],
-  (change: { readonly [name: string]: string | undefined | null }) => void,
-] {
+export function usePlaceQuery() {
   const { path, query } = usePlace();
   const change = useCallback(
-    (changed: { readonly [name: string]: string | undefined | null }) =>
-      goTo(hashOf(path, { ...query, ...changed }), true),
+    (changed: Parameters) => goTo(hashOf(path, { ...query, ...changed }), true),
     [path, query],
   );
-  return [query, change];
+  return [query, change] as const;
 }
 
 /** Those of some parameters that the place has. */

@@ -1,10 +1,10 @@
-import { NativeSelect, Stack, Tabs, Text } from '@mantine/core';
+import { Stack, Tabs, Text } from '@mantine/core';
 import type { QueryOf } from '../../api/client.ts';
 import { useList } from '../../api/queries.ts';
 import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-columns.tsx';
-import { CALL_STATUSES, callStatusTexts } from '../../parts/calls/status-badge.tsx';
+import { callStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { FilterGrid, FilterText } from '../../parts/filters.tsx';
+import { FilterGrid, FilterSelect, FilterText } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { chosenOf, usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -43,7 +43,7 @@ export function AllCallsPage() {
 const CALL_FILTERS = ['accountId', 'keyId', 'userId', 'model', 'status', 'from', 'to'] as const;
 
 function Calls() {
-  const [query, change] = usePlaceQuery();
+  const [query] = usePlaceQuery();
   const text = useTexts(operatorCallsTexts);
   const statuses = useTexts(callStatusTexts);
   const columns = useAllCallColumns();
@@ -57,15 +57,7 @@ function Calls() {
       <Stack>
         <FilterGrid names={[...CALL_FILTERS, 'requestId']}>
           <WhoseFilters />
-          <NativeSelect
-            label={text.status}
-            value={query.status ?? ''}
-            onChange={({ currentTarget }) => change({ status: currentTarget.value })}
-            data={[
-              { value: '', label: text.anyStatus },
-              ...CALL_STATUSES.map((value) => ({ value, label: statuses[value] })),
-            ]}
-          />
+          <FilterSelect name="status" label={text.status} all={text.anyStatus} choices={statuses} />
           <FilterText name="requestId" label={text.requestId} placeholder={text.requestIdHint} />
         </FilterGrid>
         {requestId !== undefined && <Text size="sm">{text.requestAlone}</Text>}

@@ -1,6 +1,5 @@
-import { NativeSelect } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
-import { FilterGrid, FilterText } from '../../parts/filters.tsx';
+import { FilterGrid, FilterSelect, FilterText } from '../../parts/filters.tsx';
 import { usePlaceQuery } from '../../parts/location.ts';
 import { AccountPicker, KeyPicker, UserPicker } from '../../parts/picker.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -16,15 +15,7 @@ export function ChangeFilters() {
   const isKey = query.subjectId?.startsWith('key_') ?? false;
   return (
     <FilterGrid names={CHANGE_FILTERS}>
-      <NativeSelect
-        label={text.actorKind}
-        value={query.actorKind ?? ''}
-        onChange={({ currentTarget }) => change({ actorKind: currentTarget.value })}
-        data={[
-          { value: '', label: text.allKinds },
-          ...Object.entries(text.kinds).map(([value, label]) => ({ value, label })),
-        ]}
-      />
+      <FilterSelect name="actorKind" label={text.actorKind} all={text.allKinds} choices={text.kinds} />
       <UserPicker
         label={text.who}
         value={query.actorId}

@@ -26,31 +26,19 @@ export function WelcomePage() {
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (link.isPending)
-    return (
-      <Entrance title={text.welcome}>
-        <Loading />
-      </Entrance>
-    );
-  if (link.isError) {
-    const isVoid = link.error instanceof ApiError && [400, 404, 410].includes(link.error.status);
-    return (
-      <Entrance title={text.welcome}>
-        {isVoid ? (
-          <EmptyState
-            title={text.linkVoid}
-            hint={text.linkVoidHint}
-            action={<Anchor href="#/">{text.toSignIn}</Anchor>}
-          />
-        ) : (
-          <ErrorNotice error={link.error} onRetry={() => void link.refetch()} />
-        )}
-      </Entrance>
-    );
-  }
+  const isVoid = link.error instanceof ApiError && [400, 404, 410].includes(link.error.status);
   return (
     <Entrance title={text.welcome}>
-      <LinkForm token={token} link={link.data} />
+      {link.isPending && <Loading />}
+      {isVoid && (
+        <EmptyState
+          title={text.linkVoid}
+          hint={text.linkVoidHint}
+          action={<Anchor href="#/">{text.toSignIn}</Anchor>}
+        />
+      )}
+      {!isVoid && <ErrorNotice error={link.error} onRetry={() => void link.refetch()} />}
+      {link.isSuccess && <LinkForm token={token} link={link.data} />}
     </Entrance>
   );
 }

@@ -1,7 +1,7 @@
-import { Group, NativeSelect } from '@mantine/core';
+import { Group } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { instantsOfDays } from '../../parts/days.ts';
-import { DayFilters, DaysHint } from '../../parts/filters.tsx';
+import { DayFilters, DaysHint, FilterSelect } from '../../parts/filters.tsx';
 import { usePlaceQuery } from '../../parts/location.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -22,16 +22,10 @@ export function useLedgerFilter() {
 export function LedgerFilters({ children }: { readonly children: ReactNode }) {
   const text = useTexts(ledgerTexts);
   const kinds = useTexts(ledgerKindTexts);
-  const [query, change] = usePlaceQuery();
   return (
     <>
       <Group align="flex-end" gap="sm" mb="md">
-        <NativeSelect
-          label={text.kind}
-          value={query.kind ?? ''}
-          onChange={({ currentTarget }) => change({ kind: currentTarget.value })}
-          data={[{ value: '', label: text.all }, ...KINDS.map((value) => ({ value, label: kinds[value] }))]}
-        />
+        <FilterSelect name="kind" label={text.kind} all={text.all} choices={kinds} />
         <DayFilters />
         {children}
       </Group>
