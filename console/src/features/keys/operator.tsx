@@ -9,6 +9,7 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { useModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { KeyDialogs, type KeyEndpoints, type OpenKeyDialog } from './key-dialogs.tsx';
@@ -81,9 +82,9 @@ function KeyButtons({ apiKey, onOpen }: KeyButtonsProps) {
   return (
     <Group gap={4}>
       {(['rename', 'limits', 'replace', 'revoke'] as const).map((kind) => (
-        <Button key={kind} size="compact-sm" variant="default" onClick={() => onOpen({ kind, apiKey })}>
+        <SmallButton key={kind} onClick={() => onOpen({ kind, apiKey })}>
           {labels[kind]}
-        </Button>
+        </SmallButton>
       ))}
     </Group>
   );

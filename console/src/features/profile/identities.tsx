@@ -1,4 +1,4 @@
-import { Button, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useState } from 'react';
 import type { ResponseOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
@@ -10,6 +10,7 @@ import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallButton } from '../../parts/small.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { profileTexts } from './texts.ts';
@@ -31,9 +32,9 @@ export function Identities() {
       title={text.identities}
       lead={text.identitiesLead}
       actions={providers.map((provider) => (
-        <Button key={provider.name} size="compact-sm" variant="default" onClick={() => setAdded(provider)}>
+        <SmallButton key={provider.name} onClick={() => setAdded(provider)}>
           {text.add(provider.displayName)}
-        </Button>
+        </SmallButton>
       ))}
     >
       <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
