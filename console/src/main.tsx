@@ -7,6 +7,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { type ReactNode, StrictMode, useMemo } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiError } from './api/client.ts';
+import { isOutcomeUnknown } from './api/queries.ts';
 import { App } from './app/app.tsx';
 import { commonTexts } from './parts/texts.ts';
 import { SESSION_KEY } from './session/session.tsx';
@@ -72,18 +73,18 @@ const queries = new QueryClient({
     queries: {
       staleTime: 10_000,
       // What the gateway refuses it would refuse again.
-      retry: (failures, error) =>
-        failures < 2 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 500),
+      retry: (failures, error) => failures < 2 && isOutcomeUnknown(error),
     },
   },
 });
 
-/** The theme, with the word that the library needs for the button of notifications. */
+/** The theme, with the word that the library needs for the buttons that close dialogs and notifications. */
 function Themed({ children }: { readonly children: ReactNode }) {
   const { close } = useTexts(commonTexts);
   const worded = useMemo(() => {
     const Notification = { defaultProps: { closeButtonProps: { 'aria-label': close } } };
-    return { ...theme, components: { ...theme.components, Notification } };
+    const ModalCloseButton = { defaultProps: { 'aria-label': close } };
+    return { ...theme, components: { ...theme.components, ModalCloseButton, Notification } };
   }, [close]);
   return (
     <MantineProvider

@@ -31,15 +31,12 @@ export class ApiError extends Error {
   /** The HTTP status; 0 if no response came. */
   readonly status: number;
   readonly code: string;
-  /** The field of the request that is wrong; `null` if none is named. */
-  readonly param: string | null;
   readonly requestId: string | null;
 
-  constructor(status: number, code: string, message: string, param: string | null, requestId: string | null) {
+  constructor(status: number, code: string, message: string, requestId: string | null = null) {
     super(message);
     this.status = status;
     this.code = code;
-    this.param = param;
     this.requestId = requestId;
   }
 }
@@ -72,11 +69,6 @@ export async function ask<Name extends EndpointName>(
   return (text === '' ? null : JSON.parse(text)) as ResponseOf<Name>;
 }
 
-/** Asks for the CSV of a list; the response is the text. @throws ApiError */
-export async function askForCsv<Name extends ReadName>(name: Name, input: InputOf<Name>): Promise<string> {
-  return (await send(name, input as AnyInput, { accept: 'text/csv' })).text();
-}
-
 /** Sends a request, and returns its response if that is a success. @throws ApiError */
 export async function send(name: EndpointName, input: AnyInput, options: AskOptions = {}): Promise<Response> {
   const [method, path] = name.split(' ') as [string, string];
@@ -93,34 +85,39 @@ export async function send(name: EndpointName, input: AnyInput, options: AskOpti
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError(0, 'unreachable', 'The gateway cannot be reached.', null, null);
+    throw unreachable();
   }
   if (!response.ok) throw await errorOf(response);
   return response;
 }
 
-/** The path with its parameters and query string. Parameters without a value are left out. */
-export function addressOf(path: string, { path: parameters = {}, query = {} }: AnyInput): string {
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''));
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== '') search.set(name, String(value));
-  }
-  return search.size === 0 ? filled : `${filled}?${search}`;
+/** That no response came. */
+export function unreachable(): ApiError {
+  return new ApiError(0, 'unreachable', 'The gateway cannot be reached.');
 }
 
-async function errorOf(response: Response): Promise<ApiError> {
-  const requestId = response.headers.get('x-request-id');
-  try {
-    const { error } = (await response.json()) as { error: { code: string; message: string; param?: string | null } };
-    return new ApiError(response.status, error.code, error.message, error.param ?? null, requestId);
-  } catch {
-    return new ApiError(
-      response.status,
-      'unknown',
-      `The gateway responded with status ${response.status}.`,
-      null,
-      requestId,
-    );
+/** The path with its parameters and query string. */
+function addressOf(path: string, { path: parameters = {}, query = {} }: AnyInput): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''));
+  return withQuery(filled, query);
+}
+
+/** A path with a query string. Parameters without a value are left out. */
+export function withQuery(
+  path: string,
+  query: { readonly [name: string]: string | number | boolean | undefined | null },
+): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
   }
+  return search.size === 0 ? path : `${path}?${search}`;
+}
+
+/** What a response says that is no success; its status if it says nothing that can be read. */
+export async function errorOf(response: Response): Promise<ApiError> {
+  const said = `The gateway responded with status ${response.status}.`;
+  const body = (await response.json().catch(() => null)) as { error?: { code?: string; message?: string } } | null;
+  const { code = 'unknown', message = said } = body?.error ?? {};
+  return new ApiError(response.status, code, message, response.headers.get('x-request-id'));
 }

@@ -46,10 +46,16 @@ export function useRead<Name extends ReadName>(name: Name, input: InputOf<Name>,
   return useQuery({
     queryKey: [name, chosen] satisfies QueryKey,
     queryFn: ({ signal }) => ask(name, chosen, { signal }),
-    refetchInterval: againWhileAway(options.isLive ?? false),
-    enabled: options.isWanted ?? true,
-    ...(options.isTyped && { placeholderData: keepPreviousData }),
+    ...readWhen(options),
   });
+}
+
+function readWhen({ isLive = false, isWanted = true, isTyped = false }: ReadOptions) {
+  return {
+    refetchInterval: againWhileAway(isLive),
+    enabled: isWanted,
+    ...(isTyped && { placeholderData: keepPreviousData }),
+  };
 }
 
 /** The names of endpoints whose response is a page of a list. */
@@ -77,9 +83,7 @@ export function useList<Name extends ListName>(name: Name, input: InputOf<Name>,
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.nextCursor ?? undefined,
-    refetchInterval: againWhileAway(options.isLive ?? false),
-    enabled: options.isWanted ?? true,
-    ...(options.isTyped && { placeholderData: keepPreviousData }),
+    ...readWhen(options),
   });
   return {
     items: query.data?.pages.flatMap(({ data }) => data) ?? [],
@@ -96,7 +100,7 @@ export function useList<Name extends ListName>(name: Name, input: InputOf<Name>,
 const WHOLE_PAGES_MAX = 10;
 
 /** Reads a list whole, for a chart, as far as it has so many pages of 500; `isCut` if it has more. */
-export function useWholeList<Name extends ListName>(name: Name, input: InputOf<Name>, options: ReadOptions = {}) {
+export function useWholeList<Name extends ListName>(name: Name, input: InputOf<Name>) {
   const chosen = useChosenAccount()(name, input as AnyInput);
   return useQuery({
     queryKey: [name, 'whole', chosen] satisfies QueryKey,
@@ -114,9 +118,7 @@ export function useWholeList<Name extends ListName>(name: Name, input: InputOf<N
       } while (cursor !== null && pages < WHOLE_PAGES_MAX);
       return { items, isCut: cursor !== null, last: response };
     },
-    refetchInterval: againWhileAway(options.isLive ?? false),
-    enabled: options.isWanted ?? true,
-    ...(options.isTyped && { placeholderData: keepPreviousData }),
+    refetchInterval: againWhileAway(false),
   });
 }
 
@@ -161,8 +163,8 @@ export function useChange<Name extends ChangeName>(name: Name) {
   });
 }
 
-/** Whether the change may have been made although no response said so. */
-function isOutcomeUnknown(error: unknown): boolean {
+/** Whether what was asked may have been done, or may be yet, although no response said so. */
+export function isOutcomeUnknown(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 0 || error.status >= 500;
 }
 

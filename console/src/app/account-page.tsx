@@ -11,7 +11,7 @@ import { PlanTab } from '../features/plan/operator.tsx';
 import type { PageProps } from '../layout/console-page.ts';
 import { AccountStatus } from '../parts/account-status.tsx';
 import { CopyText } from '../parts/copy.tsx';
-import { hashOf, usePlaceQuery } from '../parts/location.tsx';
+import { hashOf, usePlaceQuery } from '../parts/location.ts';
 import { ErrorNotice, ReadState } from '../parts/notices.tsx';
 import { Page } from '../parts/page.tsx';
 import { useTexts } from '../text/language.tsx';

@@ -5,7 +5,7 @@ import { WelcomePage } from '../features/entrance/welcome-page.tsx';
 import type { ConsolePage } from '../layout/console-page.ts';
 import { PageFrame } from '../layout/page-frame.tsx';
 import { Shell } from '../layout/shell.tsx';
-import { goTo, usePlace } from '../parts/location.tsx';
+import { goTo, usePlace } from '../parts/location.ts';
 import { EmptyState, Loading, ReadState } from '../parts/notices.tsx';
 import { PageTitle } from '../parts/page.tsx';
 import { SESSION_ENDED, SessionProvider, useSession, useSessionRead } from '../session/session.tsx';

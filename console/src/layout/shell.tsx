@@ -2,7 +2,7 @@ import { ActionIcon, AppShell, Burger, Group, Menu, ScrollArea } from '@mantine/
 import { useDisclosure } from '@mantine/hooks';
 import { PersonIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { goTo, usePlace } from '../parts/location.tsx';
+import { goTo, usePlace } from '../parts/location.ts';
 import { DimmedText } from '../parts/small.ts';
 import { useIsPhone } from '../parts/use-is-phone.ts';
 import { useSession } from '../session/session.tsx';

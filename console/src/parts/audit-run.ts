@@ -73,7 +73,7 @@ export async function startAudit(userId: string): Promise<void> {
       else end({ state: 'ended', result: line.result });
     }
     if (run.state === 'running') {
-      throw new ApiError(0, 'cut', 'The audit ended without a result. The log of the gateway says why.', null, null);
+      throw new ApiError(0, 'cut', 'The audit ended without a result. The log of the gateway says why.');
     }
   } catch (error) {
     end(own.signal.aborted ? { state: 'stopped' } : { state: 'failed', error: error as Error });

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { DownloadIcon } from '@primer/octicons-react';
 import { useState } from 'react';
-import { type AnyInput, askForCsv, type InputOf, type ReadName } from '../api/client.ts';
+import { type AnyInput, type InputOf, type ReadName, send } from '../api/client.ts';
 import { useChosenAccount } from '../api/queries.ts';
 import { useTexts } from '../text/language.tsx';
 import { commonTexts } from './texts.ts';
@@ -21,8 +21,8 @@ export function CsvButton<Name extends ReadName>({ endpoint, input, fileName }: 
   const download = async (): Promise<void> => {
     setIsBusy(true);
     try {
-      const csv = await askForCsv(endpoint, choose(endpoint, input as AnyInput) as InputOf<Name>);
-      saveFile(fileName, csv, 'text/csv');
+      const response = await send(endpoint, choose(endpoint, input as AnyInput), { accept: 'text/csv' });
+      saveFile(fileName, await response.text(), 'text/csv');
     } catch (error) {
       notifications.show({ color: 'red', title: text.failed, message: (error as Error).message });
     } finally {

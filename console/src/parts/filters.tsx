@@ -1,4 +1,4 @@
-import { Button, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { Button, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { FilterIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useState } from 'react';
@@ -7,7 +7,7 @@ import { fromLocalTime, toLocalTime } from '../text/local-time.ts';
 import { useTimezone } from '../text/timezone.tsx';
 import { CalendarField } from './calendar-field.tsx';
 import { isDay } from './days.ts';
-import { type Place, usePlaceQuery } from './location.tsx';
+import { type Place, usePlaceQuery } from './location.ts';
 import { DimmedText } from './small.ts';
 import { commonTexts } from './texts.ts';
 import { useIsPhone } from './use-is-phone.ts';
@@ -46,13 +46,8 @@ export function FoldedFilters({ names, children }: FoldedFiltersProps) {
   );
 }
 
-interface FilterGridProps {
-  readonly names: readonly string[];
-  readonly children: ReactNode;
-}
-
 /** The filters of a list of operators: its own, those by time, and a button that takes all away. */
-export function FilterGrid({ names, children }: FilterGridProps) {
+export function FilterGrid({ names, children }: FoldedFiltersProps) {
   const text = useTexts(commonTexts);
   const [query, change] = usePlaceQuery();
   return (
@@ -81,6 +76,26 @@ interface FilterProps {
   readonly placeholder?: string;
   /** Changes the address, where more than this filter has to change. */
   readonly onChange?: (value: string) => void;
+}
+
+interface FilterSelectProps extends Pick<FilterProps, 'name' | 'label'> {
+  /** What the choice of all is called. */
+  readonly all: string;
+  /** The words for what may be chosen. */
+  readonly choices: { readonly [value: string]: string };
+}
+
+/** A filter by one of a few values. */
+export function FilterSelect({ name, label, all, choices }: FilterSelectProps) {
+  const [query, change] = usePlaceQuery();
+  return (
+    <NativeSelect
+      label={label}
+      value={query[name] ?? ''}
+      onChange={({ currentTarget }) => change({ [name]: currentTarget.value })}
+      data={Object.entries({ '': all, ...choices }).map(([value, text]) => ({ value, label: text }))}
+    />
+  );
 }
 
 /** A filter that takes effect when somebody leaves the field or presses Enter, so that a list is not read for each letter. */

@@ -1,6 +1,6 @@
 import { Anchor } from '@mantine/core';
 import { useRead } from '../api/queries.ts';
-import { hashOf } from './location.tsx';
+import { hashOf } from './location.ts';
 
 interface AccountLinkProps {
   readonly accountId: string;

@@ -13,16 +13,31 @@ export interface Column<Item> {
   readonly isFigure?: boolean;
 }
 
-interface DataTableProps<Item> {
+interface TableProps<Item> {
   /** What the table is about, for screen readers. */
   readonly label: string;
-  readonly items: readonly Item[];
   readonly columns: readonly Column<Item>[];
-  readonly idOf: (item: Item) => string;
+  /** What tells items apart; their `id` if it is absent. */
+  readonly idOf?: (item: Item) => string;
+  /** What can be done with an item, in a last column; `false`: nothing by whoever looks. */
+  readonly actions?: ((item: Item) => ReactNode) | false;
+}
+
+/** Items without an `id` need something else that tells them apart. */
+type WithIds<Item> = [Item] extends [{ readonly id: string }] ? unknown : Required<Pick<TableProps<Item>, 'idOf'>>;
+
+interface RowsProps<Item> extends TableProps<Item> {
+  readonly items: readonly Item[];
 }
 
 /** A table; on a phone a card for each item. */
-export function DataTable<Item>({ label, items, columns, idOf }: DataTableProps<Item>) {
+export const DataTable: <Item>(props: RowsProps<Item> & WithIds<Item>) => ReactNode = Rows;
+
+const ownId = (item: unknown): string => (item as { readonly id: string }).id;
+
+function Rows<Item>({ label, items, columns: shown, actions, idOf = ownId }: RowsProps<Item>) {
+  const text = useTexts(commonTexts);
+  const columns = actions ? [...shown, { header: text.actions, cell: actions }] : shown;
   const isNarrow = useMediaQuery('(max-width: 48em)', undefined, { getInitialValueInEffect: false });
   if (isNarrow) {
     return (
@@ -83,21 +98,22 @@ export interface ReadList<Item> {
   retry(): void;
 }
 
-interface ListTableProps<Item> extends Omit<DataTableProps<Item>, 'items'> {
+interface ListTableProps<Item> extends TableProps<Item> {
   readonly list: ReadList<Item>;
   /** What stands here while there is nothing. */
   readonly empty?: ReactNode;
 }
 
 /** A list that is read page by page, with its states: being read, empty, not to be read. */
-export function ListTable<Item>({ list, empty, ...table }: ListTableProps<Item>) {
+export function ListTable<Item>(props: ListTableProps<Item> & WithIds<Item>) {
+  const { list, empty, ...table }: ListTableProps<Item> = props;
   const text = useTexts(commonTexts);
   if (list.isLoading) return <Loading />;
   return (
     <Stack gap="sm">
       <ErrorNotice error={list.error} onRetry={list.retry} />
       {list.items.length > 0 ? (
-        <DataTable {...table} items={list.items} />
+        <Rows {...table} items={list.items} />
       ) : (
         list.error === null && !list.hasMore && (empty ?? <EmptyState />)
       )}

@@ -1,5 +1,5 @@
 import { type FunctionComponent, useEffect, useState } from 'react';
-import { ApiError } from '../api/client.ts';
+import { unreachable } from '../api/client.ts';
 import { LIVE_MS } from '../api/queries.ts';
 import { ErrorNotice, Loading } from './notices.tsx';
 
@@ -60,7 +60,7 @@ interface State<Props> {
   readonly error: Error | null;
 }
 
-const AWAY = new ApiError(0, 'unreachable', 'The gateway cannot be reached.', null, null);
+const AWAY = unreachable();
 
 /**
  * Returns if the gateway is there. If it was away, or is another version now, the page is loaded anew as soon as it is there: what else

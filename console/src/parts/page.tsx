@@ -1,5 +1,6 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
-import { createContext, type ReactNode, useContext, useEffect } from 'react';
+import { useDocumentTitle } from '@mantine/hooks';
+import { createContext, type ReactNode, useContext } from 'react';
 
 /** What the page that is shown is called in the menu. */
 export const PageTitle = createContext('');
@@ -20,9 +21,7 @@ interface PageProps {
 export function Page({ title: own, lead, actions, children }: PageProps) {
   const ofMenu = usePageTitle();
   const title = own ?? ofMenu;
-  useEffect(() => {
-    document.title = `${title} · Faregate`;
-  }, [title]);
+  useDocumentTitle(`${title} · Faregate`);
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-start" gap="sm">

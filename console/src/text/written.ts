@@ -12,8 +12,8 @@ export interface Format {
   percent(ratio: number): string;
   /** Date and time to the second, in the zone that the reader has chosen. */
   instant(at: string): string;
-  /** The date of an instant in a time zone; in the chosen one if none is given. */
-  day(at: string, timezone?: string): string;
+  /** The date of an instant in a time zone. */
+  day(at: string, timezone: string): string;
   /** `in 3 hours`, `2 minutes ago`, `just now`. */
   relative(at: string, nowMs: number): string;
   duration(ms: number): string;
@@ -33,7 +33,6 @@ export function formatOf(locale: string, zone: string): Format {
   const instant = once(
     () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone }),
   );
-  const day = once(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: zone }));
   const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: 'always' }));
   const justNow = locale.startsWith('zh') ? '刚刚' : 'just now';
   const unit = (name: string, digits = 0) =>
@@ -59,10 +58,7 @@ export function formatOf(locale: string, zone: string): Format {
     percent: (ratio) => percent().format(ratio),
     instant: (at) => instant().format(new Date(at)),
     day: (at, timezone) =>
-      (timezone === undefined
-        ? day()
-        : new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: timezone })
-      ).format(new Date(at)),
+      new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: timezone }).format(new Date(at)),
     relative(at, nowMs) {
       const ms = Date.parse(at) - nowMs;
       const size = Math.abs(ms);

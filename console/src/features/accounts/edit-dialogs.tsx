@@ -1,10 +1,9 @@
 import { TextInput } from '@mantine/core';
-import type { BodyOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { basisPointsOf, percentOf } from '../../parts/basis-points.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { changedMembers } from '../../parts/forms/changed-members.ts';
+import { changeById, changedMembers } from '../../parts/forms/changed-members.ts';
 import { YuanField } from '../../parts/forms/number-fields.tsx';
 import { textOrNull } from '../../parts/forms/number-text.ts';
 import type { DialogProps } from '../../parts/forms/use-dialog.ts';
@@ -15,11 +14,6 @@ import { limitsTexts } from '../../parts/limits/texts.ts';
 import { useModelNames } from '../../parts/model-names.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountTexts } from './summary-texts.ts';
-
-/** What is sent if something has changed since the form was opened; `null`: nothing has. */
-function changeOf(account: Account, body: BodyOf<'PATCH /admin/v1/accounts/{id}'>) {
-  return Object.keys(body).length === 0 ? null : { path: { id: account.id }, body };
-}
 
 export interface EditDialogProps extends DialogProps {
   readonly account: Account;
@@ -34,7 +28,7 @@ export function DetailsDialog({ account, ...dialog }: EditDialogProps) {
       title={text.editDetails}
       submitLabel={text.save}
       {...dialog}
-      input={() => changeOf(account, changedMembers(opened, draft))}
+      input={() => changeById(account.id, changedMembers(opened, draft))}
     >
       <TextInput label={text.name} required data-autofocus maxLength={200} {...field('name')} />
       <TextInput label={text.email} type="email" required={account.email !== null} {...field('email')} />
@@ -61,7 +55,7 @@ export function PricesDialog({ account, ...dialog }: EditDialogProps) {
       title={text.editPrices}
       submitLabel={text.save}
       {...dialog}
-      input={() => changeOf(account, changedMembers(bodyOf(opened), bodyOf(draft)))}
+      input={() => changeById(account.id, changedMembers(bodyOf(opened), bodyOf(draft)))}
     >
       <YuanField label={text.cap} description={text.capHint} data-autofocus {...field('cap')} />
       <TextInput
@@ -108,7 +102,7 @@ export function RatesDialog({ account, ...dialog }: EditDialogProps) {
       submitLabel={text.save}
       size="lg"
       {...dialog}
-      input={() => changeOf(account, changeOfRates(opened, draft))}
+      input={() => changeById(account.id, changeOfRates(opened, draft))}
       problem={() => (areRatesComplete(draft) ? null : incomplete)}
     >
       <RateFields draft={draft} onChange={set} models={models} />

@@ -4,15 +4,17 @@ import { YuanField } from '../../parts/forms/number-fields.tsx';
 import { textOrNull } from '../../parts/forms/number-text.ts';
 import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { goTo, hashOf } from '../../parts/location.tsx';
+import { goTo, hashOf } from '../../parts/location.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountsTexts } from './operator-texts.ts';
+import { accountTexts } from './summary-texts.ts';
 
 const emptyDraft = () => ({ name: '', email: '', isVerified: true, balance: '', cap: '' });
 
 /** Creates an account, and leads to its page. */
 export function NewAccountDialog(dialog: DialogProps) {
   const text = useTexts(accountsTexts);
+  const { cap, capHint } = useTexts(accountTexts);
   const [draft, field, set] = useDraft(emptyDraft, dialog.isOpen);
   return (
     <ChangeDialog
@@ -39,7 +41,7 @@ export function NewAccountDialog(dialog: DialogProps) {
         onChange={({ currentTarget }) => set({ isVerified: currentTarget.checked })}
       />
       <YuanField label={text.balanceNow} description={text.optional} {...field('balance')} />
-      <YuanField label={text.cap} description={text.capHint} {...field('cap')} />
+      <YuanField label={cap} description={capHint} {...field('cap')} />
     </ChangeDialog>
   );
 }

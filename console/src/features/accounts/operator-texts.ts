@@ -10,8 +10,6 @@ export const accountsTexts = pageTexts(
     verified: 'Verified',
     verifiedHint: 'Calls of an account that is not verified are refused.',
     balanceNow: 'First top-up',
-    cap: 'Daily cap',
-    capHint: 'Empty: the cap of the configuration.',
   },
   {
     lead: '付费主体：每个账户有余额、密钥、成员，也可以有编码套餐。',
@@ -22,7 +20,5 @@ export const accountsTexts = pageTexts(
     verified: '已核实',
     verifiedHint: '未核实账户的调用会被拒绝。',
     balanceNow: '首次充值',
-    cap: '每日消费上限',
-    capHint: '留空则使用配置中的上限。',
   },
 );

@@ -6,7 +6,7 @@ import { Instant, Yuan } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { ListTable } from '../../parts/list-table.tsx';
-import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
+import { hashOf, usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -39,7 +39,6 @@ export function AccountsPage() {
           <ListTable
             label={text.accounts}
             list={list}
-            idOf={({ id }) => id}
             columns={[
               {
                 header: text.name,

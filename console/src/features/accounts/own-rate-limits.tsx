@@ -1,4 +1,5 @@
 import { useRead } from '../../api/queries.ts';
+import { limitsTexts } from '../../parts/limits/texts.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { ReadState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -9,6 +10,7 @@ import { settingsTexts } from './own-texts.ts';
 /** The limits by the minute that are in force for the account, and for models of their own. */
 export function RateLimits() {
   const text = useTexts(settingsTexts);
+  const { limits } = useTexts(limitsTexts);
   const format = useFormat();
   const read = useRead('GET /account/v1/limits', {});
   const count = (limit: number | null) => (limit === null ? text.noLimit : format.count(limit));
@@ -17,7 +19,7 @@ export function RateLimits() {
       ? []
       : [
           { model: null, ...read.data },
-          ...Object.entries(read.data.modelLimits).map(([model, limits]) => ({ model, ...limits })),
+          ...Object.entries(read.data.modelLimits).map(([model, own]) => ({ model, ...own })),
         ];
   return (
     <Section title={text.rates} lead={text.ratesLead}>
@@ -29,8 +31,12 @@ export function RateLimits() {
           idOf={({ model }) => model ?? ''}
           columns={[
             { header: text.scope, cell: ({ model }) => model ?? text.allModels },
-            { header: text.requests, isFigure: true, cell: ({ requestsPerMinute }) => count(requestsPerMinute) },
-            { header: text.tokens, isFigure: true, cell: ({ tokensPerMinute }) => count(tokensPerMinute) },
+            {
+              header: limits.requestsPerMinute,
+              isFigure: true,
+              cell: ({ requestsPerMinute }) => count(requestsPerMinute),
+            },
+            { header: limits.tokensPerMinute, isFigure: true, cell: ({ tokensPerMinute }) => count(tokensPerMinute) },
           ]}
         />
       )}

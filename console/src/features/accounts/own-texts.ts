@@ -27,8 +27,6 @@ export const settingsTexts = pageTexts(
     ratesLead: 'In force for the whole account. The operator sets them; keys may have lower ones of their own.',
     scope: 'For',
     allModels: 'all models together',
-    requests: 'Requests a minute',
-    tokens: 'Tokens a minute',
   },
   {
     account: '账户',
@@ -56,7 +54,5 @@ export const settingsTexts = pageTexts(
     ratesLead: '对整个账户生效，由管理员设置；各密钥可另设更低的限额。',
     scope: '适用范围',
     allModels: '全部模型合计',
-    requests: '每分钟请求数',
-    tokens: '每分钟 token 数',
   },
 );

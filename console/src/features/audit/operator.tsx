@@ -76,33 +76,28 @@ function Result({ result, run }: { readonly result: Audit; readonly run: AuditRu
   const format = useFormat();
   const nameOf = useInvariantName();
   const broken = result.invariants.filter(({ breaches }) => breaches.length > 0);
-  const details = (
-    <Facts
-      facts={[
-        [text.began, <Instant key="began" at={run.beganAt} />],
-        [text.took, format.duration(Date.parse(run.endedAt!) - Date.parse(run.beganAt!))],
-      ]}
-    />
-  );
+  const { isSound } = result;
   return (
     <>
-      {result.isSound ? (
-        <Alert color="teal" icon={<CheckCircleIcon />} title={text.sound} role="status">
-          {text.soundHint(result.invariants.length)}
-          {details}
-        </Alert>
-      ) : (
-        <Alert color="red" icon={<AlertIcon />} title={text.broken(broken.length)} role="alert">
-          {text.brokenHint}
-          {details}
-        </Alert>
-      )}
+      <Alert
+        color={isSound ? 'teal' : 'red'}
+        icon={isSound ? <CheckCircleIcon /> : <AlertIcon />}
+        title={isSound ? text.sound : text.broken(broken.length)}
+        role={isSound ? 'status' : 'alert'}
+      >
+        {isSound ? text.soundHint(result.invariants.length) : text.brokenHint}
+        <Facts
+          facts={[
+            [text.began, <Instant key="began" at={run.beganAt} />],
+            [text.took, format.duration(Date.parse(run.endedAt!) - Date.parse(run.beganAt!))],
+          ]}
+        />
+      </Alert>
       {broken.map(({ invariant, breaches }) => (
         <Section key={invariant} title={nameOf(invariant)} lead={text.breaches(breaches.length)}>
           <DataTable
             label={`${text.breachesOf}: ${nameOf(invariant)}`}
             items={breaches.map((breach, index) => ({ ...breach, id: String(index) }))}
-            idOf={({ id }) => id}
             columns={[
               { header: text.account, cell: ({ accountId }) => <AccountLink accountId={accountId} /> },
               { header: text.detail, cell: ({ detail }) => detail },

@@ -9,7 +9,7 @@ import { refundTexts } from '../../parts/calls/refund-texts.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { AccountLink } from '../../parts/links.tsx';
-import { hashOf } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -73,8 +73,8 @@ function ForOperators({ call }: { readonly call: Call }) {
       <Facts
         facts={[
           [text.charge, <Yuan key="charge" amount={call.chargeYuan} />],
-          [text.refundedInAll, <Yuan key="refunded" amount={call.refundedYuan} />],
-          [text.cost, call.costYuan === null ? text.costUnknown : <Yuan key="cost" amount={call.costYuan} />],
+          [text.refunded, <Yuan key="refunded" amount={call.refundedYuan} />],
+          [text.cost, call.costYuan === null ? text.notKnown : <Yuan key="cost" amount={call.costYuan} />],
           [text.resolvedBy, resolution === null ? null : (resolution.by ?? resolution.via)],
         ]}
       />

@@ -3,7 +3,6 @@ import { pageTexts } from '../../parts/texts.ts';
 export const operatorCallsTexts = pageTexts(
   {
     lead: 'Calls of all accounts, newest first, and requests that were refused before they became calls.',
-    calls: 'Calls',
     refusals: 'Refusals',
     anyStatus: 'Any',
     requestIdHint: 'of the gateway, the provider or the client',
@@ -17,14 +16,11 @@ export const operatorCallsTexts = pageTexts(
     noCallHint:
       'A call in flight has its record when it has ended; old records are dropped after the time that the configuration says (retention.calls).',
     forOperators: 'For operators only',
-    refundedInAll: 'Refunded',
-    costUnknown: 'not known',
     resolvedBy: 'Resolved by',
     changesOfCall: 'Refunds and resolutions in the change log',
   },
   {
     lead: '所有账户的调用，最新在前；以及在成为调用之前被拒绝的请求。',
-    calls: '调用',
     refusals: '拒绝记录',
     anyStatus: '不限',
     requestIdHint: '网关、供应商或客户端的',
@@ -37,8 +33,6 @@ export const operatorCallsTexts = pageTexts(
     noCall: '没有此调用的记录',
     noCallHint: '进行中的调用结束后才有记录；旧记录在配置的期限（retention.calls）后删除。',
     forOperators: '仅管理员可见',
-    refundedInAll: '已退款',
-    costUnknown: '未知',
     resolvedBy: '处理者',
     changesOfCall: '变更日志中的退款与处理',
   },

@@ -1,12 +1,12 @@
-import { NativeSelect, Stack, Tabs, Text } from '@mantine/core';
+import { Stack, Tabs, Text } from '@mantine/core';
 import type { QueryOf } from '../../api/client.ts';
 import { useList } from '../../api/queries.ts';
-import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-tables.tsx';
-import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
+import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-columns.tsx';
+import { callStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { FilterGrid, FilterText } from '../../parts/filters.tsx';
+import { FilterGrid, FilterSelect, FilterText } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { chosenOf, usePlaceQuery } from '../../parts/location.tsx';
+import { chosenOf, usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { AccountPicker, KeyPicker, MemberPicker, ModelPicker } from '../../parts/picker.tsx';
@@ -43,9 +43,9 @@ export function AllCallsPage() {
 const CALL_FILTERS = ['accountId', 'keyId', 'userId', 'model', 'status', 'from', 'to'] as const;
 
 function Calls() {
-  const [query, change] = usePlaceQuery();
+  const [query] = usePlaceQuery();
   const text = useTexts(operatorCallsTexts);
-  const statuses = useStatusTexts();
+  const statuses = useTexts(callStatusTexts);
   const columns = useAllCallColumns();
   const { requestId } = query;
   const filter: QueryOf<'GET /admin/v1/calls'> =
@@ -57,22 +57,13 @@ function Calls() {
       <Stack>
         <FilterGrid names={[...CALL_FILTERS, 'requestId']}>
           <WhoseFilters />
-          <NativeSelect
-            label={text.status}
-            value={query.status ?? ''}
-            onChange={({ currentTarget }) => change({ status: currentTarget.value })}
-            data={[
-              { value: '', label: text.anyStatus },
-              ...CALL_STATUSES.map((value) => ({ value, label: statuses[value] })),
-            ]}
-          />
+          <FilterSelect name="status" label={text.status} all={text.anyStatus} choices={statuses} />
           <FilterText name="requestId" label={text.requestId} placeholder={text.requestIdHint} />
         </FilterGrid>
         {requestId !== undefined && <Text size="sm">{text.requestAlone}</Text>}
         <ListTable
           label={text.calls}
           list={list}
-          idOf={({ id }) => id}
           columns={columns}
           empty={<EmptyState title={text.noCalls} hint={text.noCallsHint} />}
         />
@@ -99,7 +90,6 @@ function Refusals() {
         <ListTable
           label={text.refusals}
           list={list}
-          idOf={({ id }) => id}
           columns={columns}
           empty={<EmptyState title={text.noRefusals} hint={text.noRefusalsHint} />}
         />

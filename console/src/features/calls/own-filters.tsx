@@ -1,5 +1,5 @@
 import { useKeyNames } from '../../parts/keys/own-key-names.ts';
-import type { Place } from '../../parts/location.tsx';
+import type { Place } from '../../parts/location.ts';
 import { useOwnModelNames } from '../../parts/model-names.ts';
 import { usePeople } from '../../parts/people.ts';
 import { Picker } from '../../parts/picker.tsx';

@@ -6,7 +6,7 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { instantsOfDays } from '../../parts/days.ts';
 import { DayFilters, DaysHint, FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -35,7 +35,6 @@ export function Refusals() {
       <ListTable
         label={text.refused}
         list={list}
-        idOf={({ id }) => id}
         columns={useRefusalColumns<OwnRefusal>()}
         empty={<EmptyState title={text.noRefusals} hint={text.noRefusalsHint} />}
       />

@@ -3,7 +3,6 @@ import { pageTexts } from '../../parts/texts.ts';
 export const callsTexts = pageTexts(
   {
     lead: 'Every call with what it used and cost, and requests that were refused.',
-    served: 'Calls',
     refused: 'Refused requests',
     anyModel: 'any model',
     anyKey: 'any key',
@@ -22,7 +21,6 @@ export const callsTexts = pageTexts(
   },
   {
     lead: '每次调用的用量与扣费，以及被拒绝的请求。',
-    served: '调用',
     refused: '被拒绝的请求',
     anyModel: '全部模型',
     anyKey: '全部密钥',

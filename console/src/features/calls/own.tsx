@@ -2,12 +2,12 @@ import { Group, Select, Tabs } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
 import { useRefusalColumns } from '../../parts/calls/refusal-columns.tsx';
-import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
+import { CALL_STATUSES, callStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { instantsOfDays } from '../../parts/days.ts';
 import { DayFilters, DaysHint, FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { DataTable, ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { useSession } from '../../session/session.tsx';
@@ -25,7 +25,7 @@ export function CallsPage() {
     <Page lead={text.lead}>
       <Tabs value={query.tab ?? 'calls'} onChange={(tab) => change({ tab })} keepMounted={false}>
         <Tabs.List>
-          <Tabs.Tab value="calls">{text.served}</Tabs.Tab>
+          <Tabs.Tab value="calls">{text.calls}</Tabs.Tab>
           <Tabs.Tab value="refusals">{text.refused}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="calls" pt="md">
@@ -44,7 +44,7 @@ const FILTERS = ['keyId', 'userId', 'model', 'status', 'from', 'to', 'requestId'
 
 function Filters() {
   const text = useTexts(callsTexts);
-  const statuses = useStatusTexts();
+  const statuses = useTexts(callStatusTexts);
   const [query, change] = usePlaceQuery();
   /** A request id is looked for by itself. */
   function findRequest(requestId: string): void {
@@ -87,9 +87,8 @@ function Calls() {
       </Group>
       <DaysHint textOf={text.daysOf} />
       <ListTable<OwnCall | OwnCallInFlight>
-        label={text.served}
+        label={text.calls}
         list={list}
-        idOf={({ id }) => id}
         columns={columns}
         empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}
       />
@@ -109,16 +108,9 @@ function CallsOfRequest({ requestId }: { readonly requestId: string }) {
   return (
     <>
       {found.data.data.length > 0 && (
-        <DataTable<OwnCall | OwnCallInFlight>
-          label={text.served}
-          items={found.data.data}
-          idOf={({ id }) => id}
-          columns={columns}
-        />
+        <DataTable<OwnCall | OwnCallInFlight> label={text.calls} items={found.data.data} columns={columns} />
       )}
-      {refusals.length > 0 && (
-        <DataTable label={text.refusalsOfRequest} items={refusals} idOf={({ id }) => id} columns={refusalColumns} />
-      )}
+      {refusals.length > 0 && <DataTable label={text.refusalsOfRequest} items={refusals} columns={refusalColumns} />}
     </>
   );
 }

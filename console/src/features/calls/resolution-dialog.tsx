@@ -51,7 +51,7 @@ export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProp
         </Radio.Group>
         {action === 'charge' && (
           <TextInput
-            label={text.amount}
+            label={text.amountInYuan}
             description={text.chargeHint(format.yuan(call.heldYuan ?? '0'))}
             inputMode="decimal"
             required

@@ -2,7 +2,6 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const correctionTexts = pageTexts(
   {
-    amount: 'Amount in yuan',
     resolve: 'Resolve',
     resolveTitle: 'Resolve this call',
     resolveHint:
@@ -18,7 +17,6 @@ export const correctionTexts = pageTexts(
     resolved: 'The call is resolved.',
   },
   {
-    amount: '金额（元）',
     resolve: '处理',
     resolveTitle: '处理此调用',
     resolveHint:

@@ -1,4 +1,3 @@
-import { Text } from '@mantine/core';
 import { useList } from '../../api/queries.ts';
 import type { Call } from '../../api/types.ts';
 import { useOperationName } from '../../parts/calls/operation-name.ts';
@@ -9,7 +8,7 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page, usePageTitle } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { SmallText } from '../../parts/small.ts';
+import { TwoLines } from '../../parts/two-lines.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -31,24 +30,10 @@ export function UnresolvedPage() {
     {
       header: text.model,
       cell: ({ model, operation, isStream }) => (
-        <>
-          <Text size="sm">{model}</Text>
-          <SmallText>
-            {operationName(operation)}
-            {isStream && ' · SSE'}
-          </SmallText>
-        </>
+        <TwoLines first={model} second={`${operationName(operation)}${isStream ? ' · SSE' : ''}`} />
       ),
     },
-    {
-      header: text.route,
-      cell: ({ route }) => (
-        <>
-          <Text size="sm">{route.provider}</Text>
-          <SmallText>{route.model}</SmallText>
-        </>
-      ),
-    },
+    { header: text.route, cell: ({ route }) => <TwoLines first={route.provider} second={route.model} /> },
     {
       header: text.held,
       isFigure: true,
@@ -78,7 +63,6 @@ export function UnresolvedPage() {
         <ListTable
           label={usePageTitle()}
           list={{ ...list, items: list.items.filter((call): call is Call => call.status !== 'in_flight') }}
-          idOf={({ id }) => id}
           columns={columns}
           empty={<EmptyState title={text.empty} hint={text.emptyHint} />}
         />

@@ -18,13 +18,7 @@ export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
   const text = useTexts(changesTexts);
   const { language } = useLanguage();
   return (
-    <Modal
-      opened={change !== null}
-      onClose={onClose}
-      title={change === null ? '' : change.sentence[language]}
-      size="xl"
-      closeButtonProps={{ 'aria-label': text.close }}
-    >
+    <Modal opened={change !== null} onClose={onClose} title={change?.sentence[language] ?? ''} size="xl">
       {change !== null && (
         <Stack>
           <Facts
@@ -40,7 +34,7 @@ export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
               [text.subject, [change.subject.kind, change.subject.id].filter(Boolean).join(' ')],
               [text.account, [change.accountName, change.accountId].filter(Boolean).join(' · ')],
               [text.request, change.requestId],
-              [text.errorCode, change.errorCode],
+              [text.error, change.errorCode],
             ]}
           />
           <Difference before={change.before} after={change.after} />

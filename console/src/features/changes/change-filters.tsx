@@ -1,13 +1,9 @@
-import { NativeSelect } from '@mantine/core';
-import type { QueryOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
-import { FilterGrid, FilterText } from '../../parts/filters.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { FilterGrid, FilterSelect, FilterText } from '../../parts/filters.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { AccountPicker, KeyPicker, UserPicker } from '../../parts/picker.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { changesTexts } from './texts.ts';
-
-type ActorKind = NonNullable<QueryOf<'GET /admin/v1/changes'>['actorKind']>;
 
 /** What the filters are called in the address of the page. */
 export const CHANGE_FILTERS = ['actorKind', 'actorId', 'action', 'subjectId', 'accountId', 'from', 'to'] as const;
@@ -19,17 +15,9 @@ export function ChangeFilters() {
   const isKey = query.subjectId?.startsWith('key_') ?? false;
   return (
     <FilterGrid names={CHANGE_FILTERS}>
-      <NativeSelect
-        label={text.actorKind}
-        value={query.actorKind ?? ''}
-        onChange={({ currentTarget }) => change({ actorKind: currentTarget.value })}
-        data={[
-          { value: '', label: text.allKinds },
-          ...Object.entries(text.kinds).map(([value, label]) => ({ value: value as ActorKind, label })),
-        ]}
-      />
+      <FilterSelect name="actorKind" label={text.actorKind} all={text.allKinds} choices={text.kinds} />
       <UserPicker
-        label={text.actor}
+        label={text.who}
         value={query.actorId}
         onChange={(actorId) => change({ actorId })}
         more={tokens.map(({ id, name }) => ({ value: id, label: name }))}

@@ -1,9 +1,10 @@
+import { limitsTexts } from '../../parts/limits/texts.ts';
 import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { defineTexts, useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
 
-/** What fields are called that changes alter most. All others have the names that they have in the API. */
+/** What fields are called that changes alter most, beside limits. All others have the names that they have in the API. */
 const fieldTexts = defineTexts(
   {
     name: 'Name',
@@ -25,10 +26,7 @@ const fieldTexts = defineTexts(
     totalSpendCapYuan: 'Budget in all',
     priceFactorBasisPoints: 'Price factor (basis points)',
     membersSeeBalance: 'Members see the balance',
-    dailyCalls: 'Calls a day',
     concurrency: 'Concurrency',
-    requestsPerMinute: 'Requests a minute',
-    tokensPerMinute: 'Tokens a minute',
     modelLimits: 'Limits of models',
     allowedModels: 'Models',
     allowedNetworks: 'Networks',
@@ -62,10 +60,7 @@ const fieldTexts = defineTexts(
     totalSpendCapYuan: '累计预算',
     priceFactorBasisPoints: '价格系数（基点）',
     membersSeeBalance: '成员可查余额',
-    dailyCalls: '每日调用次数',
     concurrency: '并发',
-    requestsPerMinute: '每分钟请求数',
-    tokensPerMinute: '每分钟 token 数',
     modelLimits: '各模型限额',
     allowedModels: '模型',
     allowedNetworks: '网络',
@@ -121,7 +116,8 @@ const AMOUNT = /^-?\d+(?:\.\d+)?$/;
 const WORDS: ReadonlySet<string> = new Set(['status', 'role', 'operatorRole']);
 
 export function useFieldWriter(): FieldWriter {
-  const names: Readonly<Record<string, string>> = useTexts(fieldTexts);
+  const { limits } = useTexts(limitsTexts);
+  const names: Readonly<Record<string, string>> = { ...limits, ...useTexts(fieldTexts) };
   const values: Readonly<Record<string, string>> = useTexts(valueTexts);
   const common = useTexts(commonTexts);
   const format = useFormat();

@@ -6,7 +6,7 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { AccountLink, CallLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { chosenOf, usePlaceQuery } from '../../parts/location.tsx';
+import { chosenOf, usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -36,7 +36,6 @@ export function ChangesPage() {
           <ListTable<ItemOf<'GET /admin/v1/changes'>>
             label={text.list}
             list={list}
-            idOf={({ id }) => id}
             empty={<EmptyState title={text.empty} hint={text.emptyHint} />}
             columns={[
               { header: text.when, cell: ({ at }) => <Instant at={at} /> },

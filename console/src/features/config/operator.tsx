@@ -31,7 +31,7 @@ function Loaded({ loaded }: { readonly loaded: ConfigInForce }) {
   return (
     <>
       {lastError !== null && (
-        <Alert color="red" icon={<AlertIcon />} title={text.lastError} role="alert">
+        <Alert color="red" icon={<AlertIcon />} title={text.configRefused} role="alert">
           <Stack gap="xs">
             <Text size="sm">
               {text.lastErrorAt}

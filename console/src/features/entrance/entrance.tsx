@@ -1,12 +1,11 @@
 import { Card, Center, Group, Stack, Title } from '@mantine/core';
-import { type ReactNode, useEffect } from 'react';
+import { useDocumentTitle } from '@mantine/hooks';
+import type { ReactNode } from 'react';
 import { LanguageMenu, Logo, ThemeButton } from '../../layout/preferences.tsx';
 
 /** The page around what people see before they have signed in. */
 export function Entrance({ title, children }: { readonly title: string; readonly children: ReactNode }) {
-  useEffect(() => {
-    document.title = `${title} · Faregate`;
-  }, [title]);
+  useDocumentTitle(`${title} · Faregate`);
   return (
     <Center mih="100dvh" p="md">
       <Stack w="100%" maw={400} component="main">

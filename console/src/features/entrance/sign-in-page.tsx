@@ -1,9 +1,10 @@
-import { Alert, Button, Divider, PasswordInput, Stack, TextInput } from '@mantine/core';
+import { Alert, Button, Divider, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useChange, useRead } from '../../api/queries.ts';
 import { Form } from '../../parts/forms/form.tsx';
+import { CurrentPassword } from '../../parts/forms/password-fields.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { hashOf, type Place, usePlace } from '../../parts/location.tsx';
+import { hashOf, type Place, usePlace } from '../../parts/location.ts';
 import { DimmedText } from '../../parts/small.ts';
 import { changeSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -39,13 +40,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
           isWide
         >
           <TextInput label={text.user} name="user" autoComplete="username" required {...field('user')} />
-          <PasswordInput
-            label={text.password}
-            name="password"
-            autoComplete="current-password"
-            required
-            {...field('password')}
-          />
+          <CurrentPassword label={text.password} name="password" {...field('password')} />
         </Form>
         {providers.length > 0 && <Divider label={text.or} />}
         {providers.map(({ name, displayName }) => (

@@ -1,12 +1,13 @@
-import { Anchor, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, Divider, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { ApiError, ask } from '../../api/client.ts';
 import { LINK_KEY, useChange, useRead } from '../../api/queries.ts';
 import type { LinkView } from '../../api/types.ts';
 import { Form } from '../../parts/forms/form.tsx';
+import { NewPassword } from '../../parts/forms/password-fields.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { goTo, usePlace } from '../../parts/location.tsx';
+import { goTo, usePlace } from '../../parts/location.ts';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { changeSession, SESSION_ENDED, useSessionRead } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -25,31 +26,19 @@ export function WelcomePage() {
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (link.isPending)
-    return (
-      <Entrance title={text.welcome}>
-        <Loading />
-      </Entrance>
-    );
-  if (link.isError) {
-    const isVoid = link.error instanceof ApiError && [400, 404, 410].includes(link.error.status);
-    return (
-      <Entrance title={text.welcome}>
-        {isVoid ? (
-          <EmptyState
-            title={text.linkVoid}
-            hint={text.linkVoidHint}
-            action={<Anchor href="#/">{text.toSignIn}</Anchor>}
-          />
-        ) : (
-          <ErrorNotice error={link.error} onRetry={() => void link.refetch()} />
-        )}
-      </Entrance>
-    );
-  }
+  const isVoid = link.error instanceof ApiError && [400, 404, 410].includes(link.error.status);
   return (
     <Entrance title={text.welcome}>
-      <LinkForm token={token} link={link.data} />
+      {link.isPending && <Loading />}
+      {isVoid && (
+        <EmptyState
+          title={text.linkVoid}
+          hint={text.linkVoidHint}
+          action={<Anchor href="#/">{text.toSignIn}</Anchor>}
+        />
+      )}
+      {!isVoid && <ErrorNotice error={link.error} onRetry={() => void link.refetch()} />}
+      {link.isSuccess && <LinkForm token={token} link={link.data} />}
     </Entrance>
   );
 }
@@ -89,22 +78,14 @@ function LinkForm({ token, link }: { readonly token: string; readonly link: Link
         </>
       )}
       <Form
-        submitLabel={isInvitation ? text.accept : text.begin}
+        submitLabel={isInvitation ? text.accept : text.signIn}
         onSubmit={() => void openLink({ token, password, ...(isInvitation ? { name } : {}) })}
         isBusy={use.isPending}
         error={use.error}
         isWide
       >
         {isInvitation && <TextInput label={text.yourName} required autoComplete="name" {...field('name')} />}
-        <PasswordInput
-          label={text.newPassword}
-          description={text.passwordRule}
-          required
-          minLength={12}
-          maxLength={200}
-          autoComplete="new-password"
-          {...field('password')}
-        />
+        <NewPassword label={text.newPassword} description={text.passwordRule} {...field('password')} />
       </Form>
       {providers.length > 0 && <Divider label={text.or} />}
       {providers.map(({ name, displayName }) => (

@@ -4,7 +4,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { KeyStateBadge } from '../../parts/keys/key-state.tsx';
 import { AccountLink } from '../../parts/links.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
-import { hashOf } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -35,7 +35,6 @@ export function FoundKeys({ entered, whole }: FoundKeysProps) {
           <DataTable
             label={text.keys}
             items={keys}
-            idOf={({ id }) => id}
             columns={[
               { header: text.key, cell: ({ prefix, id }) => <Code title={id}>{prefix}</Code> },
               { header: text.name, cell: ({ name }) => name ?? '–' },

@@ -1,11 +1,11 @@
-import { Stack, Text } from '@mantine/core';
+import { Anchor, Stack, Text } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { Account, User, VoucherBatch } from '../../api/types.ts';
 import { StatusWord } from '../../parts/account-status.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { AccountLink } from '../../parts/links.tsx';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
-import { hashOf, PlaceLink } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { findTexts } from './texts.ts';
@@ -45,7 +45,7 @@ export function FoundNames({ accounts, users, batches, hasMore }: FoundNamesProp
   const userColumns: Column<User>[] = [
     {
       header: text.name,
-      cell: ({ id, name }) => <PlaceLink to={hashOf('/operator/users', { search: id })}>{name}</PlaceLink>,
+      cell: ({ id, name }) => <Anchor href={hashOf('/operator/users', { search: id })}>{name}</Anchor>,
     },
     { header: text.email, cell: ({ email }) => email ?? '–' },
     { header: text.status, cell: ({ status }) => <StatusWord status={status} /> },
@@ -61,7 +61,7 @@ export function FoundNames({ accounts, users, batches, hasMore }: FoundNamesProp
     },
   ];
   const batchColumns: Column<VoucherBatch>[] = [
-    { header: text.name, cell: ({ id, name }) => <PlaceLink to={batchesAt(id)}>{name}</PlaceLink> },
+    { header: text.name, cell: ({ id, name }) => <Anchor href={batchesAt(id)}>{name}</Anchor> },
     { header: text.redeemed, cell: ({ redeemedCount, count }) => `${redeemedCount} / ${count}`, isFigure: true },
     { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} /> },
   ];
@@ -81,7 +81,8 @@ interface FoundProps<Item> {
   readonly columns: readonly Column<Item>[];
 }
 
-function Found<Item extends { readonly id: string }>({ title, items, columns }: FoundProps<Item>) {
+/** What was found of a kind; nothing if nothing was. */
+export function Found<Item extends { readonly id: string }>({ title, items, columns }: FoundProps<Item>) {
   if (items.length === 0) return null;
   return (
     <Section title={title}>

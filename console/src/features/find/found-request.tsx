@@ -1,11 +1,11 @@
 import { ApiError } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import type { Call, Refusal } from '../../api/types.ts';
-import { CallTable, RefusalTable } from '../../parts/calls/operator-tables.tsx';
+import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-columns.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { FoundNames, useFoundNames } from './found-names.tsx';
+import { Found, FoundNames, useFoundNames } from './found-names.tsx';
 import { findTexts } from './texts.ts';
 
 /** What became of a request: its calls, and its refusals; an id of a call finds that one. And what has the text in its name. */
@@ -14,6 +14,8 @@ export function FoundText({ id }: { readonly id: string }) {
   const isCall = /^call_\w+$/.test(id);
   const { calls, refusals, ...request } = useFoundRequest(id, isCall);
   const names = useFoundNames(id, !isCall);
+  const callColumns = useAllCallColumns();
+  const refusalColumns = useAllRefusalColumns();
   if (request.isPending || names.isPending) return <Loading />;
   const error = request.error ?? names.error;
   if (error !== null) return <ErrorNotice error={error} />;
@@ -27,16 +29,8 @@ export function FoundText({ id }: { readonly id: string }) {
   }
   return (
     <>
-      {calls.length > 0 && (
-        <Section title={text.calls}>
-          <CallTable calls={calls} label={text.calls} />
-        </Section>
-      )}
-      {refusals.length > 0 && (
-        <Section title={text.refusals}>
-          <RefusalTable refusals={refusals} label={text.refusals} />
-        </Section>
-      )}
+      <Found title={text.calls} items={calls} columns={callColumns} />
+      <Found title={text.refusals} items={refusals} columns={refusalColumns} />
       <FoundNames {...names} />
     </>
   );

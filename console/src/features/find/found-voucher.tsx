@@ -1,7 +1,7 @@
+import { Anchor } from '@mantine/core';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { AccountLink } from '../../parts/links.tsx';
-import { PlaceLink } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -29,9 +29,9 @@ export function FoundVoucher({ code }: { readonly code: string }) {
         facts={[
           [
             text.batch,
-            <PlaceLink key="batch" to={batchesAt(batch.id)}>
+            <Anchor key="batch" href={batchesAt(batch.id)}>
               {batch.name}
-            </PlaceLink>,
+            </Anchor>,
           ],
           [text.gives, batch.amountYuan === null ? batch.planId : <Yuan key="gives" amount={batch.amountYuan} />],
           [text.expires, batch.expiresAt && <Instant key="expires" at={batch.expiresAt} />],

@@ -3,7 +3,7 @@ import { SearchIcon } from '@primer/octicons-react';
 import { useState } from 'react';
 import { Form } from '../../parts/forms/form.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { goTo, hashOf, usePlaceQuery } from '../../parts/location.tsx';
+import { goTo, hashOf, usePlaceQuery } from '../../parts/location.ts';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';

@@ -2,6 +2,7 @@ import { NativeSelect, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Key, ReplacementKey } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { changeById } from '../../parts/forms/changed-members.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { changeOf, draftOf, isComplete } from '../../parts/limits/limit-draft.ts';
 import { LimitFields } from '../../parts/limits/limit-fields.tsx';
@@ -98,10 +99,6 @@ function LimitsDialog({ endpoints, apiKey, onClose, models, submitLabel }: Limit
   const text = useTexts(keysTexts);
   const limitsText = useTexts(limitsTexts);
   const [draft, , set, opened] = useDraft(() => draftOf(apiKey));
-  const change = () => {
-    const body = changeOf(opened, draft);
-    return Object.keys(body).length === 0 ? null : { path: { id: apiKey.id }, body };
-  };
   return (
     <ChangeDialog
       endpoint={endpoints.change}
@@ -111,7 +108,7 @@ function LimitsDialog({ endpoints, apiKey, onClose, models, submitLabel }: Limit
       noValidate
       isOpen
       onClose={onClose}
-      input={change}
+      input={() => changeById(apiKey.id, changeOf(opened, draft))}
       problem={() => (isComplete(draft) ? null : limitsText.incomplete)}
       doneText={text.limitsChanged}
     >

@@ -2,7 +2,7 @@ import { Menu } from '@mantine/core';
 import type { Key } from '../../api/types.ts';
 import { useNowMs } from '../../parts/figures.tsx';
 import { keyStateOf } from '../../parts/keys/key-state.tsx';
-import { goTo, hashOf } from '../../parts/location.tsx';
+import { goTo, hashOf } from '../../parts/location.ts';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { useTexts } from '../../text/language.tsx';
 import type { OpenKeyDialog } from './key-dialogs.tsx';

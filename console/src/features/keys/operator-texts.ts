@@ -6,13 +6,11 @@ export const operatorKeysTexts = pageTexts(
     create: 'New key',
     none: 'No keys yet',
     noneHint: 'Programs need one to make calls for this account.',
-    editLimits: 'Limits',
   },
   {
     lead: '密钥仅在创建时显示一次。',
     create: '创建密钥',
     none: '还没有密钥',
     noneHint: '程序需要密钥才能为此账户发起调用。',
-    editLimits: '限额',
   },
 );

@@ -9,6 +9,7 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { useModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { KeyDialogs, type KeyEndpoints, type OpenKeyDialog } from './key-dialogs.tsx';
@@ -35,11 +36,6 @@ export function KeysTab({ accountId }: { readonly accountId: string }) {
     header: text.created,
     cell: ({ createdAt }) => <Instant at={createdAt} isRelative />,
   };
-  const actions: Column<Key> = {
-    header: text.actions,
-    cell: (key) => <KeyButtons apiKey={key} onOpen={setDialog} />,
-  };
-  const columns = useKeyColumns([created]);
   return (
     <Section
       title={text.apiKeys}
@@ -49,8 +45,8 @@ export function KeysTab({ accountId }: { readonly accountId: string }) {
       <ListTable
         label={text.apiKeys}
         list={list}
-        idOf={({ id }) => id}
-        columns={mayOperate ? [...columns, actions] : columns}
+        columns={useKeyColumns([created])}
+        actions={mayOperate && ((key: Key) => <KeyButtons apiKey={key} onOpen={setDialog} />)}
         empty={<EmptyState title={text.none} hint={text.noneHint} />}
       />
       <NewKeyDialog
@@ -81,15 +77,14 @@ interface KeyButtonsProps {
 /** What operators can do with a key of the list. */
 function KeyButtons({ apiKey, onOpen }: KeyButtonsProps) {
   const text = useTexts(keysTexts);
-  const { editLimits } = useTexts(operatorKeysTexts);
-  const labels = { rename: text.rename, limits: editLimits, replace: text.replace, revoke: text.revoke };
+  const labels = { rename: text.rename, limits: text.limitColumn, replace: text.replace, revoke: text.revoke };
   if (keyStateOf(apiKey, useNowMs()) !== 'active') return null;
   return (
     <Group gap={4}>
       {(['rename', 'limits', 'replace', 'revoke'] as const).map((kind) => (
-        <Button key={kind} size="compact-sm" variant="default" onClick={() => onOpen({ kind, apiKey })}>
+        <SmallButton key={kind} onClick={() => onOpen({ kind, apiKey })}>
           {labels[kind]}
-        </Button>
+        </SmallButton>
       ))}
     </Group>
   );

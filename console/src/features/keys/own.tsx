@@ -4,10 +4,10 @@ import { useAccountChoice } from '../../api/account-choice.ts';
 import { useList, useRead } from '../../api/queries.ts';
 import type { Key, MemberLimits } from '../../api/types.ts';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
-import { KEY_STATES, useKeyStateTexts } from '../../parts/keys/key-state.tsx';
+import { KEY_STATES, keyStateTexts } from '../../parts/keys/key-state.tsx';
 import { LimitsInShort, OF_KEYS_ALONE } from '../../parts/limits/limits-in-short.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { useOwnModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -31,7 +31,7 @@ const ENDPOINTS: KeyEndpoints = {
 /** The keys of the account; for members their own. */
 export function KeysPage() {
   const text = useTexts(keysTexts);
-  const states = useKeyStateTexts();
+  const states = useTexts(keyStateTexts);
   const [query, setQuery] = usePlaceQuery();
   const { role } = useAccountChoice();
   const isOwner = role === 'owner';
@@ -42,11 +42,6 @@ export function KeysPage() {
   const status = query.state === 'all' ? undefined : (KEY_STATES.find((state) => state === query.state) ?? 'active');
   const userId = isOwner ? query.userId : undefined;
   const list = useList('GET /account/v1/keys', { query: { status, userId } }, { isLive: true });
-  const columns = useKeyColumns(useOwnerColumns(people));
-  const actions: Column<Key> = {
-    header: text.actions,
-    cell: (key) => <KeyMenu apiKey={key} mayChangeLimits={isOwner} onOpen={setDialog} />,
-  };
   const isFiltered = query.state !== undefined || userId !== undefined;
   return (
     <Page lead={text.lead} actions={<Button onClick={open}>{text.create}</Button>}>
@@ -69,8 +64,8 @@ export function KeysPage() {
           <ListTable
             label={text.apiKeys}
             list={list}
-            idOf={({ id }) => id}
-            columns={[...columns, actions]}
+            columns={useKeyColumns(useOwnerColumns(people))}
+            actions={(key) => <KeyMenu apiKey={key} mayChangeLimits={isOwner} onOpen={setDialog} />}
             empty={
               isFiltered ? (
                 <EmptyState title={text.noneFiltered} hint={text.noneFilteredHint} />

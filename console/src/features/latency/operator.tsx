@@ -5,7 +5,7 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { useNowMs } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';

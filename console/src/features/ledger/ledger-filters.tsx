@@ -1,33 +1,31 @@
-import { Group, NativeSelect } from '@mantine/core';
+import { Group } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { instantsOfDays } from '../../parts/days.ts';
-import { DayFilters, DaysHint } from '../../parts/filters.tsx';
-import { type Place, usePlaceQuery } from '../../parts/location.tsx';
+import { DayFilters, DaysHint, FilterSelect } from '../../parts/filters.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
+import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { ledgerKindTexts } from './ledger-kinds.ts';
 import { ledgerTexts } from './texts.ts';
 
 const KINDS = ['top_up', 'charge', 'refund', 'adjustment'] as const;
 
-/** What the ledger is asked for, by the address of the page. */
-export function ledgerFilterOf(query: Place['query'], timezone: string) {
-  return { kind: KINDS.find((kind) => kind === query.kind), ...instantsOfDays(query, timezone) };
+/** What the ledger is asked for, by the address of the page, and whether that is less than all of it. */
+export function useLedgerFilter() {
+  const { billingTimezone } = useSession();
+  const [query] = usePlaceQuery();
+  const filter = { kind: KINDS.find((kind) => kind === query.kind), ...instantsOfDays(query, billingTimezone) };
+  return { filter, isFiltered: Object.values(filter).some((value) => value !== undefined) };
 }
 
 /** Filters of the ledger: by kind, and by days of the billing zone. `children` stand behind them. */
 export function LedgerFilters({ children }: { readonly children: ReactNode }) {
   const text = useTexts(ledgerTexts);
   const kinds = useTexts(ledgerKindTexts);
-  const [query, change] = usePlaceQuery();
   return (
     <>
       <Group align="flex-end" gap="sm" mb="md">
-        <NativeSelect
-          label={text.kind}
-          value={query.kind ?? ''}
-          onChange={({ currentTarget }) => change({ kind: currentTarget.value })}
-          data={[{ value: '', label: text.all }, ...KINDS.map((value) => ({ value, label: kinds[value] }))]}
-        />
+        <FilterSelect name="kind" label={text.kind} all={text.all} choices={kinds} />
         <DayFilters />
         {children}
       </Group>

@@ -2,7 +2,7 @@ import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { dayIn, isMonth } from '../../parts/days.ts';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { MonthlyStatement } from './statement.tsx';
@@ -11,7 +11,7 @@ import { statementTexts } from './statement-texts.ts';
 /** What the ledger says of an account and a month. */
 export function StatementTab({ account }: { readonly account: Account }) {
   const text = useTexts(statementTexts);
-  const [query, change] = usePlaceQuery();
+  const [query] = usePlaceQuery();
   const { billingTimezone } = useSession();
   const month = isMonth(query.month) ? query.month : dayIn(billingTimezone, Date.now()).slice(0, 7);
   const input = { path: { id: account.id }, query: { month } };
@@ -19,7 +19,6 @@ export function StatementTab({ account }: { readonly account: Account }) {
     <MonthlyStatement
       title={text.ofAccount(account.name, month)}
       month={month}
-      onMonth={(next) => change({ month: next })}
       read={useRead('GET /admin/v1/accounts/{id}/statement', input)}
       csv={
         <CsvButton

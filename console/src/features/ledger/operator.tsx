@@ -6,15 +6,13 @@ import { RefundDialog } from '../../parts/calls/refund-dialog.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
-import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { useEntryColumns } from './entry-columns.tsx';
-import { LedgerFilters, ledgerFilterOf } from './ledger-filters.tsx';
+import { LedgerFilters, useLedgerFilter } from './ledger-filters.tsx';
 import { moneyTexts } from './operator-texts.ts';
 import { PostEntryDialog } from './post-entry-dialog.tsx';
 import { ledgerTexts } from './texts.ts';
@@ -27,21 +25,13 @@ export function MoneyTab({ account }: { readonly account: Account }) {
   const [openTopUp, topUp] = useDialog();
   const [openAdjustment, adjustment] = useDialog();
   const [refunded, setRefunded] = useState<string | null>(null);
-  const { billingTimezone } = useSession();
-  const [query] = usePlaceQuery();
-  const filter = ledgerFilterOf(query, billingTimezone);
-  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const { filter, isFiltered } = useLedgerFilter();
   const input = { path: { id: account.id }, query: filter };
   const list = useList('GET /admin/v1/accounts/{id}/ledger', input, { isLive: true });
   const memo: Column<LedgerEntry> = { header: text.memo, cell: (entry) => entry.memo ?? '–' };
-  const columns = useEntryColumns<LedgerEntry>('/operator/calls', [memo]);
-  const refundColumn: Column<LedgerEntry> = {
-    header: text.actions,
-    cell: ({ kind, callId }) =>
-      kind === 'charge' && callId !== null ? (
-        <SmallButton onClick={() => setRefunded(callId)}>{text.refund}</SmallButton>
-      ) : null,
-  };
+  const refundButton = ({ kind, callId }: LedgerEntry) =>
+    kind === 'charge' &&
+    callId !== null && <SmallButton onClick={() => setRefunded(callId)}>{text.refund}</SmallButton>;
   return (
     <Stack>
       <Section
@@ -68,8 +58,8 @@ export function MoneyTab({ account }: { readonly account: Account }) {
         <ListTable
           label={ledger}
           list={list}
-          idOf={({ id }) => id}
-          columns={mayOperate ? [...columns, refundColumn] : columns}
+          columns={useEntryColumns<LedgerEntry>('/operator/calls', [memo])}
+          actions={mayOperate && refundButton}
           empty={
             <EmptyState title={isFiltered ? noneFits : text.none} hint={isFiltered ? noneFitsHint : text.noneHint} />
           }

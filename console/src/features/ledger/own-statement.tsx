@@ -1,7 +1,7 @@
 import { useRead } from '../../api/queries.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { isMonth } from '../../parts/days.ts';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { ReadState } from '../../parts/notices.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { MonthlyStatement } from './statement.tsx';
@@ -19,13 +19,11 @@ export function OwnStatementTab() {
 
 function StatementOf({ month }: { readonly month: string }) {
   const text = useTexts(statementTexts);
-  const [, change] = usePlaceQuery();
   const input = { query: { month } };
   return (
     <MonthlyStatement
       title={text.of(month)}
       month={month}
-      onMonth={(next) => change({ month: next })}
       read={useRead('GET /account/v1/statement', input)}
       csv={<CsvButton endpoint="GET /account/v1/statement" input={input} fileName={`statement-${month}.csv`} />}
     />

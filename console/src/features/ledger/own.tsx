@@ -3,13 +3,12 @@ import { useList } from '../../api/queries.ts';
 import type { OwnLedgerEntry } from '../../api/types.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
-import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { useEntryColumns } from './entry-columns.tsx';
-import { LedgerFilters, ledgerFilterOf } from './ledger-filters.tsx';
+import { LedgerFilters, useLedgerFilter } from './ledger-filters.tsx';
 import { OwnStatementTab } from './own-statement.tsx';
 import { ledgerTexts } from './texts.ts';
 
@@ -37,10 +36,7 @@ export function LedgerPage() {
 
 function Entries() {
   const text = useTexts(ledgerTexts);
-  const { billingTimezone } = useSession();
-  const [query] = usePlaceQuery();
-  const filter = ledgerFilterOf(query, billingTimezone);
-  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const { filter, isFiltered } = useLedgerFilter();
   const list = useList('GET /account/v1/ledger', { query: filter }, { isLive: true });
   return (
     <>
@@ -50,7 +46,6 @@ function Entries() {
       <ListTable
         label={text.ledger}
         list={list}
-        idOf={({ id }) => id}
         columns={useEntryColumns<OwnLedgerEntry>('/calls', [])}
         empty={
           <EmptyState

@@ -44,7 +44,6 @@ export function StatementEntries({ entries, areEntriesCut }: StatementEntriesPro
       <DataTable
         label={text.title}
         items={shown}
-        idOf={({ id }) => id}
         columns={[
           { header: text.when, cell: ({ createdAt }) => <Instant at={createdAt} /> },
           { header: text.kind, cell: ({ kind }) => kinds[kind] },

@@ -4,6 +4,7 @@ import type { OwnStatement, Statement } from '../../api/types.ts';
 import { CalendarField } from '../../parts/calendar-field.tsx';
 import { Tile, Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { type Read, ReadState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
@@ -15,7 +16,6 @@ import { statementTexts } from './statement-texts.ts';
 interface MonthlyStatementProps {
   readonly title: string;
   readonly month: string;
-  readonly onMonth: (month: string) => void;
   /** As `useRead` has it. */
   readonly read: Read & { readonly data: OwnStatement | Statement | undefined };
   /** The button that saves it. */
@@ -23,13 +23,14 @@ interface MonthlyStatementProps {
 }
 
 /** What a month comes to, to print or to save. Amounts have all of their digits: nobody points at paper. */
-export function MonthlyStatement({ title, month, onMonth, read, csv }: MonthlyStatementProps) {
+export function MonthlyStatement({ title, month, read, csv }: MonthlyStatementProps) {
   const text = useTexts(statementTexts);
+  const [, change] = usePlaceQuery();
   const { data } = read;
   return (
     <Stack>
       <Group align="flex-end" className="no-print">
-        <CalendarField type="month" label={text.month} value={month} onChange={onMonth} />
+        <CalendarField type="month" label={text.month} value={month} onChange={(next) => change({ month: next })} />
         <Button variant="default" onClick={() => window.print()}>
           {text.print}
         </Button>

@@ -5,7 +5,7 @@ import type { ResponseOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import { type AuditRun, useAuditRun } from '../../parts/audit-run.ts';
 import { Instant } from '../../parts/figures.tsx';
-import { hashOf } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { isUnhealthy } from '../../parts/route-health.ts';
 import { Section } from '../../parts/section.tsx';

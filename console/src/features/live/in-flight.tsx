@@ -1,11 +1,11 @@
-import { Code, Text } from '@mantine/core';
+import { Code } from '@mantine/core';
 import type { CallInFlight } from '../../api/types.ts';
 import { useNowMs, Yuan } from '../../parts/figures.tsx';
 import { AccountLink } from '../../parts/links.tsx';
 import { ListTable, type ReadList } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { SmallText } from '../../parts/small.ts';
+import { TwoLines } from '../../parts/two-lines.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { liveTexts } from './texts.ts';
@@ -19,7 +19,6 @@ export function InFlight({ list }: { readonly list: ReadList<CallInFlight> }) {
       <ListTable
         label={text.inFlight}
         list={list}
-        idOf={({ id }) => id}
         empty={<EmptyState title={text.inFlightEmpty} hint={text.inFlightEmptyHint} />}
         columns={[
           { header: text.since, isFigure: true, cell: ({ reservedAt }) => <Elapsed since={reservedAt} /> },
@@ -31,10 +30,7 @@ export function InFlight({ list }: { readonly list: ReadList<CallInFlight> }) {
           {
             header: text.model,
             cell: ({ model, operation, isStream }) => (
-              <>
-                <Text size="sm">{model}</Text>
-                <SmallText>{[operation, isStream ? text.stream : null].filter(Boolean).join(' · ')}</SmallText>
-              </>
+              <TwoLines first={model} second={[operation, isStream ? text.stream : null].filter(Boolean).join(' · ')} />
             ),
           },
           { header: text.route, cell: ({ route }) => route.provider ?? '–' },

@@ -23,7 +23,6 @@ export const liveTexts = pageTexts(
     more: (count: number) => `and ${count} more routes`,
     toRoutes: 'Providers and routes',
     drained: (what: string) => `${what} is drained`,
-    configRefused: 'A later configuration was not taken over',
     needsRestart: (names: string) => `Changes wait for a restart: ${names}`,
     toConfig: 'Configuration',
     auditNone: 'The books were not audited here since you opened the console.',
@@ -35,7 +34,6 @@ export const liveTexts = pageTexts(
     since: 'For',
     held: 'Reserved',
     tokens: (count: string) => `${count} tokens`,
-    node: 'Node',
     stream: 'stream',
   },
   {
@@ -60,7 +58,6 @@ export const liveTexts = pageTexts(
     more: (count: number) => `另有 ${count} 条路由`,
     toRoutes: '供应商与路由',
     drained: (what: string) => `${what} 已排空`,
-    configRefused: '较新的配置未能生效',
     needsRestart: (names: string) => `以下更改等待重启：${names}`,
     toConfig: '配置',
     auditNone: '打开控制台以来，尚未在此审计账务。',
@@ -72,7 +69,6 @@ export const liveTexts = pageTexts(
     since: '已进行',
     held: '预留',
     tokens: (count: string) => `${count} 个 token`,
-    node: '节点',
     stream: '流式',
   },
 );

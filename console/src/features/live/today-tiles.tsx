@@ -2,7 +2,7 @@ import { Anchor, SimpleGrid } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import { dayAfter, dayIn } from '../../parts/days.ts';
 import { Tile, useNowMs, Yuan } from '../../parts/figures.tsx';
-import { hashOf } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';

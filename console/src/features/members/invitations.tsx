@@ -31,25 +31,21 @@ export function Invitations() {
         <DataTable
           label={text.invitations}
           items={invitations}
-          idOf={({ id }) => id}
           columns={[
             { header: text.email, cell: ({ email }) => email ?? text.anybody },
             { header: text.role, cell: ({ role }) => text[role] },
             { header: text.madeBy, cell: ({ createdBy }) => createdBy },
             { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} isRelative /> },
-            {
-              header: text.actions,
-              cell: ({ id }) => (
-                <ConfirmButton
-                  label={text.takeBack}
-                  question={text.takeBackQuestion}
-                  endpoint="DELETE /account/v1/invitations/{id}"
-                  input={{ path: { id } }}
-                  doneText={text.takenBack}
-                />
-              ),
-            },
           ]}
+          actions={({ id }) => (
+            <ConfirmButton
+              label={text.takeBack}
+              question={text.takeBackQuestion}
+              endpoint="DELETE /account/v1/invitations/{id}"
+              input={{ path: { id } }}
+              doneText={text.takenBack}
+            />
+          )}
         />
       )}
     </Section>

@@ -1,5 +1,6 @@
 import { Checkbox, Select, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import type { BodyOf } from '../../api/client.ts';
 import type { Member } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
@@ -26,14 +27,8 @@ export function MemberLimitsDialog(props: MemberDialogProps & { readonly models:
   const limitsText = useTexts(limitsTexts);
   const [draft, , set, opened] = useDraft(() => draftOf({ ...OF_KEYS_ALONE, ...member }));
   const change = () => {
-    // Members have none of the others, whose fields are not shown.
-    const {
-      requestsPerMinute: _,
-      tokensPerMinute: __,
-      modelLimits: ___,
-      allowedNetworks: ____,
-      ...body
-    } = changeOf(opened, draft);
+    // Members have none of `OF_KEYS_ALONE`, whose fields are not shown: these never change.
+    const body: BodyOf<'PATCH /account/v1/members/{id}'> = changeOf(opened, draft);
     const { userId } = member;
     if (Object.keys(body).length === 0) return null;
     return accountId === null ? { path: { id: userId }, body } : { path: { id: accountId }, body: { userId, ...body } };

@@ -12,7 +12,6 @@ export const peopleTexts = pageTexts(
     addHint: 'Somebody who signs in here already.',
     user: 'User',
     userHint: 'Type a part of the name or the e-mail address.',
-    noUser: 'No user matches',
     roleQuestion: (name: string) => `The role of ${name} changes at once.`,
     newLinkQuestion: (name: string) => `Makes a link by which ${name} chooses a password. Earlier links are void.`,
     removeQuestion: (name: string) =>
@@ -29,7 +28,6 @@ export const peopleTexts = pageTexts(
     addHint: '已可登录本站的用户。',
     user: '用户',
     userHint: '输入名称或邮箱的一部分。',
-    noUser: '没有匹配的用户',
     roleQuestion: (name: string) => `${name} 的角色将立即变更。`,
     newLinkQuestion: (name: string) => `生成供 ${name} 设置密码的链接，之前的链接随即失效。`,
     removeQuestion: (name: string) => `${name} 将立即离开此账户。其知晓的其他账户密钥仍然有效，请在“API 密钥”中吊销。`,

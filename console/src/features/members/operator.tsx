@@ -4,8 +4,8 @@ import { useList } from '../../api/queries.ts';
 import type { Member } from '../../api/types.ts';
 import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { hashOf } from '../../parts/location.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { useModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
@@ -36,10 +36,9 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
       {name}
     </Anchor>
   ));
-  const actions: Column<Member> = {
-    header: text.actions,
-    cell: (member) => <MemberActions accountId={accountId} member={member} onLink={setLink} onOpen={setDialog} />,
-  };
+  const actions = (member: Member) => (
+    <MemberActions accountId={accountId} member={member} onLink={setLink} onOpen={setDialog} />
+  );
   return (
     <Section
       title={text.title}
@@ -60,7 +59,8 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
         label={text.title}
         list={list}
         idOf={({ userId }) => userId}
-        columns={mayOperate ? [...columns, actions] : columns}
+        columns={columns}
+        actions={mayOperate && actions}
         empty={<EmptyState title={text.none} hint={text.noneHint} />}
       />
       <InviteDialog accountId={accountId} {...invite} onLink={setLink} />

@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { Member } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { goTo, hashOf } from '../../parts/location.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
+import { goTo, hashOf } from '../../parts/location.ts';
 import { useOwnModelNames } from '../../parts/model-names.ts';
 import { Page } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
@@ -29,14 +29,16 @@ export function MembersPage() {
       {userId === user.id ? `${name} (${text.you})` : name}
     </Text>
   ));
-  const actions: Column<Member> = {
-    header: text.actions,
-    cell: (member) => <MemberMenu member={member} onOpen={setDialog} />,
-  };
   return (
     <Page lead={text.lead} actions={<InviteButton />}>
       <Section title={text.people}>
-        <ListTable label={text.people} list={list} idOf={({ userId }) => userId} columns={[...columns, actions]} />
+        <ListTable
+          label={text.people}
+          list={list}
+          idOf={({ userId }) => userId}
+          columns={columns}
+          actions={(member) => <MemberMenu member={member} onOpen={setDialog} />}
+        />
       </Section>
       <Invitations />
       {dialog?.kind === 'role' && <RoleDialog member={dialog.member} onClose={() => setDialog(null)} />}

@@ -1,7 +1,6 @@
-import { Alert } from '@mantine/core';
+import { Alert, Anchor } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { AccountOfMember, AccountOfOwner } from '../../api/types.ts';
-import { PlaceLink } from '../../parts/location.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { toNano } from '../../text/yuan.ts';
@@ -32,18 +31,18 @@ export function Hints({ account }: { readonly account: AccountOfOwner | AccountO
       )}
       {isEmpty && (
         <Alert color="orange" title={text.empty}>
-          {text.emptyHint} <PlaceLink to="/vouchers">{text.toVouchers}</PlaceLink>
+          {text.emptyHint} <Anchor href="#/vouchers">{text.toVouchers}</Anchor>
         </Alert>
       )}
       {threshold !== null && (
         <Alert color="yellow" title={text.low}>
-          {text.lowHint(format.yuan(threshold))} <PlaceLink to="/vouchers">{text.toVouchers}</PlaceLink> ·{' '}
-          <PlaceLink to="/settings">{text.toSettings}</PlaceLink>
+          {text.lowHint(format.yuan(threshold))} <Anchor href="#/vouchers">{text.toVouchers}</Anchor> ·{' '}
+          <Anchor href="#/settings">{text.toSettings}</Anchor>
         </Alert>
       )}
       {!hasKey && (
         <Alert color="cyan" title={text.noKey}>
-          {text.noKeyHint} <PlaceLink to="/keys">{text.apiKeys}</PlaceLink>
+          {text.noKeyHint} <Anchor href="#/keys">{text.apiKeys}</Anchor>
         </Alert>
       )}
     </>

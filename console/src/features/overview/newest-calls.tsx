@@ -1,10 +1,11 @@
+import { Anchor } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { OwnCall, OwnCallInFlight } from '../../api/types.ts';
 import { CallCharge } from '../../parts/calls/call-columns.tsx';
 import { StatusBadge } from '../../parts/calls/status-badge.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
-import { hashOf, PlaceLink } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { overviewTexts } from './texts.ts';
@@ -23,7 +24,7 @@ export function NewestCalls() {
       <EmptyState
         title={text.noCalls}
         hint={text.noCallsHint}
-        action={<PlaceLink to="/quickstart">{text.quickstart}</PlaceLink>}
+        action={<Anchor href="#/quickstart">{text.quickstart}</Anchor>}
       />
     );
   }
@@ -31,14 +32,13 @@ export function NewestCalls() {
     <DataTable
       label={text.newest}
       items={ended}
-      idOf={({ id }) => id}
       columns={[
         {
           header: text.when,
           cell: ({ id, startedAt }) => (
-            <PlaceLink to={hashOf(`/calls/${id}`)}>
+            <Anchor href={hashOf(`/calls/${id}`)}>
               <Instant at={startedAt} isRelative />
-            </PlaceLink>
+            </Anchor>
           ),
         },
         { header: text.model, cell: ({ model }) => model },

@@ -1,11 +1,10 @@
-import { Alert, Progress, SimpleGrid, Text } from '@mantine/core';
+import { Alert, Anchor, Progress, SimpleGrid, Text } from '@mantine/core';
 import { useEffect } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { AccountOfOwner } from '../../api/types.ts';
 import { PageFrame } from '../../layout/page-frame.tsx';
 import { Tile, Yuan } from '../../parts/figures.tsx';
 import { loadedLater } from '../../parts/loaded-later.tsx';
-import { PlaceLink } from '../../parts/location.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { PlanRings } from '../../parts/plan/plan-rings.tsx';
@@ -49,14 +48,14 @@ export function OverviewPage() {
       {plan !== undefined && plan.planId !== null && (
         <Section
           title={`${text.coding} · ${plan.planName ?? plan.planId}`}
-          actions={<PlaceLink to="/plan">{text.coding}</PlaceLink>}
+          actions={<Anchor href="#/plan">{text.coding}</Anchor>}
         >
           {plan.isUsable ? null : <Alert color="orange">{plan.message ?? text.planNotUsable}</Alert>}
           <PlanRings plan={plan} />
         </Section>
       )}
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        <Section title={text.chart} lead={text.last14Days} actions={<PlaceLink to="/usage">{text.usage}</PlaceLink>}>
+        <Section title={text.chart} lead={text.last14Days} actions={<Anchor href="#/usage">{text.usage}</Anchor>}>
           {data === undefined ? (
             account.isPending && <Loading />
           ) : (
@@ -65,7 +64,7 @@ export function OverviewPage() {
             </PageFrame>
           )}
         </Section>
-        <Section title={text.newest} actions={<PlaceLink to="/calls">{text.allCalls}</PlaceLink>}>
+        <Section title={text.newest} actions={<Anchor href="#/calls">{text.allCalls}</Anchor>}>
           <NewestCalls />
         </Section>
       </SimpleGrid>

@@ -1,7 +1,7 @@
 import { Anchor, SimpleGrid, Stack } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { Plan } from '../../api/types.ts';
-import { hashOf } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';

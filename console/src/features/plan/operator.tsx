@@ -6,7 +6,7 @@ import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { InstantInput } from '../../parts/forms/instant-input.tsx';
 import { type DialogProps, useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
@@ -25,30 +25,26 @@ export function PlanTab({ accountId }: { readonly accountId: string }) {
   const mayOperate = useMayOperate();
   const [open, grant] = useDialog();
   const list = useList('GET /admin/v1/accounts/{id}/subscriptions', { path: { id: accountId } });
-  const columns = useSubscriptionColumns<Subscription>();
-  const actions: Column<Subscription> = {
-    header: text.actions,
-    cell: ({ id, status }) =>
-      status === 'canceled' ? null : (
-        <Group gap={4} wrap="nowrap">
+  const actions = ({ id, status }: Subscription) =>
+    status !== 'canceled' && (
+      <Group gap={4} wrap="nowrap">
+        <ConfirmButton
+          label={text.renew}
+          question={text.renewQuestion}
+          endpoint="POST /admin/v1/subscriptions/{id}/renewals"
+          input={{ path: { id } }}
+        />
+        {status !== 'expired' && (
           <ConfirmButton
-            label={text.renew}
-            question={text.renewQuestion}
-            endpoint="POST /admin/v1/subscriptions/{id}/renewals"
+            label={text.cancel}
+            question={text.cancelQuestion}
+            isDangerous
+            endpoint="DELETE /admin/v1/subscriptions/{id}"
             input={{ path: { id } }}
           />
-          {status !== 'expired' && (
-            <ConfirmButton
-              label={text.cancel}
-              question={text.cancelQuestion}
-              isDangerous
-              endpoint="DELETE /admin/v1/subscriptions/{id}"
-              input={{ path: { id } }}
-            />
-          )}
-        </Group>
-      ),
-  };
+        )}
+      </Group>
+    );
   return (
     <Stack>
       <PlanRemainderSection accountId={accountId} />
@@ -56,8 +52,8 @@ export function PlanTab({ accountId }: { readonly accountId: string }) {
         <ListTable
           label={words.history}
           list={list}
-          idOf={({ id }) => id}
-          columns={mayOperate ? [...columns, actions] : columns}
+          columns={useSubscriptionColumns<Subscription>()}
+          actions={mayOperate && actions}
           empty={<EmptyState title={text.noSubscriptions} />}
         />
       </Section>
@@ -90,7 +86,7 @@ function GrantDialog({ accountId, ...dialog }: GrantDialogProps) {
         data-autofocus
         {...field('planId')}
         data={[
-          { value: '', label: text.choose },
+          { value: '', label: text.choosePlan },
           ...(plans ?? []).map(({ id, name, periodDays }) => ({
             value: id,
             label: `${name} · ${words.days(String(periodDays))}`,

@@ -1,7 +1,6 @@
-import { Alert, Badge, SimpleGrid, Stack } from '@mantine/core';
+import { Alert, Anchor, Badge, SimpleGrid, Stack } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import { ListTable } from '../../parts/list-table.tsx';
-import { PlaceLink } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { PlanRings } from '../../parts/plan/plan-rings.tsx';
@@ -26,7 +25,7 @@ export function PlanPage() {
     <Page lead={text.lead}>
       <ReadState read={plan} />
       {data !== undefined && data.planId === null && (
-        <EmptyState title={text.noPlan} hint={<PlaceLink to="/vouchers">{text.noPlanHint}</PlaceLink>} />
+        <EmptyState title={text.noPlan} hint={<Anchor href="#/vouchers">{text.noPlanHint}</Anchor>} />
       )}
       {data !== undefined && data.planId !== null && (
         <Section
@@ -71,5 +70,5 @@ export function PlanPage() {
 function Subscriptions() {
   const text = useTexts(planTexts);
   const list = useList('GET /account/v1/subscriptions', {});
-  return <ListTable label={text.history} list={list} idOf={({ id }) => id} columns={useSubscriptionColumns()} />;
+  return <ListTable label={text.history} list={list} columns={useSubscriptionColumns()} />;
 }

@@ -1,14 +1,16 @@
-import { Button, PasswordInput, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useState } from 'react';
 import type { ResponseOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
+import { CurrentPassword } from '../../parts/forms/password-fields.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SmallButton } from '../../parts/small.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { profileTexts } from './texts.ts';
@@ -30,9 +32,9 @@ export function Identities() {
       title={text.identities}
       lead={text.identitiesLead}
       actions={providers.map((provider) => (
-        <Button key={provider.name} size="compact-sm" variant="default" onClick={() => setAdded(provider)}>
+        <SmallButton key={provider.name} onClick={() => setAdded(provider)}>
           {text.add(provider.displayName)}
-        </Button>
+        </SmallButton>
       ))}
     >
       <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
@@ -43,26 +45,22 @@ export function Identities() {
         <DataTable
           label={text.identities}
           items={identities}
-          idOf={({ id }) => id}
           columns={[
             { header: text.provider, cell: ({ provider, issuer }) => nameOf(provider, issuer) },
             { header: text.subject, cell: ({ subject }) => subject },
             { header: text.added, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
             { header: text.lastUsed, cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} isRelative /> },
-            {
-              header: text.actions,
-              cell: ({ id }) => (
-                <ConfirmButton
-                  label={text.remove}
-                  question={text.removeQuestion}
-                  isDangerous
-                  endpoint="DELETE /account/v1/identities/{id}"
-                  input={{ path: { id } }}
-                  doneText={text.removed}
-                />
-              ),
-            },
           ]}
+          actions={({ id }) => (
+            <ConfirmButton
+              label={text.remove}
+              question={text.removeQuestion}
+              isDangerous
+              endpoint="DELETE /account/v1/identities/{id}"
+              input={{ path: { id } }}
+              doneText={text.removed}
+            />
+          )}
         />
       )}
       {added !== null && <AddDialog provider={added} onClose={() => setAdded(null)} />}
@@ -79,7 +77,7 @@ function AddDialog({ provider, onClose }: { readonly provider: Provider; readonl
   return (
     <ChangeDialog
       endpoint="POST /account/v1/oidc/{id}/flows"
-      title={text.addTitle(provider.displayName)}
+      title={text.add(provider.displayName)}
       submitLabel={text.add(provider.displayName)}
       isOpen
       onClose={onClose}
@@ -91,13 +89,7 @@ function AddDialog({ provider, onClose }: { readonly provider: Provider; readonl
     >
       <Text>{text.addLead(provider.displayName)}</Text>
       {user.hasPassword && (
-        <PasswordInput
-          label={text.currentPassword}
-          required
-          autoComplete="current-password"
-          {...field('currentPassword')}
-          data-autofocus
-        />
+        <CurrentPassword label={text.currentPassword} {...field('currentPassword')} data-autofocus />
       )}
     </ChangeDialog>
   );

@@ -35,7 +35,6 @@ export function OwnSessions() {
         <DataTable
           label={text.sessions}
           items={sessions}
-          idOf={({ id }) => id}
           columns={[
             {
               header: text.browser,
@@ -52,20 +51,18 @@ export function OwnSessions() {
             { header: text.began, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
             { header: text.lastSeen, cell: ({ lastSeenAt }) => <Instant at={lastSeenAt} isRelative /> },
             { header: text.ends, cell: ({ expiresAt }) => <Instant at={expiresAt} isRelative /> },
-            {
-              header: text.actions,
-              cell: ({ id, isThisOne }) =>
-                !isThisOne && (
-                  <ConfirmButton
-                    label={text.end}
-                    question={text.endQuestion}
-                    endpoint="DELETE /account/v1/sessions/{id}"
-                    input={{ path: { id } }}
-                    doneText={text.ended}
-                  />
-                ),
-            },
           ]}
+          actions={({ id, isThisOne }) =>
+            !isThisOne && (
+              <ConfirmButton
+                label={text.end}
+                question={text.endQuestion}
+                endpoint="DELETE /account/v1/sessions/{id}"
+                input={{ path: { id } }}
+                doneText={text.ended}
+              />
+            )
+          }
         />
       )}
     </Section>

@@ -1,6 +1,7 @@
 import { PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { ChangeForm } from '../../parts/forms/change-form.tsx';
 import { changedMembers } from '../../parts/forms/changed-members.ts';
+import { CurrentPassword, NewPassword } from '../../parts/forms/password-fields.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -54,12 +55,10 @@ function You() {
         </SimpleGrid>
         {changesSignIn && !user.hasPassword && <Text size="sm">{text.noPasswordHint}</Text>}
         {changesSignIn && user.hasPassword && (
-          <PasswordInput
+          <CurrentPassword
             label={text.currentPassword}
             description={text.currentPasswordHint}
-            required
             maw={400}
-            autoComplete="current-password"
             {...field('currentPassword')}
           />
         )}
@@ -77,13 +76,13 @@ function Password() {
   const isWhole = currentPassword !== '' && password !== '' && password === repeated;
   if (!user.hasPassword) {
     return (
-      <Section title={text.passwordTitle}>
+      <Section title={text.password}>
         <Text size="sm">{text.noPassword}</Text>
       </Section>
     );
   }
   return (
-    <Section title={text.passwordTitle} lead={text.passwordLead}>
+    <Section title={text.password} lead={text.passwordLead}>
       <ChangeForm
         endpoint="PUT /account/v1/password"
         submitLabel={text.changePassword}
@@ -92,21 +91,8 @@ function Password() {
         onDone={() => set(noPasswords())}
       >
         <Stack maw={400} gap="sm">
-          <PasswordInput
-            label={text.currentPassword}
-            required
-            autoComplete="current-password"
-            {...field('currentPassword')}
-          />
-          <PasswordInput
-            label={text.newPassword}
-            description={text.passwordRule}
-            required
-            minLength={12}
-            maxLength={200}
-            autoComplete="new-password"
-            {...field('password')}
-          />
+          <CurrentPassword label={text.currentPassword} {...field('currentPassword')} />
+          <NewPassword label={text.newPassword} description={text.passwordRule} {...field('password')} />
           <PasswordInput
             label={text.repeated}
             required

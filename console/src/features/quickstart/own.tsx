@@ -1,11 +1,10 @@
-import { Alert, Button, Group, PasswordInput, SegmentedControl, Select, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Group, PasswordInput, SegmentedControl, Select, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useChange, useRead } from '../../api/queries.ts';
 import type { OwnModel } from '../../api/types.ts';
 import { CodeBlock, CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { useNowMs } from '../../parts/figures.tsx';
-import { hashOf, PlaceLink } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -199,7 +198,7 @@ function Settings({ wanted, operations, isTrial, onSystem }: SettingsProps) {
       </Group>
       {isWithoutKey && (
         <Alert color="yellow">
-          {text.trialEnds} <PlaceLink to={hashOf('/keys')}>{text.apiKeys}</PlaceLink>
+          {text.trialEnds} <Anchor href="#/keys">{text.apiKeys}</Anchor>
         </Alert>
       )}
       {client.settings(isWithoutKey ? { ...wanted, key: PLACEHOLDER } : wanted).map((setting) => (

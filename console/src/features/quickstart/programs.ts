@@ -1,4 +1,4 @@
-import { postCommand } from './shells.ts';
+import { POST } from './shells.ts';
 import { type Client, chatBase, messagesBase, type Operation, quoted, type Wanted } from './wanted.ts';
 
 const DEFAULT_OUTPUT_TOKENS = 512;
@@ -78,7 +78,7 @@ function program(name: string, operation: Operation, settings: Client['settings'
 }
 
 function chatCall(wanted: Wanted): string {
-  return postCommand(wanted.system, {
+  return POST[wanted.system]({
     url: `${chatBase(wanted)}/chat/completions`,
     header: ['Authorization', `Bearer ${wanted.key}`],
     body: { model: wanted.model, stream: true, messages: [{ role: 'user', content: 'Hello!' }] },
@@ -87,7 +87,7 @@ function chatCall(wanted: Wanted): string {
 
 function messagesCall(wanted: Wanted): string {
   const messages = [{ role: 'user', content: 'Hello!' }];
-  return postCommand(wanted.system, {
+  return POST[wanted.system]({
     url: `${messagesBase(wanted)}/v1/messages`,
     header: ['x-api-key', wanted.key],
     body: { model: wanted.model, max_tokens: DEFAULT_OUTPUT_TOKENS, stream: true, messages },

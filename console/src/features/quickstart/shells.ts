@@ -26,7 +26,8 @@ interface Post {
   readonly body: object;
 }
 
-const POST: Readonly<Record<System, (post: Post) => string>> = {
+/** Commands that post a body as JSON, and show the response. */
+export const POST: Readonly<Record<System, (post: Post) => string>> = {
   unix: ({ url, header: [name, value], body }) => `curl -N ${url} \\
   -H "${name}: ${value}" -H "Content-Type: application/json" \\
   -d ${inShell(JSON.stringify(body))}`,
@@ -38,11 +39,6 @@ const POST: Readonly<Record<System, (post: Post) => string>> = {
   -H "${name}: ${value}" -H "Content-Type: application/json" ^
   -d "${JSON.stringify(body).replaceAll('"', '\\"')}"`,
 };
-
-/** Posts a body as JSON, and shows the response. */
-export function postCommand(system: System, post: Post): string {
-  return POST[system](post);
-}
 
 function inShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;

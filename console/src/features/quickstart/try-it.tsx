@@ -1,9 +1,10 @@
-import { Alert, Box, Button, Stack, Text, Textarea } from '@mantine/core';
+import { Alert, Anchor, Box, Button, Stack, Text, Textarea } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
+import { errorOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import { Form } from '../../parts/forms/form.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { hashOf, PlaceLink } from '../../parts/location.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { inputTokensOf, outputTokensOf } from '../../parts/usage/usage-sums.ts';
 import { useFormat } from '../../text/format.ts';
@@ -48,7 +49,7 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
     try {
       const response = await call(operation, { ...wanted, key: apiKey }, prompt, controller.signal);
       setRequestId(response.headers.get('x-request-id'));
-      if (!response.ok || response.body === null) throw new Error(await messageOf(response));
+      if (!response.ok || response.body === null) throw new Error((await errorOf(response)).message);
       for await (const part of streamedText(response.body)) setResponse((before) => before + part);
     } catch (thrown) {
       if (controller.signal.aborted) setCut('stopped');
@@ -130,7 +131,7 @@ function Cost({ requestId }: { readonly requestId: string }) {
           ? text.onPlan(input, output)
           : text.costLine(input, output, format.yuan(chargeYuan ?? '0'))}
       </Text>
-      <PlaceLink to={hashOf(`/calls/${ended.id}`)}>{text.toCall}</PlaceLink>
+      <Anchor href={hashOf(`/calls/${ended.id}`)}>{text.toCall}</Anchor>
     </Alert>
   );
 }
@@ -151,9 +152,4 @@ function call(operation: 'chat' | 'messages', wanted: Wanted, prompt: string, si
     body: JSON.stringify(body),
     signal,
   });
-}
-
-async function messageOf(response: Response): Promise<string> {
-  const body = (await response.json().catch(() => null)) as { error?: { message?: string } } | null;
-  return body?.error?.message ?? `The gateway responded with status ${response.status}.`;
 }

@@ -63,7 +63,7 @@ export function FiguresOfProvider({ figures }: { readonly figures: ProviderFigur
       <Figure label={text.cost}>
         <Yuan amount={figures?.sums.costYuan ?? null} isShort />
       </Figure>
-      <Figure label={text.margin}>
+      <Figure label={text.balanceMargin}>
         {figures != null && figures.sums.balanceMarginYuan === null ? (
           <Text span size="sm">
             {text.marginUnknown(figures.sums.callsWithoutCost)}

@@ -10,7 +10,6 @@ export const routesTexts = pageTexts(
     errorRate: 'Failed',
     errorRateHint:
       'Calls that ended as failed over this provider. Tries that another provider made good are not among them: the metric faregate_provider_failures_total counts these.',
-    margin: 'Margin of the balance',
     marginUnknown: (calls: number) => `unknown: ${calls} calls without a cost`,
     routesOf: (provider: string) => `Routes of ${provider}`,
     providerModel: 'At the provider',
@@ -60,7 +59,6 @@ export const routesTexts = pageTexts(
     succeeded: 'answered',
     failed: 'failed',
     atListPrice: 'At list price',
-    unpriced: 'Used without a price',
     unpricedLead:
       'What calls used since this node began, and what no price of the configuration covers: it was not charged.',
     price: 'Missing price',
@@ -75,7 +73,6 @@ export const routesTexts = pageTexts(
     errorRate: '失败率',
     errorRateHint:
       '最终在此供应商失败的调用。由其他供应商成功接替的尝试不计入，见指标 faregate_provider_failures_total。',
-    margin: '余额毛利',
     marginUnknown: (calls: number) => `未知：${calls} 次调用没有成本`,
     routesOf: (provider: string) => `${provider} 的路由`,
     providerModel: '供应商端模型',
@@ -121,7 +118,6 @@ export const routesTexts = pageTexts(
     succeeded: '已响应',
     failed: '失败',
     atListPrice: '按标价计',
-    unpriced: '未定价的用量',
     unpricedLead: '本节点启动以来，调用中使用了但配置没有价格的项目：未扣费。',
     price: '缺少的价格',
     lastAt: '最近一次',

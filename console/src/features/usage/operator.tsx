@@ -4,7 +4,7 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { DateRangePicker } from '../../parts/date-range.tsx';
 import { dayIn, usageRange } from '../../parts/days.ts';
 import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
-import { chosenOf, usePlaceQuery } from '../../parts/location.tsx';
+import { chosenOf, usePlaceQuery } from '../../parts/location.ts';
 import { ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';

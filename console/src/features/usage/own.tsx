@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Select, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Select, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useRead, useWholeList } from '../../api/queries.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
@@ -8,7 +8,7 @@ import { Yuan } from '../../parts/figures.tsx';
 import { FoldedFilters } from '../../parts/filters.tsx';
 import { useKeyNames } from '../../parts/keys/own-key-names.ts';
 import { DataTable } from '../../parts/list-table.tsx';
-import { PlaceLink, usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -79,7 +79,7 @@ function Usage({ today }: { readonly today: string }) {
       {query.keyId !== undefined && <OnlyKey keyId={query.keyId} onRemove={() => change({ keyId: null })} />}
       <ReadState read={usage} />
       {usage.data !== undefined && groups.length === 0 && (
-        <EmptyState title={text.nothing} hint={<PlaceLink to="/quickstart">{text.nothingHint}</PlaceLink>} />
+        <EmptyState title={text.nothing} hint={<Anchor href="#/quickstart">{text.nothingHint}</Anchor>} />
       )}
       {groups.length > 0 && (
         <Stack>

@@ -1,5 +1,5 @@
 import { useCallback } from 'react';
-import { useStatusTexts } from '../../parts/calls/status-badge.tsx';
+import { callStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { keyPart, type PartOf } from '../../parts/usage/usage-parts.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -10,7 +10,7 @@ import { type Dimension, usageTexts } from './texts.ts';
 export function usePartOf(dimension: Dimension): PartOf {
   const { unknownKey } = useTexts(usageTexts);
   const common = useTexts(commonTexts);
-  const statuses = useStatusTexts();
+  const statuses = useTexts(callStatusTexts);
   return useCallback(
     (group) => {
       switch (dimension) {

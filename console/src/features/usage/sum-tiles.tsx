@@ -4,15 +4,9 @@ import { Tile, Yuan } from '../../parts/figures.tsx';
 import { tokensOf } from '../../parts/usage/usage-parts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { MARGINS, unknownMargin } from './margins.ts';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { usageTexts } from './texts.ts';
-import { unknownMargin } from './unknown-margin.ts';
-
-const MARGINS = [
-  { label: 'ofBalance', amount: 'balanceMarginYuan' },
-  { label: 'ofPlans', amount: 'planMarginYuan' },
-  { label: 'margin', amount: 'marginYuan' },
-] as const;
 
 /** The sums of the range; `undefined`: there were no calls. */
 export function SumTiles({ sums }: { readonly sums: UsageGroup | undefined }) {

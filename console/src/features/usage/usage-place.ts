@@ -1,5 +1,5 @@
 import { type DateRange, isDay, lastDays } from '../../parts/days.ts';
-import type { Place } from '../../parts/location.tsx';
+import type { Place } from '../../parts/location.ts';
 import type { UsageMeasure } from '../../parts/usage/usage-parts.ts';
 
 export const MEASURES: readonly UsageMeasure[] = ['charge', 'calls', 'tokens'];

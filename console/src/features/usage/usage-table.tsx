@@ -10,10 +10,10 @@ import { tokensOf } from '../../parts/usage/usage-parts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { compareYuan } from '../../text/yuan.ts';
+import { MARGINS, unknownMargin } from './margins.ts';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { usePartOf } from './part-of.ts';
 import { type Grouping, usageTexts } from './texts.ts';
-import { unknownMargin } from './unknown-margin.ts';
 
 interface UsageTableProps {
   readonly asked: QueryOf<'GET /admin/v1/usage'>;
@@ -57,18 +57,11 @@ export function UsageTable({ asked, by }: UsageTableProps) {
             cell: ({ netChargeYuan }) => <Yuan amount={netChargeYuan} isShort />,
           },
           { header: text.cost, isFigure: true, cell: ({ costYuan }) => <Yuan amount={costYuan} isShort /> },
-          {
-            header: text.planRevenue,
+          ...[{ label: 'planRevenue', amount: 'planRevenueYuan' } as const, ...MARGINS].map(({ label, amount }) => ({
+            header: text[label],
             isFigure: true,
-            cell: (group) => <Margin group={group} amount="planRevenueYuan" />,
-          },
-          {
-            header: text.ofBalance,
-            isFigure: true,
-            cell: (group) => <Margin group={group} amount="balanceMarginYuan" />,
-          },
-          { header: text.ofPlans, isFigure: true, cell: (group) => <Margin group={group} amount="planMarginYuan" /> },
-          { header: text.margin, isFigure: true, cell: (group) => <Margin group={group} amount="marginYuan" /> },
+            cell: (group: UsageGroup) => <Margin group={group} amount={amount} />,
+          })),
         ]}
       />
     </Section>
@@ -93,7 +86,7 @@ function Margin({ group, amount }: MarginProps) {
   if (group[amount] !== null) return <Yuan amount={group[amount]} isShort />;
   return (
     <span title={amount === 'planRevenueYuan' ? text.revenueUnknown : unknownMargin(group, text, format)}>
-      {amount.startsWith('plan') ? '–' : text.marginUnknown}
+      {amount.startsWith('plan') ? '–' : text.notKnown}
     </span>
   );
 }

@@ -1,5 +1,5 @@
 import { Tabs } from '@mantine/core';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { Page } from '../../parts/page.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { usersTexts } from './texts.ts';

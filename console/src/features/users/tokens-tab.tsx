@@ -52,19 +52,16 @@ export function TokensTab() {
     { header: text.by, cell: ({ createdBy }) => createdBy },
     { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} /> },
   ];
-  const actions: Column<AdminToken> = {
-    header: text.actions,
-    cell: (token) =>
-      keyStateOf(token, nowMs) !== 'active' ? null : (
-        <ConfirmButton
-          label={text.revoke}
-          question={text.revokeQuestion(token.name)}
-          isDangerous
-          endpoint="DELETE /admin/v1/tokens/{id}"
-          input={{ path: { id: token.id } }}
-        />
-      ),
-  };
+  const actions = (token: AdminToken) =>
+    keyStateOf(token, nowMs) === 'active' && (
+      <ConfirmButton
+        label={text.revoke}
+        question={text.revokeQuestion(token.name)}
+        isDangerous
+        endpoint="DELETE /admin/v1/tokens/{id}"
+        input={{ path: { id: token.id } }}
+      />
+    );
   return (
     <Section
       title={text.tokens}
@@ -74,8 +71,8 @@ export function TokensTab() {
       <ListTable
         label={text.tokens}
         list={list}
-        idOf={({ id }) => id}
-        columns={mayOperate ? [...columns, actions] : columns}
+        columns={columns}
+        actions={mayOperate && actions}
         empty={<EmptyState title={text.noTokens} hint={text.noTokensHint} />}
       />
       <SecretDialog title={text.newToken} secret={created} hint={text.tokenHint} onClose={() => setCreated(null)} />

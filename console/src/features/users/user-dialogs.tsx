@@ -1,7 +1,7 @@
 import { NativeSelect, Text, TextInput } from '@mantine/core';
 import type { User } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { changedMembers } from '../../parts/forms/changed-members.ts';
+import { changeById, changedMembers } from '../../parts/forms/changed-members.ts';
 import { textOrNull } from '../../parts/forms/number-text.ts';
 import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
@@ -54,17 +54,13 @@ export function UserDialog({ user, onLink, ...dialog }: UserDialogProps) {
       </ChangeDialog>
     );
   }
-  const change = () => {
-    const body = changedMembers(bodyOf(opened), bodyOf(draft));
-    return Object.keys(body).length === 0 ? null : { path: { id: user.id }, body };
-  };
   return (
     <ChangeDialog
       endpoint="PATCH /admin/v1/users/{id}"
       title={text.editOf(user.name)}
       submitLabel={text.save}
       {...dialog}
-      input={change}
+      input={() => changeById(user.id, changedMembers(bodyOf(opened), bodyOf(draft)))}
     >
       {fields}
     </ChangeDialog>

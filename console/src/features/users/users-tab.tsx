@@ -7,11 +7,11 @@ import { Instant } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
+import { hashOf, usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
 import { Section } from '../../parts/section.tsx';
-import { SmallText } from '../../parts/small.ts';
+import { TwoLines } from '../../parts/two-lines.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { usersTexts } from './texts.ts';
@@ -28,17 +28,7 @@ export function UsersTab() {
   const query = search !== '' ? { search } : operators === 'true' ? { operators: 'true' as const } : {};
   const list = useList('GET /admin/v1/users', { query });
   const columns: Column<User>[] = [
-    {
-      header: text.name,
-      cell: ({ id, name, email }) => (
-        <>
-          <Text size="sm" fw={600}>
-            {name}
-          </Text>
-          <SmallText>{email ?? id}</SmallText>
-        </>
-      ),
-    },
+    { header: text.name, cell: ({ id, name, email }) => <TwoLines first={name} second={email ?? id} isName /> },
     { header: text.role, cell: ({ operatorRole }) => (operatorRole === null ? '–' : text.roles[operatorRole]) },
     {
       header: text.status,
@@ -65,10 +55,6 @@ export function UsersTab() {
     },
     { header: text.lastSignIn, cell: ({ lastSignInAt }) => <Instant at={lastSignInAt} isRelative /> },
   ];
-  const actions: Column<User> = {
-    header: text.actions,
-    cell: (user) => <UserActions user={user} onLink={setLink} />,
-  };
   return (
     <Section title={text.users} actions={mayOperate && <Button onClick={open}>{text.create}</Button>}>
       <Stack>
@@ -92,13 +78,13 @@ export function UsersTab() {
         <ListTable
           label={text.users}
           list={list}
-          idOf={({ id }) => id}
-          columns={mayOperate ? [...columns, actions] : columns}
+          columns={columns}
+          actions={mayOperate && ((user: User) => <UserActions user={user} onLink={setLink} />)}
           empty={
             search === '' ? (
               <EmptyState title={text.none} hint={text.noneHint} />
             ) : (
-              <EmptyState title={text.noMatch} hint={text.noMatchHint} />
+              <EmptyState title={text.noUser} hint={text.noMatchHint} />
             )
           }
         />

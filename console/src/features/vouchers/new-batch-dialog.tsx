@@ -70,7 +70,7 @@ export function NewBatchDialog({ onCreated, ...dialog }: NewBatchDialogProps) {
             required
             {...field('planId')}
             data={[
-              { value: '', label: text.choose },
+              { value: '', label: text.choosePlan },
               ...(plans.data?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
             ]}
           />

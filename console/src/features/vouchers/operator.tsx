@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Text } from '@mantine/core';
+import { Badge, Button, Group } from '@mantine/core';
 import { PlusIcon } from '@primer/octicons-react';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
@@ -8,11 +8,12 @@ import { FilterText } from '../../parts/filters.tsx';
 import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page, usePageTitle } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { SmallButton, SmallText } from '../../parts/small.ts';
+import { SmallButton } from '../../parts/small.ts';
+import { TwoLines } from '../../parts/two-lines.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -34,17 +35,7 @@ export function VoucherBatchesPage() {
   const [{ search = '' }] = usePlaceQuery();
   const list = useList('GET /admin/v1/vouchers', { query: search === '' ? {} : { search } });
   const columns: Column<VoucherBatch>[] = [
-    {
-      header: text.name,
-      cell: ({ name, id }) => (
-        <>
-          <Text size="sm" fw={600}>
-            {name}
-          </Text>
-          <SmallText>{id}</SmallText>
-        </>
-      ),
-    },
+    { header: text.name, cell: ({ name, id }) => <TwoLines first={name} second={id} isName /> },
     {
       header: text.gives,
       isFigure: true,
@@ -53,7 +44,7 @@ export function VoucherBatchesPage() {
     {
       header: text.redeemed,
       isFigure: true,
-      cell: ({ redeemedCount, count }) => text.ofCount(format.count(redeemedCount), format.count(count)),
+      cell: ({ redeemedCount, count }) => text.ofTotal(format.count(redeemedCount), format.count(count)),
     },
     {
       header: text.status,
@@ -65,24 +56,21 @@ export function VoucherBatchesPage() {
     { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} /> },
     { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
     { header: text.by, cell: ({ createdBy }) => createdBy },
-    {
-      header: text.actions,
-      cell: (batch) => (
-        <Group gap={4} wrap="nowrap">
-          <SmallButton onClick={() => setLooked(batch)}>{text.redemptions}</SmallButton>
-          {mayOperate && statusOf(batch, nowMs) === 'open' && (
-            <ConfirmButton
-              label={text.cancel}
-              question={text.cancelQuestion(batch.name, format.count(batch.count - batch.redeemedCount))}
-              isDangerous
-              endpoint="DELETE /admin/v1/vouchers/{id}"
-              input={{ path: { id: batch.id } }}
-            />
-          )}
-        </Group>
-      ),
-    },
   ];
+  const actions = (batch: VoucherBatch) => (
+    <Group gap={4} wrap="nowrap">
+      <SmallButton onClick={() => setLooked(batch)}>{text.redemptions}</SmallButton>
+      {mayOperate && statusOf(batch, nowMs) === 'open' && (
+        <ConfirmButton
+          label={text.cancel}
+          question={text.cancelQuestion(batch.name, format.count(batch.count - batch.redeemedCount))}
+          isDangerous
+          endpoint="DELETE /admin/v1/vouchers/{id}"
+          input={{ path: { id: batch.id } }}
+        />
+      )}
+    </Group>
+  );
   return (
     <Page
       lead={text.lead}
@@ -99,8 +87,8 @@ export function VoucherBatchesPage() {
         <ListTable
           label={usePageTitle()}
           list={list}
-          idOf={({ id }) => id}
           columns={columns}
+          actions={actions}
           empty={
             search === '' ? <EmptyState title={text.none} hint={text.noneHint} /> : <EmptyState title={text.noMatch} />
           }

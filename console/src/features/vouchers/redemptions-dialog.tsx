@@ -18,17 +18,10 @@ export function RedemptionsDialog({ batch, onClose }: RedemptionsDialogProps) {
   const text = useTexts(vouchersTexts);
   const list = useList('GET /admin/v1/vouchers/{id}/redemptions', { path: { id: batch.id } });
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={text.redemptionsOf(batch.name)}
-      size="lg"
-      closeButtonProps={{ 'aria-label': text.close }}
-    >
+    <Modal opened onClose={onClose} title={text.redemptionsOf(batch.name)} size="lg">
       <ListTable
         label={text.redemptions}
         list={list}
-        idOf={({ id }) => id}
         columns={[
           { header: text.at, cell: ({ redeemedAt }) => <Instant at={redeemedAt} /> },
           {

@@ -58,20 +58,18 @@ export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
               header: text.next,
               cell: ({ nextAttemptAt: at }) => (at === null ? '–' : <Instant at={at} isRelative />),
             },
-            {
-              header: text.actions,
-              cell: ({ noticeId, status }) =>
-                mayChange &&
-                status !== 'pending' && (
-                  <SmallButton
-                    loading={redeliver.isPending && redeliver.variables.body.noticeId === noticeId}
-                    onClick={() => sendAgain(noticeId)}
-                  >
-                    {text.redeliver}
-                  </SmallButton>
-                ),
-            },
           ]}
+          actions={({ noticeId, status }) =>
+            mayChange &&
+            status !== 'pending' && (
+              <SmallButton
+                loading={redeliver.isPending && redeliver.variables.body.noticeId === noticeId}
+                onClick={() => sendAgain(noticeId)}
+              >
+                {text.redeliver}
+              </SmallButton>
+            )
+          }
         />
       </Stack>
     </Section>

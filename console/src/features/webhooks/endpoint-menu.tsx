@@ -47,7 +47,7 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
   return (
     <>
       <RowMenu label={text.actionsFor(endpoint.url)}>
-        <Menu.Item onClick={() => onShowDeliveries(endpoint)}>{text.showDeliveries}</Menu.Item>
+        <Menu.Item onClick={() => onShowDeliveries(endpoint)}>{text.deliveries}</Menu.Item>
         {mayChange && (
           <>
             {isActive && <Menu.Item onClick={sendTest}>{text.test}</Menu.Item>}

@@ -6,7 +6,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { AccountLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page, usePageTitle } from '../../parts/page.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
@@ -34,7 +34,6 @@ export function Endpoints({ lead }: { readonly lead: string }) {
         <ListTable<WebhookEndpoint>
           label={usePageTitle()}
           list={list}
-          idOf={({ id }) => id}
           empty={<EmptyState title={text.none} hint={text.noneHint} />}
           columns={[
             {
@@ -60,11 +59,8 @@ export function Endpoints({ lead }: { readonly lead: string }) {
             },
             { header: text.state, cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
             { header: text.createdAt, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
-            {
-              header: text.actions,
-              cell: (endpoint) => <EndpointMenu endpoint={endpoint} onShowDeliveries={showDeliveries} />,
-            },
           ]}
+          actions={(endpoint) => <EndpointMenu endpoint={endpoint} onShowDeliveries={showDeliveries} />}
         />
       </Section>
       {shown !== undefined && (

@@ -4,7 +4,7 @@ import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { Instant, Yuan } from '../figures.tsx';
 import type { Column } from '../list-table.tsx';
-import { hashOf } from '../location.tsx';
+import { hashOf } from '../location.ts';
 import { SmallText } from '../small.ts';
 import { commonTexts } from '../texts.ts';
 import { inputTokensOf, outputTokensOf } from '../usage/usage-sums.ts';

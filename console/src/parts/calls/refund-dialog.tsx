@@ -1,5 +1,4 @@
 import { Text, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useRead } from '../../api/queries.ts';
 import type { Call } from '../../api/types.ts';
 import { useFormat } from '../../text/format.ts';
@@ -42,9 +41,7 @@ export function RefundDialog({ callId, onClose }: RefundDialogProps) {
         path: { id: callId ?? '' },
         body: { amountYuan: textOrNull(amount), memo: textOrNull(memo) },
       })}
-      onDone={({ amountYuan, balanceYuan }) =>
-        notifications.show({ color: 'teal', message: text.done(format.yuan(amountYuan), format.yuan(balanceYuan)) })
-      }
+      doneText={({ amountYuan, balanceYuan }) => text.done(format.yuan(amountYuan), format.yuan(balanceYuan))}
     >
       <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
       {call !== null && (
@@ -58,7 +55,7 @@ export function RefundDialog({ callId, onClose }: RefundDialogProps) {
         />
       )}
       {call !== null && left === '0' && <Text size="sm">{text.nothingLeft}</Text>}
-      <YuanField label={text.amount} description={text.amountHint} data-autofocus {...field('amount')} />
+      <YuanField label={text.amountInYuan} description={text.amountHint} data-autofocus {...field('amount')} />
       <TextInput label={text.memo} description={text.memoHint} maxLength={200} {...field('memo')} />
     </ChangeDialog>
   );

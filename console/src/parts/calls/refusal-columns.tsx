@@ -4,6 +4,7 @@ import { useTexts } from '../../text/language.tsx';
 import { Instant } from '../figures.tsx';
 import type { Column } from '../list-table.tsx';
 import { SmallText } from '../small.ts';
+import { TwoLines } from '../two-lines.tsx';
 import { callColumnTexts } from './column-texts.ts';
 
 /** The columns of lists of refusals; `whose`: the account of the key, for operators. */
@@ -44,10 +45,7 @@ export function useRefusalColumns<Item extends Refusal | OwnRefusal>(
     {
       header: text.request,
       cell: ({ method, path, clientAddress }) => (
-        <>
-          <Text size="sm">{[method, path].filter(Boolean).join(' ') || '–'}</Text>
-          <SmallText>{clientAddress}</SmallText>
-        </>
+        <TwoLines first={[method, path].filter(Boolean).join(' ') || '–'} second={clientAddress} />
       ),
     },
     {

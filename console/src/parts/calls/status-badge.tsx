@@ -2,7 +2,8 @@ import { Badge } from '@mantine/core';
 import type { Call, CallInFlight } from '../../api/types.ts';
 import { defineTexts, useTexts } from '../../text/language.tsx';
 
-const texts = defineTexts(
+/** The words for the statuses of calls. */
+export const callStatusTexts = defineTexts(
   {
     succeeded: 'succeeded',
     failed: 'failed',
@@ -31,22 +32,10 @@ const COLORS: Readonly<Record<CallStatus, string>> = {
 };
 
 export type CallStatus = (Call | CallInFlight)['status'];
-export const CALL_STATUSES: readonly CallStatus[] = [
-  'succeeded',
-  'failed',
-  'aborted',
-  'unresolved',
-  'resolved',
-  'in_flight',
-];
-
-/** The words for the statuses of calls. */
-export function useStatusTexts() {
-  return useTexts(texts);
-}
+export const CALL_STATUSES = Object.keys(COLORS) as readonly CallStatus[];
 
 /** How a call ended, as a word in a colour. */
 export function StatusBadge({ status }: { readonly status: CallStatus }) {
-  const text = useStatusTexts();
+  const text = useTexts(callStatusTexts);
   return <Badge color={COLORS[status]}>{text[status]}</Badge>;
 }

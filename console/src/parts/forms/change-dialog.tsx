@@ -15,7 +15,7 @@ export interface ChangeDialogProps<Name extends ChangeName> extends DialogProps 
   /** Why what was entered cannot be sent; `null`: it can. */
   readonly problem?: () => string | null;
   /** What is said when it is done. */
-  readonly doneText?: string;
+  readonly doneText?: string | ((response: ResponseOf<Name>) => string);
   readonly onDone?: (response: ResponseOf<Name>) => void;
   readonly title: string;
   /** What the button says; the title if it is absent. */
@@ -67,7 +67,8 @@ export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<N
       .then(
         (response) => {
           if (result === undefined) onClose();
-          if (doneText !== undefined) notifications.show({ color: 'teal', message: doneText });
+          const message = typeof doneText === 'function' ? doneText(response) : doneText;
+          if (message !== undefined) notifications.show({ color: 'teal', message });
           onDone?.(response);
         },
         () => undefined,
@@ -84,7 +85,7 @@ export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<N
       size={size}
       closeOnClickOutside={!isPending}
       closeOnEscape={!isPending}
-      closeButtonProps={{ 'aria-label': text.close, disabled: isPending }}
+      closeButtonProps={{ disabled: isPending }}
     >
       <form onSubmit={submit} noValidate={noValidate}>
         <Stack>

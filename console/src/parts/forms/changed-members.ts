@@ -8,3 +8,8 @@ export function changedMembers<Members extends object>(before: Members, after: M
   );
   return Object.fromEntries(changed) as Partial<Members>;
 }
+
+/** What changes a thing, by its id; `null` if nothing of it has changed. */
+export function changeById<Body extends object>(id: string, body: Body) {
+  return Object.keys(body).length === 0 ? null : { path: { id }, body };
+}

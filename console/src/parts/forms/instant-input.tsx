@@ -1,13 +1,9 @@
-import { TextInput, type TextInputProps } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useTimezone } from '../../text/timezone.tsx';
-
-interface InstantInputProps extends Omit<TextInputProps, 'value' | 'onChange' | 'type'> {
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}
+import type { EnteredFieldProps } from './number-fields.tsx';
 
 /** An instant in the time zone in which instants are shown, as the input has it; `fromLocalTime` makes it what the gateway takes. */
-export function InstantInput({ value, onChange, description, ...input }: InstantInputProps) {
+export function InstantInput({ value, onChange, description, ...input }: EnteredFieldProps) {
   const { zone, differs } = useTimezone();
   return (
     <TextInput

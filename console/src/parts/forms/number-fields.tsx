@@ -10,7 +10,7 @@ const texts = defineTexts(
   { yuan: '请输入金额，如 100 或 0.5，最多 9 位小数', count: (min: string) => `请输入不小于 ${min} 的整数` },
 );
 
-interface NumberFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'error' | 'type'> {
+export interface EnteredFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'error' | 'type'> {
   /** What was entered; empty: nothing. */
   readonly value: string;
   readonly onChange: (value: string) => void;
@@ -22,7 +22,7 @@ export function YuanField({
   onChange,
   isSigned = false,
   ...input
-}: NumberFieldProps & { readonly isSigned?: boolean }) {
+}: EnteredFieldProps & { readonly isSigned?: boolean }) {
   const text = useTexts(texts);
   const isRight = isYuan(isSigned ? value.replace(/^-/, '') : value);
   return (
@@ -41,7 +41,7 @@ export function YuanField({
 }
 
 /** A whole number, from `min` on. */
-export function CountField({ value, onChange, min = 0, ...input }: NumberFieldProps & { readonly min?: number }) {
+export function CountField({ value, onChange, min = 0, ...input }: EnteredFieldProps & { readonly min?: number }) {
   const text = useTexts(texts);
   return (
     <TextInput

@@ -4,7 +4,8 @@ import { defineTexts, useTexts } from '../../text/language.tsx';
 export const KEY_STATES = ['active', 'expired', 'revoked'] as const;
 export type KeyState = (typeof KEY_STATES)[number];
 
-const texts = defineTexts(
+/** The words for the states of keys. */
+export const keyStateTexts = defineTexts(
   { active: 'active', expired: 'expired', revoked: 'revoked' },
   { active: '有效', expired: '已过期', revoked: '已吊销' },
 );
@@ -21,13 +22,8 @@ export function keyStateOf(
   return expiresAt !== null && Date.parse(expiresAt) <= nowMs ? 'expired' : 'active';
 }
 
-/** The words for the states of keys. */
-export function useKeyStateTexts() {
-  return useTexts(texts);
-}
-
 /** Whether a key can be used, as a word in a colour. */
 export function KeyStateBadge({ state }: { readonly state: KeyState }) {
-  const text = useKeyStateTexts();
+  const text = useTexts(keyStateTexts);
   return <Badge color={COLORS[state]}>{text[state]}</Badge>;
 }

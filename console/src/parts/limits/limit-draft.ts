@@ -4,16 +4,14 @@ import { changedMembers } from '../forms/changed-members.ts';
 import { countOrNull, isCount, isYuan, textOrNull } from '../forms/number-text.ts';
 
 /** Limits by the minute, as they stand in the fields of a form: text, which is empty if there is no limit. */
-export interface RatesDraft {
-  readonly requestsPerMinute: string;
-  readonly tokensPerMinute: string;
+export type RatePair = { readonly [name in (typeof RATES)[number]]: string };
+
+export interface RatesDraft extends RatePair {
   readonly modelLimits: readonly ModelLimitDraft[];
 }
 
-export interface ModelLimitDraft {
+export interface ModelLimitDraft extends RatePair {
   readonly model: string;
-  readonly requestsPerMinute: string;
-  readonly tokensPerMinute: string;
 }
 
 /** The limits of a key, likewise. */
@@ -131,7 +129,7 @@ export function changeOfRates(before: RatesDraft, after: RatesDraft): RatesBody 
 
 type ModelLimits = NonNullable<LimitsBody['modelLimits']>;
 
-function limitsOfAll(draft: Omit<ModelLimitDraft, 'model'>) {
+function limitsOfAll(draft: RatePair) {
   return {
     requestsPerMinute: countOrNull(draft.requestsPerMinute),
     tokensPerMinute: countOrNull(draft.tokensPerMinute),

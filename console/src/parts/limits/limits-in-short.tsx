@@ -16,7 +16,7 @@ export const OF_KEYS_ALONE = {
 
 /** The limits of a key, or of a member, a line each, with what is used of them, where that is known. */
 export function LimitsInShort({ limits }: { readonly limits: Limits & { readonly used?: Key['used'] } }) {
-  const { inShort, usedOf } = useTexts(limitsTexts);
+  const { inShort, ofTotal } = useTexts(limitsTexts);
   const common = useTexts(commonTexts);
   const format = useFormat();
   const { used = null, modelLimits, allowedModels, allowedNetworks } = limits;
@@ -25,13 +25,13 @@ export function LimitsInShort({ limits }: { readonly limits: Limits & { readonly
     ...AMOUNTS.map((name) => {
       const cap = limits[name];
       if (cap === null) return null;
-      return inShort[name](used === null ? format.yuan(cap) : usedOf(format.yuan(used[USED[name]]), format.yuan(cap)));
+      return inShort[name](used === null ? format.yuan(cap) : ofTotal(format.yuan(used[USED[name]]), format.yuan(cap)));
     }),
     ...COUNTS.map((name) => {
       const [limit, counted] = [limits[name], USED[name]];
       if (limit === null) return null;
       if (used === null || counted === null) return inShort[name](format.count(limit));
-      return inShort[name](usedOf(format.count(used[counted]), format.count(limit)));
+      return inShort[name](ofTotal(format.count(used[counted]), format.count(limit)));
     }),
     ...RATES.map((name) => (limits[name] === null ? null : inShort[name](format.count(limits[name])))),
     modelsLimited === 0 ? null : inShort.modelLimits(modelsLimited),

@@ -4,7 +4,7 @@ import { useTexts } from '../../text/language.tsx';
 import { CountField } from '../forms/number-fields.tsx';
 import { SmallButton } from '../small.ts';
 import { commonTexts } from '../texts.ts';
-import { type ModelLimitDraft, RATES, type RatesDraft } from './limit-draft.ts';
+import { type ModelLimitDraft, RATES, type RatePair, type RatesDraft } from './limit-draft.ts';
 import { limitsTexts } from './texts.ts';
 
 interface RateFieldsProps {
@@ -24,7 +24,7 @@ export function RateFields({ draft, onChange, models }: RateFieldsProps) {
   return (
     <Stack gap="sm">
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-        <RatePair limits={draft} onChange={(changed) => onChange({ ...draft, ...changed })} />
+        <RatePairFields limits={draft} onChange={(changed) => onChange({ ...draft, ...changed })} />
       </SimpleGrid>
       {modelLimits.map((limit, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a row has no name before a model is chosen
@@ -40,7 +40,7 @@ export function RateFields({ draft, onChange, models }: RateFieldsProps) {
               value={limit.model === '' ? null : limit.model}
               onChange={(chosen) => change(index, { model: chosen ?? '' })}
             />
-            <RatePair limits={limit} onChange={(changed) => change(index, changed)} />
+            <RatePairFields limits={limit} onChange={(changed) => change(index, changed)} />
           </SimpleGrid>
           <ActionIcon
             variant="subtle"
@@ -64,15 +64,12 @@ export function RateFields({ draft, onChange, models }: RateFieldsProps) {
   );
 }
 
-type Pair = Omit<ModelLimitDraft, 'model'>;
+interface RatePairFieldsProps {
+  readonly limits: RatePair;
+  readonly onChange: (changed: Partial<RatePair>) => void;
+}
 
-function RatePair({
-  limits,
-  onChange,
-}: {
-  readonly limits: Pair;
-  readonly onChange: (changed: Partial<Pair>) => void;
-}) {
+function RatePairFields({ limits, onChange }: RatePairFieldsProps) {
   const text = useTexts(limitsTexts);
   const { noLimit } = useTexts(commonTexts);
   return RATES.map((name) => (

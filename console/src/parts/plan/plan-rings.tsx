@@ -55,14 +55,15 @@ export function PlanRings({ plan }: { readonly plan: PlanRemainder }) {
   const nowMs = useNowMs();
   const { fiveHour, weekly, quota, concurrency } = plan;
   const when = (at: string): string => `${format.relative(at, nowMs)} · ${format.instant(at)}`;
+  const windowOf = ({ used, limit, remaining }: NonNullable<PlanRemainder['weekly' | 'fiveHour']>) => {
+    return { used, limit, figures: text.calls(format.count(remaining), format.count(limit)) };
+  };
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, xl: 4 }}>
       {fiveHour !== null && (
         <Ring
           name={text.fiveHour}
-          used={fiveHour.used}
-          limit={fiveHour.limit}
-          figures={text.calls(format.count(fiveHour.remaining), format.count(fiveHour.limit))}
+          {...windowOf(fiveHour)}
           recovery={
             fiveHour.moreAt === null
               ? text.sliding
@@ -71,13 +72,7 @@ export function PlanRings({ plan }: { readonly plan: PlanRemainder }) {
         />
       )}
       {weekly !== null && (
-        <Ring
-          name={text.weekly}
-          used={weekly.used}
-          limit={weekly.limit}
-          figures={text.calls(format.count(weekly.remaining), format.count(weekly.limit))}
-          recovery={text.resetsAt(when(weekly.resetAt))}
-        />
+        <Ring name={text.weekly} {...windowOf(weekly)} recovery={text.resetsAt(when(weekly.resetAt))} />
       )}
       {quota !== null && (
         <Ring

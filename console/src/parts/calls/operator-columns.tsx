@@ -1,7 +1,7 @@
 import type { Call, CallInFlight, Refusal } from '../../api/types.ts';
 import { useTexts } from '../../text/language.tsx';
 import { AccountLink } from '../links.tsx';
-import { type Column, DataTable } from '../list-table.tsx';
+import type { Column } from '../list-table.tsx';
 import { useCallColumns } from './call-columns.tsx';
 import { callColumnTexts } from './column-texts.ts';
 import { useRefusalColumns } from './refusal-columns.tsx';
@@ -29,14 +29,4 @@ export function useAllRefusalColumns(): Column<Refusal>[] {
     cell: ({ accountId, accountName }) =>
       accountId === null ? text.unknownCaller : <AccountLink accountId={accountId} name={accountName ?? accountId} />,
   });
-}
-
-/** Some calls, all of which have been read. */
-export function CallTable({ calls, label }: { readonly calls: readonly AnyCall[]; readonly label: string }) {
-  return <DataTable label={label} items={calls} idOf={({ id }) => id} columns={useAllCallColumns()} />;
-}
-
-/** Some refusals, all of which have been read. */
-export function RefusalTable({ refusals, label }: { readonly refusals: readonly Refusal[]; readonly label: string }) {
-  return <DataTable label={label} items={refusals} idOf={({ id }) => id} columns={useAllRefusalColumns()} />;
 }

@@ -1,5 +1,5 @@
-import { Anchor } from '@mantine/core';
-import { type ReactNode, useCallback, useMemo, useSyncExternalStore } from 'react';
+import { useCallback, useMemo, useSyncExternalStore } from 'react';
+import { withQuery } from '../api/client.ts';
 
 /**
  * Where in the console somebody is: the part of the address behind the `#`, which reaches no server. It has a path and a query,
@@ -20,13 +20,11 @@ export function placeOf(hash: string): Place {
   return { path: `/${path.replace(/\/$/, '')}`, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
+type Parameters = { readonly [name: string]: string | undefined | null };
+
 /** The address of a place; parameters without a value are left out. */
-export function hashOf(path: string, query: { readonly [name: string]: string | undefined | null } = {}): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null && value !== '') search.set(name, value);
-  }
-  return search.size === 0 ? `#${path}` : `#${path}?${search}`;
+export function hashOf(path: string, query: Parameters = {}): string {
+  return `#${withQuery(path, query)}`;
 }
 
 /** Goes to a place; `isReplaced`: "back" does not return to where one was. */
@@ -39,33 +37,18 @@ export function goTo(hash: string, isReplaced = false): void {
 }
 
 /** The parameters of the place, and a function that changes some of them and stays on the page. */
-export function usePlaceQuery(): [
-  Place['query'],
-  (change: { readonly [name: string]: string | undefined | null }) => void,
-] {
+export function usePlaceQuery() {
   const { path, query } = usePlace();
   const change = useCallback(
-    (changed: { readonly [name: string]: string | undefined | null }) =>
-      goTo(hashOf(path, { ...query, ...changed }), true),
+    (changed: Parameters) => goTo(hashOf(path, { ...query, ...changed }), true),
     [path, query],
   );
-  return [query, change];
+  return [query, change] as const;
 }
 
 /** Those of some parameters that the place has. */
 export function chosenOf(query: Place['query'], names: readonly string[]) {
   return Object.fromEntries(names.filter((name) => query[name] !== undefined).map((name) => [name, query[name]]));
-}
-
-interface PlaceLinkProps {
-  /** As `hashOf` writes it, or a path. */
-  readonly to: string;
-  readonly children: ReactNode;
-}
-
-/** A link within the console. */
-export function PlaceLink({ to, children }: PlaceLinkProps) {
-  return <Anchor href={to.startsWith('#') ? to : `#${to}`}>{children}</Anchor>;
 }
 
 function subscribe(onChange: () => void): () => void {
