@@ -8,26 +8,6 @@ import { toRecorded, toRecordedPair } from './recorded-value.ts';
 
 export const CHANGE_PREFIX = 'chg';
 
-/**
- * Records who changes what. A change has its row before it is made, so that nothing is changed without one, whatever becomes of
- * the process: a row of which nothing more was heard stays `begun`.
- */
-export interface ChangeLog {
-  /** @throws if the row cannot be written: then the change must not be made. */
-  begin(change: NewChange): Promise<OpenChange>;
-  /** Records what was changed elsewhere. @throws if the row cannot be written. */
-  note(change: NewChange, after: object): Promise<void>;
-}
-
-/** A change that has its row. What came of it is logged if it cannot be written: the change itself is made by then. */
-interface OpenChange {
-  done(result: ChangeResult): Promise<void>;
-  /** It has ended with an error, and may have changed something. */
-  failed(errorCode: string): Promise<void>;
-  /** It was refused before it changed anything, and leaves no row. */
-  withdraw(): Promise<void>;
-}
-
 interface ChangeLogParts {
   readonly store: Pick<ChangesStore, 'insert' | 'end' | 'withdraw'>;
   readonly clock: Clock;
@@ -35,7 +15,13 @@ interface ChangeLogParts {
   readonly logger: Logger;
 }
 
-export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts): ChangeLog {
+export type ChangeLog = ReturnType<typeof createChangeLog>;
+
+/**
+ * Records who changes what. A change has its row before it is made, so that nothing is changed without one, whatever becomes of
+ * the process: a row of which nothing more was heard stays `begun`.
+ */
+export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts) {
   const toRow = (change: NewChange): Change => ({
     ...change,
     id: ids.next(CHANGE_PREFIX),
@@ -56,23 +42,28 @@ export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts): 
   }
 
   return {
-    async begin(change) {
+    /** @throws if the row cannot be written: then the change must not be made. */
+    async begin(change: NewChange) {
       const row = toRow(change);
       const { id } = row;
       await store.insert(row);
+      // What came of it is logged if it cannot be written: the change itself is made by then.
       return {
-        done: ({ actor, subjectId, accountId, after, before = change.before }) =>
+        done: ({ actor, subjectId, accountId, after, before = change.before }: ChangeResult) =>
           attempt(id, () => {
             const [old, next] = toRecordedPair(before, after);
             const made = { actor, subjectId, accountId, before: old, after: next };
             return store.end(id, { ...row, ...made, endedAtMs: clock.nowMs(), outcome: 'done' });
           }),
-        failed: (errorCode) =>
+        /** It has ended with an error, and may have changed something. */
+        failed: (errorCode: string) =>
           attempt(id, () => store.end(id, { ...row, endedAtMs: clock.nowMs(), outcome: 'failed', errorCode })),
+        /** It was refused before it changed anything, and leaves no row. */
         withdraw: () => attempt(id, () => store.withdraw(id)),
       };
     },
-    async note(change, after) {
+    /** Records what was changed elsewhere. @throws if the row cannot be written. */
+    async note(change: NewChange, after: object): Promise<void> {
       const row = toRow(change);
       await store.insert({ ...row, endedAtMs: row.begunAtMs, outcome: 'done', after: toRecorded(after) });
     },

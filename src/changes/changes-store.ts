@@ -1,9 +1,10 @@
 import { toTimestamp } from '../db/columns.ts';
 import type { Statement } from '../db/database.ts';
+import { DELETED_ROWS_MAX, deleteInBatches } from '../db/expired-rows-store.ts';
 import { createFilteredList } from '../db/filtered-list.ts';
 import type { DirectoryLane } from '../db/home-lanes.ts';
 import { instantColumn, jsonbColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
-import type { LookedThrough, SliceTiming } from '../lib/slices.ts';
+import type { SliceTiming } from '../lib/slices.ts';
 import type { Actor } from '../people/actor.ts';
 import type { Recorded } from './recorded-value.ts';
 
@@ -73,13 +74,11 @@ const withdrawChange: Statement = {
   text: `delete from changes where id = $1 and outcome = 'begun'`,
 };
 
-const FORGOTTEN_ROWS_MAX = 1000;
-
 /** The oldest come first in the primary key: a deletion reads no more than it deletes. */
 const deleteOld: Statement = {
   name: 'changes.delete-old',
   text: `delete from changes where id in (
-  select id from (select id, begun_at from changes order by id limit ${FORGOTTEN_ROWS_MAX} for update skip locked) oldest
+  select id from (select id, begun_at from changes order by id limit ${DELETED_ROWS_MAX} for update skip locked) oldest
   where begun_at < $1::timestamptz
 )
 returning 1 as gone`,
@@ -101,23 +100,9 @@ type ChangeEnd = Pick<
   'actor' | 'endedAtMs' | 'outcome' | 'subjectId' | 'accountId' | 'before' | 'after' | 'errorCode'
 >;
 
-export interface ChangesStore {
-  insert(change: Change): Promise<void>;
-  /** Says what came of a change that has begun. */
-  end(id: string, end: ChangeEnd): Promise<void>;
-  /** Removes the row of a change that was refused before it changed anything. */
-  withdraw(id: string): Promise<void>;
-  list(
-    filter: ChangeFilter,
-    beforeId: string | null,
-    limit: number,
-    timing: SliceTiming,
-  ): Promise<LookedThrough<Change>>;
-  /** In batches, until none is left or the signal has aborted. */
-  deleteBefore(instantMs: number, signal: AbortSignal): Promise<void>;
-}
+export type ChangesStore = ReturnType<typeof createChangesStore>;
 
-export function createChangesStore(database: DirectoryLane): ChangesStore {
+export function createChangesStore(database: DirectoryLane) {
   /** Plans: changes_by_subject, …_account, …_actor, …_action, …_actor_kind. */
   const list = createFilteredList(database, {
     table: 'changes',
@@ -127,18 +112,21 @@ export function createChangesStore(database: DirectoryLane): ChangesStore {
     leads: ['subject_id', 'account_id', 'actor_id', 'action', 'actor_kind'],
   });
   return {
-    async insert(change) {
+    async insert(change: Change): Promise<void> {
       await database.query(insertChange, CHANGES.valuesOf(change));
     },
-    async end(id, { actor, endedAtMs, outcome, subjectId, accountId, before, after, errorCode }) {
+    /** Says what came of a change that has begun. */
+    async end(id: string, end: ChangeEnd): Promise<void> {
+      const { actor, endedAtMs, outcome, subjectId, accountId, before, after, errorCode } = end;
       const values = [timestampOrNull(endedAtMs), outcome, subjectId, accountId];
       const by = [actor.kind, actor.id, actor.name, actor.sessionId];
       await database.query(endChange, [id, ...values, jsonOrNull(before), jsonOrNull(after), errorCode, ...by]);
     },
-    async withdraw(id) {
+    /** Removes the row of a change that was refused before it changed anything. */
+    async withdraw(id: string): Promise<void> {
       await database.query(withdrawChange, [id]);
     },
-    list({ from, to, ...filter }, beforeId, limit, timing) {
+    list({ from, to, ...filter }: ChangeFilter, beforeId: string | null, limit: number, timing: SliceTiming) {
       const values = {
         subject_id: filter.subjectId ?? null,
         account_id: filter.accountId ?? null,
@@ -148,11 +136,9 @@ export function createChangesStore(database: DirectoryLane): ChangesStore {
       };
       return list({ values, from, to }, beforeId, limit, timing);
     },
-    async deleteBefore(instantMs, signal) {
-      let rows: unknown[];
-      do rows = await database.query(deleteOld, [toTimestamp(instantMs)]);
-      while (rows.length === FORGOTTEN_ROWS_MAX && !signal.aborted);
-    },
+    /** In batches, until none is left or the signal has aborted. */
+    deleteBefore: (instantMs: number, signal: AbortSignal) =>
+      deleteInBatches(database, deleteOld, toTimestamp(instantMs), signal),
   };
 }
 

@@ -3,6 +3,9 @@ import type { Page } from '../api/management/response-fields.ts';
 import type { UserResponse } from '../api/sessions/wire.ts';
 import { CliError } from './command.ts';
 
+/** The argument of commands that `resolveUser` reads. */
+export const USER_ARGUMENT = ['<user>', 'id, e-mail address, or the name of somebody without one'] as const;
+
 /** The id of the user that an argument names: by its id, or by what the person signs in with. */
 export async function resolveUser(admin: AdminClient, reference: string): Promise<string> {
   if (/^usr_[0-9a-z]+$/.test(reference)) return reference;

@@ -25,77 +25,40 @@ export interface ErrorRow {
   readonly message: string;
 }
 
+/** A replay cannot help, or could be a second paid call. */
+const noRetry = (status: number, code: string, message: string) => ({ status, code, retry: 'no', message }) as const;
+
+/** The call certainly did not run, or waiting helps. */
+const mayRetry = (status: number, code: string, message: string) => ({ status, code, retry: 'yes', message }) as const;
+
 /** A refusal because something is used up that is paid for, or that a limit allows. */
 const usedUp = (code: string, message: string) => ({ status: 429, code, retry: 'no', isMoney: true, message }) as const;
 
 export const errorCatalogue = {
-  headersTooLarge: {
-    status: 431,
-    code: 'invalid_request_error',
-    retry: 'no',
-    message: 'The request headers are larger than 64 KiB, or more than 2000 lines.',
-  },
-  malformedHttp: {
-    status: 400,
-    code: 'invalid_request_error',
-    retry: 'no',
-    message: 'The request is not well-formed HTTP, or its body ended before it was complete.',
-  },
-  shuttingDown: {
-    status: 503,
-    code: 'internal_error',
-    retry: 'yes',
-    message: 'This node is shutting down. Try again; another one will respond.',
-  },
-  pathUnknown: { status: 404, code: 'not_found', retry: 'no', message: 'There is nothing at this address.' },
-  methodNotAllowed: {
-    status: 405,
-    code: 'method_not_allowed',
-    retry: 'no',
-    message: 'This address does not take this method.',
-  },
-  upgradeRefused: {
-    status: 426,
-    code: 'invalid_request_error',
-    retry: 'no',
-    message: 'This gateway speaks HTTP/1.1 with JSON and server-sent events; it does not upgrade connections.',
-  },
-  invalidApiKey: {
-    status: 401,
-    code: 'invalid_api_key',
-    retry: 'no',
-    message: 'The API key is missing, malformed, revoked or unknown.',
-  },
-  networkNotAllowed: {
-    status: 403,
-    code: 'permission_denied',
-    retry: 'no',
-    message: 'This API key may not be used from this address.',
-  },
-  scopeNotAllowed: {
-    status: 403,
-    code: 'permission_denied',
-    retry: 'no',
-    message: 'This API key does not have the scope "calls".',
-  },
-  roleNotAllowed: {
-    status: 403,
-    code: 'permission_denied',
-    retry: 'no',
-    message: 'Your role does not allow this.',
-  },
-  unsupportedMediaType: {
-    status: 415,
-    code: 'unsupported_media_type',
-    retry: 'no',
-    message: 'The Content-Type of this address is application/json.',
-  },
-  requestTooLarge: {
-    status: 413,
-    code: 'request_too_large',
-    retry: 'no',
-    message: 'The body is larger than this gateway accepts.',
-  },
+  headersTooLarge: noRetry(
+    431,
+    'invalid_request_error',
+    'The request headers are larger than 64 KiB, or more than 2000 lines.',
+  ),
+  malformedHttp: noRetry(
+    400,
+    'invalid_request_error',
+    'The request is not well-formed HTTP, or its body ended before it was complete.',
+  ),
+  shuttingDown: mayRetry(503, 'internal_error', 'This node is shutting down. Try again; another one will respond.'),
+  pathUnknown: noRetry(404, 'not_found', 'There is nothing at this address.'),
+  methodNotAllowed: noRetry(405, 'method_not_allowed', 'This address does not take this method.'),
+  upgradeRefused: noRetry(
+    426,
+    'invalid_request_error',
+    'This gateway speaks HTTP/1.1 with JSON and server-sent events; it does not upgrade connections.',
+  ),
+  invalidApiKey: noRetry(401, 'invalid_api_key', 'The API key is missing, malformed, revoked or unknown.'),
+  networkNotAllowed: noRetry(403, 'permission_denied', 'This API key may not be used from this address.'),
+  scopeNotAllowed: noRetry(403, 'permission_denied', 'This API key does not have the scope "calls".'),
+  roleNotAllowed: noRetry(403, 'permission_denied', 'Your role does not allow this.'),
+  unsupportedMediaType: noRetry(415, 'unsupported_media_type', 'The Content-Type of this address is application/json.'),
+  requestTooLarge: noRetry(413, 'request_too_large', 'The body is larger than this gateway accepts.'),
   overloaded: {
     status: 503,
     messagesStatus: 529,
@@ -109,49 +72,22 @@ export const errorCatalogue = {
     retry: 'unsaid',
     message: 'The body stopped arriving, or came too slowly.',
   },
-  invalidRequest: { status: 400, code: 'invalid_request_error', retry: 'no', message: 'The request is malformed.' },
-  modelAbsent: {
-    status: 404,
-    code: 'model_not_found',
-    retry: 'no',
-    message: 'There is no such model at this address.',
-  },
-  stateUnknown: {
-    status: 404,
-    code: 'not_found',
-    retry: 'no',
-    message: 'The request refers to something that no response to this account carried.',
-  },
-  protocolUnsupported: {
-    status: 404,
-    code: 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED',
-    retry: 'no',
-    message: 'This model is not open on this protocol.',
-  },
-  modelLacksOperation: {
-    status: 400,
-    code: 'model_not_found',
-    retry: 'no',
-    message: 'This model does not offer what this address does.',
-  },
-  modelNotAllowed: {
-    status: 403,
-    code: 'permission_denied',
-    retry: 'no',
-    message: 'This API key may not use this model.',
-  },
-  memberModelNotAllowed: {
-    status: 403,
-    code: 'member_model_not_allowed',
-    retry: 'no',
-    message: 'The person whose API key this is may not use this model.',
-  },
-  noHealthyRoute: {
-    status: 503,
-    code: 'MODEL_ROUTING_NO_HEALTHY_ROUTE',
-    retry: 'yes',
-    message: 'Every route of this model has failed several times in a row. Try again after a while.',
-  },
+  invalidRequest: noRetry(400, 'invalid_request_error', 'The request is malformed.'),
+  modelAbsent: noRetry(404, 'model_not_found', 'There is no such model at this address.'),
+  stateUnknown: noRetry(404, 'not_found', 'The request refers to something that no response to this account carried.'),
+  protocolUnsupported: noRetry(404, 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED', 'This model is not open on this protocol.'),
+  modelLacksOperation: noRetry(400, 'model_not_found', 'This model does not offer what this address does.'),
+  modelNotAllowed: noRetry(403, 'permission_denied', 'This API key may not use this model.'),
+  memberModelNotAllowed: noRetry(
+    403,
+    'member_model_not_allowed',
+    'The person whose API key this is may not use this model.',
+  ),
+  noHealthyRoute: mayRetry(
+    503,
+    'MODEL_ROUTING_NO_HEALTHY_ROUTE',
+    'Every route of this model has failed several times in a row. Try again after a while.',
+  ),
   routePolicyInvalid: {
     status: 503,
     code: 'MODEL_ROUTING_POLICY_INVALID',
@@ -172,24 +108,21 @@ export const errorCatalogue = {
     'package_expired',
     'The Coding Plan of this account has expired. Coding addresses never draw on the balance.',
   ),
-  modelNotInPackage: {
-    status: 400,
-    code: 'model_not_in_package',
-    retry: 'no',
-    message: 'The Coding Plan of this account does not include this model.',
-  },
-  packageInputTooLarge: {
-    status: 413,
-    code: 'package_input_too_large',
-    retry: 'no',
-    message: 'The request is larger than the Coding Plan takes: prompt is too long.',
-  },
-  packageOutputLimitExceeded: {
-    status: 400,
-    code: 'package_output_limit_exceeded',
-    retry: 'no',
-    message: 'The request asks for more output tokens than the Coding Plan allows. Ask for fewer.',
-  },
+  modelNotInPackage: noRetry(
+    400,
+    'model_not_in_package',
+    'The Coding Plan of this account does not include this model.',
+  ),
+  packageInputTooLarge: noRetry(
+    413,
+    'package_input_too_large',
+    'The request is larger than the Coding Plan takes: prompt is too long.',
+  ),
+  packageOutputLimitExceeded: noRetry(
+    400,
+    'package_output_limit_exceeded',
+    'The request asks for more output tokens than the Coding Plan allows. Ask for fewer.',
+  ),
   packageFiveHourQuotaExhausted: usedUp(
     'package_5h_quota_exhausted',
     'The calls of the Coding Plan for five hours are used up.',
@@ -199,12 +132,11 @@ export const errorCatalogue = {
     'The calls of the Coding Plan for this week are used up.',
   ),
   packageTokensExhausted: usedUp('insufficient_package', 'The tokens of the Coding Plan for this period are used up.'),
-  packageConcurrencyLimited: {
-    status: 429,
-    code: 'package_concurrency_limited',
-    retry: 'yes',
-    message: 'As many calls of the Coding Plan are in flight as it allows. Try again when one of them has ended.',
-  },
+  packageConcurrencyLimited: mayRetry(
+    429,
+    'package_concurrency_limited',
+    'As many calls of the Coding Plan are in flight as it allows. Try again when one of them has ended.',
+  ),
   keyTotalSpendLimitReached: usedUp(
     'key_total_spend_limit_exceeded',
     'All that this API key may spend is spent. Other keys of the account are not affected.',
@@ -225,12 +157,11 @@ export const errorCatalogue = {
     'key_daily_calls_limit_exceeded',
     "Today's number of calls of this API key is reached. Other keys of the account are not affected.",
   ),
-  keyConcurrencyLimited: {
-    status: 429,
-    code: 'key_concurrency_limited',
-    retry: 'yes',
-    message: 'As many calls of this API key are in flight as it may have. Try again when one of them has ended.',
-  },
+  keyConcurrencyLimited: mayRetry(
+    429,
+    'key_concurrency_limited',
+    'As many calls of this API key are in flight as it may have. Try again when one of them has ended.',
+  ),
   memberTotalSpendLimitReached: usedUp(
     'member_total_spend_limit_exceeded',
     'The spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.',
@@ -251,13 +182,11 @@ export const errorCatalogue = {
     'member_daily_calls_limit_exceeded',
     "Today's number of calls that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
   ),
-  memberConcurrencyLimited: {
-    status: 429,
-    code: 'member_concurrency_limited',
-    retry: 'yes',
-    message:
-      'As many calls of this member of the account are in flight as there may be. Try again when one of them has ended.',
-  },
+  memberConcurrencyLimited: mayRetry(
+    429,
+    'member_concurrency_limited',
+    'As many calls of this member of the account are in flight as there may be. Try again when one of them has ended.',
+  ),
   insufficientBalance: usedUp(
     'insufficient_balance',
     'The balance is used up or held by calls in flight. Top up, or wait for them to finish.',
@@ -266,89 +195,67 @@ export const errorCatalogue = {
     'balance_daily_limit_exceeded',
     "Today's spending limit of this account is reached.",
   ),
-  rateLimitExceeded: {
-    status: 429,
-    code: 'rate_limit_exceeded',
-    retry: 'yes',
-    message: 'The limit of requests or tokens a minute of this account or API key is reached. Try again in a moment.',
-  },
-  conflict: {
-    status: 409,
-    code: 'conflict_error',
-    retry: 'no',
-    message: 'The request conflicts with the state of the resource.',
-  },
-  unprocessable: {
-    status: 422,
-    code: 'unprocessable_entity',
-    retry: 'no',
-    message: 'The request is well-formed but cannot be carried out.',
-  },
-  upstreamNotReached: {
-    status: 502,
-    code: 'upstream_error',
-    retry: 'yes',
-    message: 'The provider could not be reached. Nothing was sent to it and nothing is charged.',
-  },
-  upstreamError: {
-    status: 502,
-    code: 'upstream_error',
-    retry: 'no',
-    message:
-      'The connection to the provider failed after the call was sent, so its outcome is unknown. Nothing is charged.',
-  },
-  upstreamInvalid: {
-    status: 502,
-    code: 'upstream_error',
-    retry: 'no',
-    message: 'The provider gave a response that cannot be read or billed. Nothing is charged.',
-  },
-  upstreamTimeout: {
-    status: 504,
-    code: 'upstream_timeout',
-    retry: 'no',
-    message: 'The provider did not respond in time, so the outcome is unknown. Nothing is charged.',
-  },
-  streamBroken: {
-    status: 502,
-    code: 'upstream_error',
-    retry: 'no',
-    message: 'The provider broke the stream off. What had arrived by then is charged.',
-  },
-  streamStalled: {
-    status: 504,
-    code: 'upstream_timeout',
-    retry: 'no',
-    message: 'The provider stopped sending in the middle of the stream. What had arrived by then is charged.',
-  },
+  rateLimitExceeded: mayRetry(
+    429,
+    'rate_limit_exceeded',
+    'The limit of requests or tokens a minute of this account or API key is reached. Try again in a moment.',
+  ),
+  conflict: noRetry(409, 'conflict_error', 'The request conflicts with the state of the resource.'),
+  unprocessable: noRetry(422, 'unprocessable_entity', 'The request is well-formed but cannot be carried out.'),
+  upstreamNotReached: mayRetry(
+    502,
+    'upstream_error',
+    'The provider could not be reached. Nothing was sent to it and nothing is charged.',
+  ),
+  upstreamError: noRetry(
+    502,
+    'upstream_error',
+    'The connection to the provider failed after the call was sent, so its outcome is unknown. Nothing is charged.',
+  ),
+  upstreamInvalid: noRetry(
+    502,
+    'upstream_error',
+    'The provider gave a response that cannot be read or billed. Nothing is charged.',
+  ),
+  upstreamTimeout: noRetry(
+    504,
+    'upstream_timeout',
+    'The provider did not respond in time, so the outcome is unknown. Nothing is charged.',
+  ),
+  streamBroken: noRetry(
+    502,
+    'upstream_error',
+    'The provider broke the stream off. What had arrived by then is charged.',
+  ),
+  streamStalled: noRetry(
+    504,
+    'upstream_timeout',
+    'The provider stopped sending in the middle of the stream. What had arrived by then is charged.',
+  ),
   upstreamRefused: {
     status: 502,
     code: 'upstream_error',
     retry: 'unsaid',
     message: 'The provider refused the call.',
   },
-  upstreamAccountRefused: {
-    status: 502,
-    code: 'upstream_error',
-    retry: 'no',
-    message:
-      'The provider does not accept the account of this gateway, so the call was not carried out. Only the operator of the ' +
+  upstreamAccountRefused: noRetry(
+    502,
+    'upstream_error',
+    'The provider does not accept the account of this gateway, so the call was not carried out. Only the operator of the ' +
       'gateway can change that. Nothing is charged.',
-  },
+  ),
   internal: {
     status: 500,
     code: 'internal_error',
     retry: 'unsaid',
     message: 'The gateway failed unexpectedly. Nothing is charged.',
   },
-  databaseDown: {
-    status: 500,
-    code: 'internal_error',
-    retry: 'yes',
-    message:
-      "The gateway's database does not respond in time. Nothing was sent to a provider and nothing is charged. Try again in " +
+  databaseDown: mayRetry(
+    500,
+    'internal_error',
+    "The gateway's database does not respond in time. Nothing was sent to a provider and nothing is charged. Try again in " +
       'a moment.',
-  },
+  ),
   databaseSilent: {
     status: 500,
     code: 'internal_error',
@@ -357,20 +264,17 @@ export const errorCatalogue = {
       "The gateway's database does not respond in time. A change may have been made all the same: look, or repeat it with the " +
       'same Idempotency-Key.',
   },
-  journalUnwritable: {
-    status: 500,
-    code: 'internal_error',
-    retry: 'yes',
-    message:
-      'This node has no place left to record what calls come to, so it takes none at the moment. Nothing was sent to a ' +
+  journalUnwritable: mayRetry(
+    500,
+    'internal_error',
+    'This node has no place left to record what calls come to, so it takes none at the moment. Nothing was sent to a ' +
       'provider and nothing is charged.',
-  },
-  settlementFailed: {
-    status: 500,
-    code: 'internal_error',
-    retry: 'no',
-    message: 'The gateway could not record the charge of this call, so its response is withheld. Nothing is charged.',
-  },
+  ),
+  settlementFailed: noRetry(
+    500,
+    'internal_error',
+    'The gateway could not record the charge of this call, so its response is withheld. Nothing is charged.',
+  ),
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorKind = keyof typeof errorCatalogue;

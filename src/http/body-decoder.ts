@@ -17,27 +17,21 @@ const ZSTD_WINDOW_LOG_MAX = 23;
 const ZSTD = { ...PIECES, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } };
 
 const GZIP: BodyEncoding = { create: () => createGunzip(PIECES), windowBytesMax: 32 * 1024 };
-const DEFLATE: BodyEncoding = { create: () => createInflate(PIECES), windowBytesMax: 32 * 1024 };
-const BROTLI: BodyEncoding = { create: () => createBrotliDecompress(PIECES), windowBytesMax: 2 ** 24 };
-const ZSTANDARD: BodyEncoding = { create: () => createZstdDecompress(ZSTD), windowBytesMax: 2 ** ZSTD_WINDOW_LOG_MAX };
+const ENCODINGS: ReadonlyMap<string, BodyEncoding> = new Map([
+  ['gzip', GZIP],
+  ['x-gzip', GZIP],
+  ['deflate', { create: () => createInflate(PIECES), windowBytesMax: 32 * 1024 }],
+  ['br', { create: () => createBrotliDecompress(PIECES), windowBytesMax: 2 ** 24 }],
+  ['zstd', { create: () => createZstdDecompress(ZSTD), windowBytesMax: 2 ** ZSTD_WINDOW_LOG_MAX }],
+]);
 
 /** @throws GatewayError `unsupportedMediaType` if the encoding is not known. */
 export function encodingNamed(name: string): BodyEncoding {
-  switch (name.trim().toLowerCase()) {
-    case 'gzip':
-    case 'x-gzip':
-      return GZIP;
-    case 'deflate':
-      return DEFLATE;
-    case 'br':
-      return BROTLI;
-    case 'zstd':
-      return ZSTANDARD;
-    default:
-      throw new GatewayError('unsupportedMediaType', {
-        message: 'The Content-Encoding is not known here; send gzip, deflate, br, zstd or no encoding.',
-      });
-  }
+  const encoding = ENCODINGS.get(name.trim().toLowerCase());
+  if (encoding !== undefined) return encoding;
+  throw new GatewayError('unsupportedMediaType', {
+    message: 'The Content-Encoding is not known here; send gzip, deflate, br, zstd or no encoding.',
+  });
 }
 
 /** The memory of a decoder besides its window: its tables, and its input and output buffers. */

@@ -2,22 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { type AddressRange, AddressRanges, canonicalAddress, clientNetwork, widerNetworks } from '../lib/ip-address.ts';
 
 /** The addresses by which connections and refusals of clients are counted. */
-export interface ClientAddresses {
-  /** The network of the peer of a connection; `null` for a trusted proxy, which has many clients. */
-  ofPeer(peerAddress: string | undefined): string | null;
-  /** The network of the client that sent a request, also behind trusted proxies. */
-  ofRequest(request: IncomingMessage): string;
-  /** The home line of that client, which may have many networks. */
-  lineOf(request: IncomingMessage): string;
-  /** The very address of that client; empty if its connection is gone. */
-  exactOf(request: IncomingMessage): string;
-}
+export type ClientAddresses = ReturnType<typeof createClientAddresses>;
 
 /**
  * Finds the address of a client. `X-Forwarded-For` counts only if a trusted proxy sent it, and of its addresses the
  * last one that is not a trusted proxy's: a client may put anything in front of it.
  */
-export function createClientAddresses(trustedProxies: readonly AddressRange[]): ClientAddresses {
+export function createClientAddresses(trustedProxies: readonly AddressRange[]) {
   const trusted = new AddressRanges(trustedProxies);
   /** What peers said lately, as it is written here: each request asks several times. */
   const known = new Map<string, string>();
@@ -50,12 +41,16 @@ export function createClientAddresses(trustedProxies: readonly AddressRange[]): 
   }
 
   return {
-    ofPeer(peerAddress) {
+    /** The network of the peer of a connection; `null` for a trusted proxy, which has many clients. */
+    ofPeer(peerAddress: string | undefined): string | null {
       const peer = peerOf(peerAddress);
       return trusted.has(peer) ? null : clientNetwork(peer);
     },
-    ofRequest: (request) => clientNetwork(clientOf(request)),
-    lineOf: (request) => widerNetworks(clientNetwork(clientOf(request))).line,
+    /** The network of the client that sent a request, also behind trusted proxies. */
+    ofRequest: (request: IncomingMessage): string => clientNetwork(clientOf(request)),
+    /** The home line of that client, which may have many networks. */
+    lineOf: (request: IncomingMessage): string => widerNetworks(clientNetwork(clientOf(request))).line,
+    /** The very address of that client; empty if its connection is gone. */
     exactOf: clientOf,
   };
 }

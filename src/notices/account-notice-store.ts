@@ -1,4 +1,4 @@
-import { columnsOf, writeRows } from '../db/columns.ts';
+import { fieldsOf, writeRows } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
 import type { PartitionLane, PartitionQueryable } from '../db/home-lanes.ts';
 import {
@@ -146,32 +146,13 @@ interface ReadChanges {
 /** The thresholds of `balance.low` of accounts that are there; `null`: the configuration's. */
 export type Thresholds = ReadonlyMap<string, bigint | null>;
 
-export interface AccountNoticeStore {
-  /** Some accounts that have changed; `null`: none. They stay in the queue. */
-  readChanges(): Promise<ReadChanges | null>;
-  /**
-   * Takes them from the queue, those that are there still, and decides on their accounts.
-   *
-   * @param thresholds read after the changes; an account that has none here is left out.
-   */
-  decideChanges(
-    read: ReadChanges,
-    thresholds: Thresholds,
-    decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
-    atMs: number,
-  ): Promise<SliceResult>;
-  /** Has accounts looked at anew. */
-  queue(accountIds: readonly string[]): Promise<void>;
-  /** Some of the notices that are due, first those that have been so for longest. */
-  listDue(): Promise<readonly DueNotice[]>;
-  /** The directory has them. */
-  deleteDue(notices: readonly DueNotice[]): Promise<void>;
-}
+export type AccountNoticeStore = ReturnType<typeof createAccountNoticeStore>;
 
 /** @param number that of the partition. */
-export function createAccountNoticeStore(partition: PartitionLane, number = 0): AccountNoticeStore {
+export function createAccountNoticeStore(partition: PartitionLane, number = 0) {
   return {
-    async readChanges() {
+    /** Some accounts that have changed; `null`: none. They stay in the queue. */
+    async readChanges(): Promise<ReadChanges | null> {
       const rows = await partition.query<ChangesRow & { place: string; made_by: string }>(readChanges);
       if (rows.length === 0) return null;
       return {
@@ -180,7 +161,17 @@ export function createAccountNoticeStore(partition: PartitionLane, number = 0): 
         makers: toArray(rows.map((row) => row.made_by)),
       };
     },
-    decideChanges: ({ places, makers }, thresholds, decide, atMs) =>
+    /**
+     * Takes them from the queue, those that are there still, and decides on their accounts.
+     *
+     * @param thresholds read after the changes; an account that has none here is left out.
+     */
+    decideChanges: (
+      { places, makers }: ReadChanges,
+      thresholds: Thresholds,
+      decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
+      atMs: number,
+    ): Promise<SliceResult> =>
       alone(
         partition,
         async (transaction) => {
@@ -199,20 +190,18 @@ export function createAccountNoticeStore(partition: PartitionLane, number = 0): 
         },
         number,
       ),
-    async queue(accountIds) {
+    /** Has accounts looked at anew. */
+    async queue(accountIds: readonly string[]): Promise<void> {
       await partition.query(queueAccounts, [toArray(accountIds)]);
     },
-    async listDue() {
+    /** Some of the notices that are due, first those that have been so for longest. */
+    async listDue(): Promise<readonly DueNotice[]> {
       const due = DUE.all(await partition.query(selectDue));
       return due.map((each): DueNotice => ({ ...each, quietMs: 0 }));
     },
-    async deleteDue(notices) {
-      const names = columnsOf(
-        notices,
-        ({ accountId }) => accountId,
-        ({ dedupeKey }) => dedupeKey,
-      );
-      await partition.query(deleteDue, names);
+    /** The directory has them. */
+    async deleteDue(notices: readonly DueNotice[]): Promise<void> {
+      await partition.query(deleteDue, fieldsOf(notices, 'accountId', 'dedupeKey'));
     },
   };
 }
@@ -224,28 +213,20 @@ interface ChangesRow {
 
 const accountsOf = (rows: readonly ChangesRow[]): string[] => [...new Set(rows.flatMap(({ account_ids: ids }) => ids))];
 
-async function writeStates(
-  transaction: PartitionQueryable,
-  decisions: readonly (AccountDecision & { readonly accountId: string })[],
-): Promise<void> {
+type DecisionOf = AccountDecision & { readonly accountId: string };
+
+async function writeStates(transaction: PartitionQueryable, decisions: readonly DecisionOf[]): Promise<void> {
   const states = decisions.flatMap((each) => each.states);
   for (const { statement, parameters } of writeRows(upsertStates, states, STATES.values)) {
     await transaction.query(statement, parameters);
   }
   const cleared = decisions.flatMap(({ accountId, cleared }) => cleared.map((subject) => ({ accountId, subject })));
-  if (cleared.length > 0) {
-    const names = columnsOf(
-      cleared,
-      ({ accountId }) => accountId,
-      ({ subject }) => subject,
-    );
-    await transaction.query(deleteStates, names);
-  }
+  if (cleared.length > 0) await transaction.query(deleteStates, fieldsOf(cleared, 'accountId', 'subject'));
 }
 
 async function writeDue(
   transaction: PartitionQueryable,
-  decisions: readonly (AccountDecision & { readonly accountId: string })[],
+  decisions: readonly DecisionOf[],
   atMs: number,
 ): Promise<void> {
   const due = decisions.flatMap(({ accountId, notices }) => notices.map((notice) => ({ ...notice, accountId })));

@@ -113,7 +113,7 @@ const endLease: Statement = {
   text: 'update notice_receivers set next_at = $2, lease_id = null, leased_until = null where receiver = $1',
 };
 
-const deleteReceiver: Statement = {
+export const deleteReceiver: Statement = {
   name: 'deliveries.delete-receiver',
   text: 'delete from notice_receivers where receiver = $1',
 };
@@ -143,37 +143,20 @@ export interface AttemptRecord {
   readonly failingLimit: { readonly sinceMs: number; readonly reason: string };
 }
 
-export interface DeliveryStore {
-  /** Takes receivers that are due, as many of each channel as are wanted. */
-  claim(
-    wanted: Readonly<Record<Channel, number>>,
-    nowMs: number,
-    leaseId: string,
-    leasedUntilMs: number,
-  ): Promise<Lease[]>;
-  next(lease: Lease, nowMs: number): Promise<PendingDelivery | null>;
-  /** Returns whether the lease is still ours, and the receiver gets more now. */
-  record(lease: Lease, attempt: AttemptRecord): Promise<boolean>;
-  /** Gives a receiver back; `restMs`: how long it gets nothing after so many failures in a row. */
-  release(lease: Lease, nowMs: number, restMs: (failures: number) => number): Promise<void>;
-  /** How many receivers are due, up to 10,000. */
-  countDue(nowMs: number): Promise<number>;
-}
+export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
-export function createDeliveryStore(database: DirectoryLane): DeliveryStore {
+export function createDeliveryStore(database: DirectoryLane) {
   return {
-    claim: async (wanted, nowMs, leaseId, leasedUntilMs) =>
-      CLAIMED.all(
-        await database.query(claim, [
-          toArray(CHANNELS),
-          toArray(CHANNELS.map((channel) => wanted[channel])),
-          new Date(nowMs),
-          leaseId,
-          new Date(leasedUntilMs),
-        ]),
-      ),
-    next: async ({ receiver }, nowMs) => PENDING.first(await database.query(selectNext, [receiver, new Date(nowMs)])),
-    record: (lease, attempt) =>
+    /** Takes receivers that are due, as many of each channel as are wanted. */
+    async claim(wanted: Readonly<Record<Channel, number>>, nowMs: number, leaseId: string, leasedUntilMs: number) {
+      const places = [toArray(CHANNELS), toArray(CHANNELS.map((channel) => wanted[channel]))];
+      const values = [...places, new Date(nowMs), leaseId, new Date(leasedUntilMs)];
+      return CLAIMED.all(await database.query(claim, values));
+    },
+    next: async ({ receiver }: Lease, nowMs: number) =>
+      PENDING.first(await database.query(selectNext, [receiver, new Date(nowMs)])),
+    /** Returns whether the lease is still ours, and the receiver gets more now. */
+    record: (lease: Lease, attempt: AttemptRecord) =>
       database.transaction(async (transaction) => {
         const { noticeId, status, nextAttemptAtMs, lastStatus, lastError, atMs } = attempt;
         const held = await lockHeld(transaction, lease);
@@ -192,7 +175,8 @@ export function createDeliveryStore(database: DirectoryLane): DeliveryStore {
         await transaction.query(setFailures, [lease.receiver, failures, new Date(attempt.leasedUntilMs)]);
         return isSuccess;
       }),
-    release: (lease, nowMs, restMs) =>
+    /** Gives a receiver back; `restMs`: how long it gets nothing after so many failures in a row. */
+    release: (lease: Lease, nowMs: number, restMs: (failures: number) => number): Promise<void> =>
       database.transaction(async (transaction) => {
         const held = await lockHeld(transaction, lease);
         if (held === null) return;
@@ -205,7 +189,8 @@ export function createDeliveryStore(database: DirectoryLane): DeliveryStore {
         const nextMs = Math.max(earliest.next_attempt_at.getTime(), restedMs);
         await transaction.query(endLease, [lease.receiver, new Date(nextMs)]);
       }),
-    async countDue(nowMs) {
+    /** How many receivers are due, up to 10,000. */
+    async countDue(nowMs: number): Promise<number> {
       const [row] = await database.query<{ n: number }>(countDue, [toArray(CHANNELS), new Date(nowMs)]);
       return row!.n;
     },

@@ -25,15 +25,7 @@ export interface DeliveryFigures {
   readonly due: number;
 }
 
-export interface Dispatcher {
-  readonly figures: DeliveryFigures;
-  start(): void;
-  wake(): void;
-  /** Takes what is due, and resolves when it was tried. For tests. */
-  settle(): Promise<void>;
-  /** Lets attempts under way end for a short time, then aborts them; they do not count. */
-  stop(): Promise<void>;
-}
+export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 interface DispatcherParts {
   readonly store: DeliveryStore;
@@ -66,7 +58,7 @@ const GRACE_MS = 3_000;
  * Sends what is due. Each receiver is sent to by one node at a time, one notice after the other, so a slow one delays itself alone;
  * how many are sent to at a time is limited for each channel.
  */
-export function createDispatcher(parts: DispatcherParts): Dispatcher {
+export function createDispatcher(parts: DispatcherParts) {
   const {
     store,
     sendWebhook,
@@ -185,18 +177,20 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   });
 
   return {
-    get figures() {
+    get figures(): DeliveryFigures {
       return { delivered, failed, inFlight: serving.size, due };
     },
     start: job.start,
     wake: job.wake,
-    async settle() {
+    /** Takes what is due, and resolves when it was tried. For tests. */
+    async settle(): Promise<void> {
       do {
         await job.round();
         await Promise.all(serving.keys());
       } while (due > 0);
     },
-    async stop() {
+    /** Lets attempts under way end for a short time, then aborts them; they do not count. */
+    async stop(): Promise<void> {
       isStopping = true;
       await job.stop();
       const ended = Promise.all(serving.keys());

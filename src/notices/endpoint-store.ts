@@ -1,6 +1,7 @@
 import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { countColumn, dateColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
+import { deleteReceiver } from './delivery-store.ts';
 import { type Notice, type NoticeKind, TEST_KIND } from './notice.ts';
 import { countSend } from './send-rate-store.ts';
 import { ratesOfAskedSend } from './send-rates.ts';
@@ -119,11 +120,6 @@ const deleteDeliveries: Statement = {
   text: 'delete from notice_deliveries where receiver = $1',
 };
 
-const deleteReceiver: Statement = {
-  name: 'webhooks.delete-receiver',
-  text: 'delete from notice_receivers where receiver = $1',
-};
-
 /**
  * Before the endpoint is changed, in the order of an attempt that is recorded: it holds its receiver, and then writes to the
  * endpoint. Plan: primary key.
@@ -166,21 +162,7 @@ from notice_deliveries d join notices n on n.id = d.notice_id
 where d.receiver = $1 and ($2::text is null or d.notice_id < $2) order by d.notice_id desc limit $3::int`,
 };
 
-export interface EndpointStore {
-  insert(endpoint: NewWebhookEndpoint, countMax: number): Promise<InsertedEndpoint>;
-  /** Newest first; `accountId`: of one account alone. */
-  list(accountId: string | null, beforeId: string | null, limit: number): Promise<WebhookEndpoint[]>;
-  find(id: string): Promise<WebhookEndpoint | null>;
-  /** What is absent stays. An endpoint that becomes active gets at once what waits for it. */
-  update(id: string, change: EndpointChange, at: Date): Promise<WebhookEndpoint | null>;
-  /** Deletes an endpoint, and what was to be sent to it. */
-  delete(id: string): Promise<boolean>;
-  /** Queues a notice for the endpoint alone; returns `false` if it has had too many of them. */
-  test(endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<boolean>;
-  /** Queues a notice once more, whatever became of it. */
-  redeliver(endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<Redelivery>;
-  listDeliveries(endpointId: string, beforeId: string | null, limit: number): Promise<Delivery[]>;
-}
+export type EndpointStore = ReturnType<typeof createEndpointStore>;
 
 /** `absent`: there is no such delivery; `too_many`: tests count too. */
 export type Redelivery = 'queued' | 'absent' | 'too_many';
@@ -191,17 +173,20 @@ export interface EndpointChange {
   readonly status?: 'active' | 'disabled' | undefined;
 }
 
-export function createEndpointStore(database: DirectoryLane): EndpointStore {
+export function createEndpointStore(database: DirectoryLane) {
   return {
-    insert: (endpoint, countMax) => database.transaction((transaction) => insert(transaction, endpoint, countMax)),
-    list: async (accountId, beforeId, limit) =>
+    insert: (endpoint: NewWebhookEndpoint, countMax: number) =>
+      database.transaction((transaction) => insert(transaction, endpoint, countMax)),
+    /** Newest first; `accountId`: of one account alone. */
+    list: async (accountId: string | null, beforeId: string | null, limit: number) =>
       ENDPOINTS.all(
         await (accountId === null
           ? database.query(listAll, [beforeId, limit])
           : database.query(listOfAccount, [accountId, beforeId, limit])),
       ),
-    find: async (id) => ENDPOINTS.first(await database.query(selectEndpoint, [id])),
-    update: (id, { url, events, status }, at) =>
+    find: async (id: string) => ENDPOINTS.first(await database.query(selectEndpoint, [id])),
+    /** What is absent stays. An endpoint that becomes active gets at once what waits for it. */
+    update: (id: string, { url, events, status }: EndpointChange, at: Date) =>
       database.transaction(async (transaction) => {
         await transaction.query(lockReceiver, [id]);
         const list = events == null ? null : toArray(events);
@@ -213,7 +198,8 @@ export function createEndpointStore(database: DirectoryLane): EndpointStore {
         if (status === 'disabled') await transaction.query(deleteReceiver, [id]);
         return endpoint;
       }),
-    delete: (id) =>
+    /** Deletes an endpoint, and what was to be sent to it. */
+    delete: (id: string) =>
       database.transaction(async (transaction) => {
         await transaction.query(lockReceiver, [id]);
         const deleted = await transaction.query(deleteEndpoint, [id]);
@@ -221,7 +207,8 @@ export function createEndpointStore(database: DirectoryLane): EndpointStore {
         await transaction.query(deleteDeliveries, [id]);
         return deleted.length > 0;
       }),
-    test: (endpoint, noticeId, at) =>
+    /** Queues a notice for the endpoint alone; returns `false` if it has had too many of them. */
+    test: (endpoint: WebhookEndpoint, noticeId: string, at: Date) =>
       database.transaction(async (transaction) => {
         if ((await countSend(transaction, ratesOfAskedSend(endpoint), at)) > 0) return false;
         await transaction.query(insertTest, [noticeId, endpoint.accountId, endpoint.id, at]);
@@ -229,14 +216,15 @@ export function createEndpointStore(database: DirectoryLane): EndpointStore {
         await wake(transaction, endpoint, at);
         return true;
       }),
-    redeliver: (endpoint, noticeId, at) =>
+    /** Queues a notice once more, whatever became of it. */
+    redeliver: (endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<Redelivery> =>
       database.transaction(async (transaction) => {
         // Each is a request to whatever the endpoint names.
         if ((await countSend(transaction, ratesOfAskedSend(endpoint), at)) > 0) return 'too_many';
         await wake(transaction, endpoint, at);
         return (await transaction.query(redeliverNotice, [noticeId, endpoint.id, at])).length > 0 ? 'queued' : 'absent';
       }),
-    listDeliveries: async (endpointId, beforeId, limit) =>
+    listDeliveries: async (endpointId: string, beforeId: string | null, limit: number) =>
       DELIVERIES.all(await database.query(listDeliveries, [endpointId, beforeId, limit])),
   };
 }

@@ -6,13 +6,6 @@ import { shownName } from './shown-name.ts';
 /** A link that works once, for the person who has the address. */
 export type LinkForMail = Pick<OneTimeLink, 'kind' | 'url' | 'expiresAt' | 'email' | 'accountName'>;
 
-interface LinkMailer {
-  /** Sends a link in the background, once: it is stored nowhere, and whoever made it has it too. */
-  send(link: LinkForMail): void;
-  /** Ends what is under way. */
-  stop(): Promise<void>;
-}
-
 interface LinkMailerParts {
   /** `null` if no mail is configured. */
   readonly terms: () => MailTerms | null;
@@ -23,7 +16,7 @@ interface LinkMailerParts {
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 100;
 
-export function createLinkMailer({ terms, logger }: LinkMailerParts): LinkMailer {
+export function createLinkMailer({ terms, logger }: LinkMailerParts) {
   const waiting: LinkForMail[] = [];
   const sending = new Set<Promise<void>>();
   const stopping = new AbortController();
@@ -52,7 +45,8 @@ export function createLinkMailer({ terms, logger }: LinkMailerParts): LinkMailer
   }
 
   return {
-    send(link) {
+    /** Sends a link in the background, once: it is stored nowhere, and whoever made it has it too. */
+    send(link: LinkForMail): void {
       if (link.email === null || terms() === null) return;
       if (waiting.length >= WAITING_MAX) {
         logger.warn({ kind: link.kind }, NOT_SENT);
@@ -61,7 +55,8 @@ export function createLinkMailer({ terms, logger }: LinkMailerParts): LinkMailer
       waiting.push(link);
       next();
     },
-    async stop() {
+    /** Ends what is under way. */
+    async stop(): Promise<void> {
       stopping.abort(new Error('the node stops'));
       await Promise.all(sending);
     },

@@ -123,26 +123,17 @@ export interface NewNotices {
   readonly hasMail: boolean;
 }
 
-export interface NoticeStore {
-  /** Stores what is due of some keys that expire until an instant and were not looked at yet with so many days left. */
-  noticeKeys(
-    daysLeft: number,
-    untilMs: number,
-    decide: (key: ExpiringKey) => DueNotice | null,
-    options: NewNotices,
-  ): Promise<SliceResult>;
-  /**
-   * Stores notices that are not there yet. Nodes do so one after the other, so none says what another one has said, and what was stored
-   * before is not stored again.
-   */
-  add(notices: readonly DueNotice[], options: NewNotices): Promise<void>;
-  /** Deletes some notices that are older than an id; returns how many. */
-  forgetBefore(id: string): Promise<number>;
-}
+export type NoticeStore = ReturnType<typeof createNoticeStore>;
 
-export function createNoticeStore(directory: DirectoryLane): NoticeStore {
+export function createNoticeStore(directory: DirectoryLane) {
   return {
-    noticeKeys: (daysLeft, untilMs, decide, options) =>
+    /** Stores what is due of some keys that expire until an instant and were not looked at yet with so many days left. */
+    noticeKeys: (
+      daysLeft: number,
+      untilMs: number,
+      decide: (key: ExpiringKey) => DueNotice | null,
+      options: NewNotices,
+    ): Promise<SliceResult> =>
       alone(directory, async (transaction) => {
         // Keys that had fewer days left when this began to be watched are not told of.
         const until = new Date(untilMs);
@@ -164,13 +155,17 @@ export function createNoticeStore(directory: DirectoryLane): NoticeStore {
         );
         return keys.length === KEYS_ROWS ? 'more' : 'idle';
       }),
-    // One node after the other, so that none waits for what another one inserts while that one waits for it.
-    add: (notices, options) =>
+    /**
+     * Stores notices that are not there yet. Nodes do so one after the other, so none says what another one has said, and what was stored
+     * before is not stored again; nor does one wait for what another one inserts while that one waits for it.
+     */
+    add: (notices: readonly DueNotice[], options: NewNotices) =>
       directory.transaction(async (transaction) => {
         await waitForFinders(transaction);
         await addNotices(transaction, notices, options);
       }),
-    forgetBefore: async (id) => (await directory.query(forgetNotices, [id])).length,
+    /** Deletes some notices that are older than an id; returns how many. */
+    forgetBefore: async (id: string) => (await directory.query(forgetNotices, [id])).length,
   };
 }
 

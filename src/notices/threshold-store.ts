@@ -1,4 +1,4 @@
-import { columnsOf } from '../db/columns.ts';
+import { fieldsOf } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryLane } from '../db/home-lanes.ts';
 import { bigintColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
@@ -11,30 +11,24 @@ import { bigintColumn, orNull, type RowOf, selection, textColumn } from '../db/t
 /** Accounts with a mark in a slice. */
 const MARKED_ROWS = 500;
 
-const LOW_BALANCES = selection({
+const THRESHOLDS = selection({
+  id: textColumn('id'),
   /** `null`: the configuration's. */
   lowBalanceNano: orNull(bigintColumn('low_balance_nano')),
 });
 
 /** An account's threshold of `balance.low`. */
-export type LowBalance = RowOf<typeof LOW_BALANCES>;
-
-const THRESHOLDS = selection({ id: textColumn('id'), lowBalanceNano: orNull(bigintColumn('low_balance_nano')) });
+export type LowBalance = Pick<RowOf<typeof THRESHOLDS>, 'lowBalanceNano'>;
 
 /** By the transaction that has written the row: two of them may see the same instant. */
 const MARKS = selection({ accountId: textColumn('id'), writtenBy: textColumn('xmin::text as written_by') });
 
 /** That an account's threshold was set. */
-export type ThresholdMark = RowOf<typeof MARKS>;
+type ThresholdMark = RowOf<typeof MARKS>;
 
 /** Plan: primary key, as the next one. */
-const selectLowBalance: Statement = {
-  name: 'thresholds.select',
-  text: `select ${LOW_BALANCES.list} from accounts where id = $1`,
-};
-
 const selectThresholds: Statement = {
-  name: 'thresholds.select-all',
+  name: 'thresholds.select',
   text: `select ${THRESHOLDS.list} from accounts where id = any ($1::text[])`,
 };
 
@@ -60,36 +54,26 @@ const clearMarks: Statement = {
 )`,
 };
 
-export interface ThresholdStore {
-  /** `null` if there is no such account. */
-  findLowBalance(accountId: string): Promise<LowBalance | null>;
-  /** Returns whether there is such an account. */
-  setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean>;
-  /** Those of accounts that are there; `null`: the configuration's. */
-  ofAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, bigint | null>>;
-  /** Some of the marks of accounts in a partition, those that were set first. */
-  listMarks(partition?: number): Promise<readonly ThresholdMark[]>;
-  /** The accounts are going to be looked at. */
-  clearMarks(marks: readonly ThresholdMark[]): Promise<void>;
-}
+export type ThresholdStore = ReturnType<typeof createThresholdStore>;
 
-export function createThresholdStore(directory: DirectoryLane): ThresholdStore {
+export function createThresholdStore(directory: DirectoryLane) {
   return {
-    findLowBalance: async (accountId) => LOW_BALANCES.first(await directory.query(selectLowBalance, [accountId])),
-    setLowBalance: async (accountId, lowBalanceNano) =>
+    /** `null` if there is no such account. */
+    findLowBalance: async (accountId: string): Promise<LowBalance | null> =>
+      THRESHOLDS.first(await directory.query(selectThresholds, [toArray([accountId])])),
+    /** Returns whether there is such an account. */
+    setLowBalance: async (accountId: string, lowBalanceNano: bigint | null) =>
       (await directory.query(updateLowBalance, [accountId, lowBalanceNano])).length > 0,
-    async ofAccounts(accountIds) {
+    /** Those of accounts that are there; `null`: the configuration's. */
+    async ofAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, bigint | null>> {
       const accounts = THRESHOLDS.all(await directory.query(selectThresholds, [toArray(accountIds)]));
       return new Map(accounts.map(({ id, lowBalanceNano }) => [id, lowBalanceNano]));
     },
+    /** Some of the marks of accounts in a partition, those that were set first. */
     listMarks: async (partition = 0) => MARKS.all(await directory.query(selectMarks, [partition])),
-    async clearMarks(marks) {
-      const names = columnsOf(
-        marks,
-        ({ accountId }) => accountId,
-        ({ writtenBy }) => writtenBy,
-      );
-      await directory.query(clearMarks, names);
+    /** The accounts are going to be looked at. */
+    async clearMarks(marks: readonly ThresholdMark[]): Promise<void> {
+      await directory.query(clearMarks, fieldsOf(marks, 'accountId', 'writtenBy'));
     },
   };
 }

@@ -12,22 +12,11 @@ export const OPERATOR_ENDPOINTS_MAX = 20;
 
 const SECRET_BYTES = 32;
 
-/** Webhook endpoints as the admin API and the account API use them. */
-export interface Webhooks
-  extends Pick<ThresholdStore, 'findLowBalance' | 'setLowBalance'>,
-    Pick<EndpointStore, 'list' | 'find' | 'delete' | 'listDeliveries'> {
-  /** @throws TargetRefusedError */
-  create(asked: {
-    readonly accountId: string | null;
-    readonly url: string;
-    readonly events: readonly NoticeKind[] | null;
-    readonly idempotencyKey: string | null;
-  }): Promise<InsertedEndpoint>;
-  /** @throws TargetRefusedError */
-  update(id: string, change: EndpointChange): Promise<WebhookEndpoint | null>;
-  /** Returns the id of the notice; `null` if the endpoint has had too many tests. */
-  test(endpoint: WebhookEndpoint): Promise<string | null>;
-  redeliver(endpoint: WebhookEndpoint, noticeId: string): Promise<Redelivery>;
+interface AskedEndpoint {
+  readonly accountId: string | null;
+  readonly url: string;
+  readonly events: readonly NoticeKind[] | null;
+  readonly idempotencyKey: string | null;
 }
 
 interface WebhooksParts {
@@ -41,33 +30,39 @@ interface WebhooksParts {
   readonly onQueued: () => void;
 }
 
-export function createWebhooks(parts: WebhooksParts): Webhooks {
+export type Webhooks = ReturnType<typeof createWebhooks>;
+
+/** Webhook endpoints as the admin API and the account API use them. */
+export function createWebhooks(parts: WebhooksParts) {
   const { store, thresholds, allowed, clock, ids, randomBytes, onQueued } = parts;
   const now = (): Date => new Date(clock.nowMs());
   return {
     ...store,
     findLowBalance: thresholds.findLowBalance,
     setLowBalance: thresholds.setLowBalance,
-    create: ({ accountId, url, events, idempotencyKey }) => {
+    /** @throws TargetRefusedError */
+    create: ({ accountId, url, events, idempotencyKey }: AskedEndpoint): Promise<InsertedEndpoint> => {
       const { href } = parseTarget(url, allowed());
       const id = ids.next('whk');
       const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
       const countMax = accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX;
       return store.insert({ id, accountId, url: href, events, secret, idempotencyKey, at: now() }, countMax);
     },
-    async update(id, change) {
+    /** @throws TargetRefusedError */
+    async update(id: string, change: EndpointChange): Promise<WebhookEndpoint | null> {
       const url = change.url === undefined ? undefined : parseTarget(change.url, allowed()).href;
       const endpoint = await store.update(id, { ...change, url }, now());
       if (change.status === 'active') onQueued();
       return endpoint;
     },
-    async test(endpoint) {
+    /** Returns the id of the notice; `null` if the endpoint has had too many tests. */
+    async test(endpoint: WebhookEndpoint): Promise<string | null> {
       const noticeId = ids.next('ntc');
       if (!(await store.test(endpoint, noticeId, now()))) return null;
       onQueued();
       return noticeId;
     },
-    async redeliver(endpoint, noticeId) {
+    async redeliver(endpoint: WebhookEndpoint, noticeId: string): Promise<Redelivery> {
       const redelivery = await store.redeliver(endpoint, noticeId, now());
       if (redelivery === 'queued') onQueued();
       return redelivery;

@@ -15,12 +15,6 @@ interface AskedToken {
 /** Why no token is made: the actor may not grant the role, it would have expired already, or there is one of that name, or too many. */
 type TokenRefusal = 'role_not_allowed' | 'expired' | 'name_taken' | 'too_many';
 
-/** Makes named admin tokens. */
-export interface AdminTokenMaker {
-  /** The token with its text, which nobody can read again. */
-  make(asked: AskedToken, by: Actor): Promise<{ readonly token: AdminToken; readonly text: string } | TokenRefusal>;
-}
-
 interface AdminTokenMakerParts {
   readonly store: Pick<AdminTokensStore, 'insert'>;
   readonly clock: Clock;
@@ -28,10 +22,16 @@ interface AdminTokenMakerParts {
   readonly fillRandom: FillRandom;
 }
 
-export function createAdminTokenMaker(parts: AdminTokenMakerParts): AdminTokenMaker {
-  const { store, clock, ids, fillRandom } = parts;
+export type AdminTokenMaker = ReturnType<typeof createAdminTokenMaker>;
+
+/** Makes named admin tokens. */
+export function createAdminTokenMaker({ store, clock, ids, fillRandom }: AdminTokenMakerParts) {
   return {
-    async make({ name, role, expiresAt }, by) {
+    /** The token with its text, which nobody can read again. */
+    async make(
+      { name, role, expiresAt }: AskedToken,
+      by: Actor,
+    ): Promise<{ readonly token: AdminToken; readonly text: string } | TokenRefusal> {
       if (!mayGrantRole(by, role)) return 'role_not_allowed';
       const at = new Date(clock.nowMs());
       if (expiresAt !== null && expiresAt <= at) return 'expired';

@@ -13,15 +13,8 @@ interface AdminTokenReaderParts {
   readonly clock: Clock;
 }
 
-interface AdminTokenReader {
-  /** Whose token the text is, asked of the database each time; `null` if it is none, unknown, expired or revoked. */
-  read(text: string): Promise<TokenActor | null>;
-  /** Resolves when no use is being written. */
-  stop(): Promise<void>;
-}
-
 /** Finds named admin tokens, and notes in the background when they were used. */
-export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReaderParts): AdminTokenReader {
+export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReaderParts) {
   /** Of the tokens whose use is being written: living ones, so there are no more than there may be of those. */
   const writing = new Map<string, Promise<void>>();
 
@@ -38,14 +31,16 @@ export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReader
   }
 
   return {
-    async read(text) {
+    /** Whose token the text is, asked of the database each time; `null` if it is none, unknown, expired or revoked. */
+    async read(text: string): Promise<TokenActor | null> {
       if (!isAdminToken(text)) return null;
       const token = await tokens.findLiving(hashAdminToken(text), clock.nowMs());
       if (token === null) return null;
       noteUse(token);
       return { kind: 'admin_token', id: token.id, name: token.name, role: token.role };
     },
-    async stop() {
+    /** Resolves when no use is being written. */
+    async stop(): Promise<void> {
       await Promise.all(writing.values());
     },
   };

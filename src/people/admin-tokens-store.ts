@@ -94,23 +94,14 @@ export interface NewAdminToken {
   readonly at: Date;
 }
 
-export interface AdminTokensStore {
-  /** `name_taken`: a living token has the name; `too_many`: there are as many living ones as there may be. */
-  insert(token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many'>;
-  list(beforeId: string | null, limit: number): Promise<AdminToken[]>;
-  find(id: string): Promise<AdminToken | null>;
-  /** `false` if there is no such token. */
-  revoke(id: string, at: Date): Promise<boolean>;
-  /** The token of a text, by its hash; `null` if it is unknown, expired or revoked. */
-  findLiving(tokenHash: Buffer, nowMs: number): Promise<AdminToken | null>;
-  /** Notes a use, unless a later one than `unlessSinceMs` is noted. */
-  noteUse(id: string, usedAtMs: number, unlessSinceMs: number): Promise<void>;
-}
+export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
 
-export function createAdminTokensStore(database: DirectoryLane): AdminTokensStore {
+export function createAdminTokensStore(database: DirectoryLane) {
   return {
-    insert: ({ id, name, role, tokenHash, prefix, createdBy, expiresAt, at }) =>
+    /** `name_taken`: a living token has the name; `too_many`: there are as many living ones as there may be. */
+    insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many'> =>
       database.transaction(async (transaction) => {
+        const { id, name, role, tokenHash, prefix, createdBy, expiresAt, at } = token;
         await transaction.query(lockTokens);
         await transaction.query(closeExpired, [name, at]);
         const [count] = await transaction.query<{ living: number; of_name: number }>(countLiving, [name, at]);
@@ -119,14 +110,16 @@ export function createAdminTokensStore(database: DirectoryLane): AdminTokensStor
         const values = [id, name, role, tokenHash, prefix, at, createdBy, expiresAt];
         return TOKENS.read((await transaction.query(insertToken, values))[0]!);
       }),
-    list: async (beforeId, limit) => TOKENS.all(await database.query(listTokens, [beforeId, limit])),
-    find: async (id) => TOKENS.first(await database.query(selectToken, [id])),
-    async revoke(id, at) {
-      return (await database.query(revokeToken, [id, at])).length > 0;
-    },
-    findLiving: async (tokenHash, nowMs) =>
+    list: async (beforeId: string | null, limit: number) =>
+      TOKENS.all(await database.query(listTokens, [beforeId, limit])),
+    find: async (id: string) => TOKENS.first(await database.query(selectToken, [id])),
+    /** `false` if there is no such token. */
+    revoke: async (id: string, at: Date) => (await database.query(revokeToken, [id, at])).length > 0,
+    /** The token of a text, by its hash; `null` if it is unknown, expired or revoked. */
+    findLiving: async (tokenHash: Buffer, nowMs: number) =>
       TOKENS.first(await database.query(findLiving, [tokenHash, toTimestamp(nowMs)])),
-    async noteUse(id, usedAtMs, unlessSinceMs) {
+    /** Notes a use, unless a later one than `unlessSinceMs` is noted. */
+    async noteUse(id: string, usedAtMs: number, unlessSinceMs: number): Promise<void> {
       await database.query(noteUse, [id, toTimestamp(usedAtMs), toTimestamp(unlessSinceMs)]);
     },
   };

@@ -72,15 +72,7 @@ export type IdentityRefusal =
   /** The user is suspended or gone. */
   | 'no_user';
 
-export interface IdentityStore {
-  /** Whose identity it is; `null`: nobody's. */
-  findUser(issuer: string, subject: string): Promise<string | null>;
-  noteUse(issuer: string, subject: string, at: Date): Promise<void>;
-  list(userId: string): Promise<Identity[]>;
-  add(userId: string, identity: NewIdentity, at: Date): Promise<IdentityRefusal | null>;
-  /** Removes one, unless the person could not sign in any more. */
-  remove(userId: string, id: string): Promise<'absent' | 'last_way' | null>;
-}
+export type IdentityStore = ReturnType<typeof createIdentityStore>;
 
 /** Adds an identity to a user; what is refused has to be rolled back. */
 export async function addIdentity(
@@ -106,19 +98,21 @@ async function lock(
   return { hasPassword: user.has_password, identities: counted!.identities };
 }
 
-export function createIdentityStore(database: DirectoryLane): IdentityStore {
+export function createIdentityStore(database: DirectoryLane) {
   return {
-    async findUser(issuer, subject) {
+    /** Whose identity it is; `null`: nobody's. */
+    async findUser(issuer: string, subject: string): Promise<string | null> {
       const [row] = await database.query<{ user_id: string }>(findUser, [issuer, subject]);
       return row?.user_id ?? null;
     },
-    async noteUse(issuer, subject, at) {
+    async noteUse(issuer: string, subject: string, at: Date): Promise<void> {
       await database.query(noteUse, [issuer, subject, at]);
     },
-    list: async (userId) => IDENTITIES.all(await database.query(listIdentities, [userId])),
-    add: (userId, identity, at) =>
+    list: async (userId: string) => IDENTITIES.all(await database.query(listIdentities, [userId])),
+    add: (userId: string, identity: NewIdentity, at: Date) =>
       orRolledBack(database, (transaction) => addIdentity(transaction, userId, identity, at)),
-    remove: (userId, id) =>
+    /** Removes one, unless the person could not sign in any more. */
+    remove: (userId: string, id: string) =>
       orRolledBack<'absent' | 'last_way'>(database, async (transaction) => {
         const user = await lock(transaction, userId);
         if (user === null) return 'absent';

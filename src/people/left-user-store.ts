@@ -46,14 +46,10 @@ interface Page {
   rows: number;
 }
 
-export interface LeftUserStore {
-  /** Forgets people who left their last account before an instant. `nowMs`: when keys can be used. */
-  forgetLeftBefore(instantMs: number, nowMs: number, signal: AbortSignal): Promise<void>;
-}
-
-export function createLeftUserStore(database: DirectoryLane): LeftUserStore {
+export function createLeftUserStore(database: DirectoryLane) {
   return {
-    async forgetLeftBefore(instantMs, nowMs, signal) {
+    /** Forgets people who left their last account before an instant. `nowMs`: when keys can be used. */
+    async forgetLeftBefore(instantMs: number, nowMs: number, signal: AbortSignal): Promise<void> {
       const [before, now] = [new Date(instantMs), new Date(nowMs)];
       let last: Pick<Page, 'left_at' | 'id'> = { left_at: '1970-01-01T00:00:00Z', id: '' };
       while (!signal.aborted) {

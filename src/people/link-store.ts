@@ -1,12 +1,13 @@
 import type { Statement } from '../db/database.ts';
+import { deleteInBatches, expiredRows } from '../db/expired-rows-store.ts';
 import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole } from './actor.ts';
 import { addIdentity, type IdentityRefusal, type NewIdentity } from './identity-store.ts';
-import { addMembership, type MembershipRefusal } from './membership-store.ts';
+import { addMembership, lockAccount, type MembershipRefusal } from './membership-store.ts';
 import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX, type UserRefusal } from './user.ts';
-import { insertUserWith, setPassword } from './user-store.ts';
+import { deleteLinksOf, insertUserWith, setPassword } from './user-store.ts';
 
 /** The SQL of one-time links. */
 
@@ -30,12 +31,6 @@ const IS_IN_FORCE = `(l.created_by_user_id is null or exists (
     and case when l.kind = 'invitation' then m.role = 'owner' else o.operator_role = 'operator' end
 ))`;
 
-/** A newer link of a user takes the place of the earlier ones. Plan: user_links_by_user. */
-const deleteUnused: Statement = {
-  name: 'user-links.delete-unused',
-  text: 'delete from user_links where user_id = $1 and used_at is null',
-};
-
 const LOCKED_USERS = selection({
   id: textColumn('id'),
   email: orNull(textColumn('email')),
@@ -48,12 +43,6 @@ type LockedUser = RowOf<typeof LOCKED_USERS>;
 const lockUser: Statement = {
   name: 'user-links.lock-user',
   text: `select ${LOCKED_USERS.list} from users where id = $1 and status = 'active' for no key update`,
-};
-
-/** By primary key. */
-const lockAccount: Statement = {
-  name: 'user-links.lock-account',
-  text: 'select id from accounts where id = $1 for no key update',
 };
 
 /** Used ones stay until they would have expired, which is longer than a day. Plan: user_links_by_account. */
@@ -138,17 +127,8 @@ const deleteInvitation: Statement = {
 /** By primary key. */
 const updateName: Statement = { name: 'user-links.update-name', text: 'update users set name = $2 where id = $1' };
 
-const FORGOTTEN_ROWS_MAX = 1000;
-
 /** Plan: user_links_by_end. */
-const deleteExpired: Statement = {
-  name: 'user-links.delete-expired',
-  text: `delete from user_links where id in (
-  select id from user_links where expires_at <= $1::timestamptz order by expires_at limit ${FORGOTTEN_ROWS_MAX}
-  for update skip locked
-)
-returning 1 as gone`,
-};
+const deleteExpired = expiredRows('user-links.delete-expired', 'user_links', 'id');
 
 interface NewLink {
   readonly id: string;
@@ -178,26 +158,9 @@ export type LinkUse =
 /** Which limit of an account a further invitation would be beyond: of those that are open, or of those made in a day. */
 export type InvitationsLimit = 'too_many_open' | 'too_many_made';
 
-export interface LinkStore {
-  /**
-   * Makes a link by which a user sets a password; earlier ones are void. `null` if there is no such user, or it is
-   * suspended. Which kind it is follows from whether there is a password.
-   */
-  insertForUser(userId: string, link: NewLink, kind: LinkKind): Promise<boolean>;
-  /** `null`: it was made. */
-  insertInvitation(invitation: NewInvitation): Promise<InvitationsLimit | null>;
-  look(tokenHash: Buffer, at: Date): Promise<LinkView | null>;
-  /** Uses a link up and does what it is for, or neither; returns the user's id. */
-  use(tokenHash: Buffer, use: LinkUse, at: Date): Promise<{ readonly userId: string } | LinkRefusal>;
-  /** Those that are open, newest first. */
-  listInvitations(accountId: string, at: Date): Promise<Invitation[]>;
-  /** Returns whether there was one. */
-  deleteInvitation(accountId: string, id: string): Promise<boolean>;
-  /** In batches, until none is left or the signal has aborted. */
-  deleteExpired(atMs: number, signal: AbortSignal): Promise<void>;
-}
+export type LinkStore = ReturnType<typeof createLinkStore>;
 
-export function createLinkStore(database: DirectoryLane): LinkStore {
+export function createLinkStore(database: DirectoryLane) {
   async function carryOut(
     transaction: DirectoryQueryable,
     { kind, accountId, role, email }: RowOf<typeof TAKEN_LINKS>,
@@ -242,14 +205,20 @@ export function createLinkStore(database: DirectoryLane): LinkStore {
   }
 
   return {
-    insertForUser: (userId, link, kind) =>
+    /**
+     * Makes a link by which a user sets a password; earlier ones are void. `false` if there is no such user, or it is
+     * suspended. Which kind it is follows from whether there is a password.
+     */
+    insertForUser: (userId: string, link: NewLink, kind: LinkKind) =>
       database.transaction(async (transaction) => {
         if ((await lockActive(transaction, userId)) === null) return false;
-        await transaction.query(deleteUnused, [userId]);
+        // A newer link of a user takes the place of the earlier ones.
+        await transaction.query(deleteLinksOf, [userId]);
         await transaction.query(insertLink, valuesOf(link, kind, userId, null));
         return true;
       }),
-    insertInvitation: (invitation) =>
+    /** `null`: it was made. */
+    insertInvitation: (invitation: NewInvitation): Promise<InvitationsLimit | null> =>
       database.transaction(async (transaction) => {
         await transaction.query(lockAccount, [invitation.accountId]);
         const parameters = [invitation.accountId, invitation.at];
@@ -259,8 +228,9 @@ export function createLinkStore(database: DirectoryLane): LinkStore {
         await transaction.query(insertLink, valuesOf(invitation, 'invitation', null, invitation));
         return null;
       }),
-    look: async (tokenHash, at) => LINK_VIEWS.first(await database.query(lookUp, [tokenHash, at])),
-    async use(tokenHash, use, at) {
+    look: async (tokenHash: Buffer, at: Date) => LINK_VIEWS.first(await database.query(lookUp, [tokenHash, at])),
+    /** Uses a link up and does what it is for, or neither; returns the user's id. */
+    async use(tokenHash: Buffer, use: LinkUse, at: Date): Promise<{ readonly userId: string } | LinkRefusal> {
       let result: { readonly userId: string } | null = null;
       const refusal = await orRolledBack<LinkRefusal>(database, async (transaction) => {
         // The user first, as in whatever else changes a user and its links: else two of them could wait for each other.
@@ -277,13 +247,15 @@ export function createLinkStore(database: DirectoryLane): LinkStore {
       });
       return refusal ?? result!;
     },
-    listInvitations: async (accountId, at) => INVITATIONS.all(await database.query(listInvitations, [accountId, at])),
-    deleteInvitation: async (accountId, id) => (await database.query(deleteInvitation, [accountId, id])).length > 0,
-    async deleteExpired(atMs, signal) {
-      let rows: unknown[];
-      do rows = await database.query(deleteExpired, [new Date(atMs)]);
-      while (rows.length === FORGOTTEN_ROWS_MAX && !signal.aborted);
-    },
+    /** Those that are open, newest first. */
+    listInvitations: async (accountId: string, at: Date) =>
+      INVITATIONS.all(await database.query(listInvitations, [accountId, at])),
+    /** Returns whether there was one. */
+    deleteInvitation: async (accountId: string, id: string) =>
+      (await database.query(deleteInvitation, [accountId, id])).length > 0,
+    /** In batches, until none is left or the signal has aborted. */
+    deleteExpired: (atMs: number, signal: AbortSignal) =>
+      deleteInBatches(database, deleteExpired, new Date(atMs), signal),
   };
 }
 

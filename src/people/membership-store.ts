@@ -12,7 +12,7 @@ import { MEMBERS_MAX, MEMBERSHIPS_MAX, type UserStatus } from './user.ts';
  */
 
 /** Calls lock balances, not accounts, and a reference to an account does not wait for this lock. By primary key. */
-const lockAccount: Statement = {
+export const lockAccount: Statement = {
   name: 'memberships.lock-account',
   text: 'select id from accounts where id = $1 for no key update',
 };
@@ -162,28 +162,9 @@ async function isOtherMember(
   return otherId !== userId && (await transaction.query(hasMember, [accountId, otherId])).length > 0;
 }
 
-export interface MembershipStore {
-  add(membership: NewMembership): Promise<MembershipRefusal | null>;
-  /** @param keepsOwner whether the account has to keep an owner. */
-  changeRole(
-    accountId: string,
-    userId: string,
-    role: AccountRole,
-    keepsOwner: boolean,
-  ): Promise<MemberChangeRefusal | null>;
-  remove(
-    accountId: string,
-    userId: string,
-    keepsOwner: boolean,
-    at: Date,
-    keys: KeysOfRemoved,
-  ): Promise<MemberChangeRefusal | null>;
-  find(accountId: string, userId: string): Promise<Member | null>;
-  /** By the ids of users. */
-  list(accountId: string, afterUserId: string | null, limit: number): Promise<Member[]>;
-}
+export type MembershipStore = ReturnType<typeof createMembershipStore>;
 
-export function createMembershipStore(database: DirectoryLane): MembershipStore {
+export function createMembershipStore(database: DirectoryLane) {
   /** Owners who take the role from each other at once are decided one after the other, because the account is locked. */
   const change = (
     accountId: string,
@@ -205,13 +186,14 @@ export function createMembershipStore(database: DirectoryLane): MembershipStore 
     });
 
   return {
-    add: (membership) =>
+    add: (membership: NewMembership) =>
       orRolledBack<MembershipRefusal>(database, (transaction) => addMembership(transaction, membership)),
-    changeRole: (accountId, userId, role, keepsOwner) =>
+    /** @param keepsOwner whether the account has to keep an owner. */
+    changeRole: (accountId: string, userId: string, role: AccountRole, keepsOwner: boolean) =>
       change(accountId, userId, keepsOwner, role, (transaction) =>
         transaction.query(updateRole, [userId, accountId, role]),
       ),
-    remove(accountId, userId, keepsOwner, at, keys) {
+    remove(accountId: string, userId: string, keepsOwner: boolean, at: Date, keys: KeysOfRemoved) {
       const heirId = typeof keys === 'string' ? null : keys.handedTo;
       const write = async (transaction: DirectoryQueryable): Promise<void> => {
         // Of two accounts that remove a person at once, the second one is to see that it is the last.
@@ -222,8 +204,10 @@ export function createMembershipStore(database: DirectoryLane): MembershipStore 
       };
       return change(accountId, userId, keepsOwner, null, write, heirId);
     },
-    find: async (accountId, userId) => MEMBERS.first(await database.query(selectMember, [accountId, userId])),
-    list: async (accountId, afterUserId, limit) =>
+    find: async (accountId: string, userId: string) =>
+      MEMBERS.first(await database.query(selectMember, [accountId, userId])),
+    /** By the ids of users. */
+    list: async (accountId: string, afterUserId: string | null, limit: number) =>
       MEMBERS.all(await database.query(listMembers, [accountId, afterUserId ?? '', limit])),
   };
 }

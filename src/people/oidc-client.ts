@@ -51,16 +51,7 @@ const SUBJECT_LENGTH_MAX = 255;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const TEXT_LENGTH_MAX = 200;
 
-export interface OidcClient {
-  /** Where the browser is sent. @throws OidcError */
-  authorizationUrl(provider: OidcSettings, secrets: FlowSecrets, redirectUri: string): Promise<string>;
-  /**
-   * Whom the provider names, by the address to which it has sent the browser back.
-   *
-   * @throws OidcError
-   */
-  identify(provider: OidcSettings, secrets: FlowSecrets, callback: URL): Promise<ProvenIdentity>;
-}
+export type OidcClient = ReturnType<typeof createOidcClient>;
 
 interface Discovered {
   readonly untilMs: number;
@@ -71,7 +62,7 @@ interface Discovered {
 const loadLibrary = () => import('openid-client');
 
 /** `nowMs`: any clock that never goes back. */
-export function createOidcClient(nowMs: () => number): OidcClient {
+export function createOidcClient(nowMs: () => number) {
   /** By the settings, which are new objects with each configuration; those of former ones are forgotten with them. */
   const known = new WeakMap<OidcSettings, Discovered>();
 
@@ -86,7 +77,8 @@ export function createOidcClient(nowMs: () => number): OidcClient {
   }
 
   return {
-    authorizationUrl: (provider, { state, nonce, codeVerifier }, redirectUri) =>
+    /** Where the browser is sent. @throws OidcError */
+    authorizationUrl: (provider: OidcSettings, { state, nonce, codeVerifier }: FlowSecrets, redirectUri: string) =>
       orOidcError(async () => {
         const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await loadLibrary();
         const configuration = await configurationOf(provider);
@@ -100,7 +92,12 @@ export function createOidcClient(nowMs: () => number): OidcClient {
         });
         return url.href;
       }),
-    identify: (provider, { state, nonce, codeVerifier }, callback) =>
+    /**
+     * Whom the provider names, by the address to which it has sent the browser back.
+     *
+     * @throws OidcError
+     */
+    identify: (provider: OidcSettings, { state, nonce, codeVerifier }: FlowSecrets, callback: URL) =>
       orOidcError(async () => {
         const { authorizationCodeGrant } = await loadLibrary();
         const tokens = await authorizationCodeGrant(await configurationOf(provider), callback, {
@@ -126,7 +123,7 @@ async function discover({
   const { ClientSecretBasic, ClientSecretPost, None } = library;
   // Signatures are checked too, although the token comes from the provider itself.
   const execute = [enableNonRepudiationChecks, ...(allowInsecure ? [allowInsecureRequests] : [])];
-  const configuration = await discovery(
+  return discovery(
     new URL(issuer),
     clientId,
     { [library.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
@@ -143,7 +140,6 @@ async function discover({
       [library.customFetch]: (url, options) => fetchFromProvider(url, options as unknown as FetchOptions),
     },
   );
-  return configuration;
 }
 
 /** @throws OidcError */

@@ -1,4 +1,5 @@
 import type { Statement } from '../db/database.ts';
+import { deleteInBatches, expiredRows } from '../db/expired-rows-store.ts';
 import type { DirectoryQueryable } from '../db/home-lanes.ts';
 import { bytesColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 
@@ -30,17 +31,8 @@ const takeFlow: Statement = {
 returning ${FLOWS.list}`,
 };
 
-const FORGOTTEN_ROWS_MAX = 1000;
-
 /** Plan: oidc_flows_by_end. */
-const deleteExpired: Statement = {
-  name: 'oidc-flows.delete-expired',
-  text: `delete from oidc_flows where handle_hash in (
-  select handle_hash from oidc_flows where expires_at <= $1::timestamptz order by expires_at limit ${FORGOTTEN_ROWS_MAX}
-  for update skip locked
-)
-returning 1 as gone`,
-};
+const deleteExpired = expiredRows('oidc-flows.delete-expired', 'oidc_flows', 'handle_hash');
 
 interface NewOidcFlow extends OidcFlow {
   readonly handleHash: Buffer;
@@ -48,25 +40,19 @@ interface NewOidcFlow extends OidcFlow {
   readonly expiresAt: Date;
 }
 
-export interface OidcFlowStore {
-  insert(flow: NewOidcFlow): Promise<void>;
-  /** Uses it up; `null` if it was used, has expired, or was for another provider. */
-  take(handleHash: Buffer, provider: string, at: Date): Promise<OidcFlow | null>;
-  /** In batches, until none is left or the signal has aborted. */
-  deleteExpired(atMs: number, signal: AbortSignal): Promise<void>;
-}
+export type OidcFlowStore = ReturnType<typeof createOidcFlowStore>;
 
-export function createOidcFlowStore(database: DirectoryQueryable): OidcFlowStore {
+export function createOidcFlowStore(database: DirectoryQueryable) {
   return {
-    async insert(flow) {
+    async insert(flow: NewOidcFlow): Promise<void> {
       const { handleHash, provider, expiresAt } = flow;
       await database.query(insertFlow, [handleHash, provider, expiresAt, ...FLOWS.valuesOf(flow)]);
     },
-    take: async (handleHash, provider, at) => FLOWS.first(await database.query(takeFlow, [handleHash, provider, at])),
-    async deleteExpired(atMs, signal) {
-      let rows: unknown[];
-      do rows = await database.query(deleteExpired, [new Date(atMs)]);
-      while (rows.length === FORGOTTEN_ROWS_MAX && !signal.aborted);
-    },
+    /** Uses it up; `null` if it was used, has expired, or was for another provider. */
+    take: async (handleHash: Buffer, provider: string, at: Date) =>
+      FLOWS.first(await database.query(takeFlow, [handleHash, provider, at])),
+    /** In batches, until none is left or the signal has aborted. */
+    deleteExpired: (atMs: number, signal: AbortSignal) =>
+      deleteInBatches(database, deleteExpired, new Date(atMs), signal),
   };
 }

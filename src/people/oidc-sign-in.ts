@@ -75,26 +75,10 @@ export interface OidcOutcome {
   readonly returnTo: string;
 }
 
-/** A sign-in at an OpenID provider: it begins here, and is completed when the browser comes back. */
-export interface OidcSignIn {
-  /** @throws OidcError if the provider is not there. */
-  begin(provider: NamedProvider, flow: OidcFlow): Promise<BegunFlow>;
-  /**
-   * @param handle of the browser's cookie.
-   * @param query what the provider has sent the browser back with.
-   * @param findSignedIn the person who has signed in in that browser, if any.
-   * @param record makes the change with its row in the change log.
-   */
-  complete(
-    provider: NamedProvider,
-    handle: string | null,
-    query: URLSearchParams,
-    findSignedIn: () => Promise<string | null>,
-    record: RecordChange,
-  ): Promise<OidcOutcome | OidcRefusal>;
-}
+export type OidcSignIn = ReturnType<typeof createOidcSignIn>;
 
-export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
+/** A sign-in at an OpenID provider: it begins here, and is completed when the browser comes back. */
+export function createOidcSignIn(parts: OidcSignInParts) {
   const { client, flows, identities, links, clock, ids, fillRandom, logger } = parts;
 
   function logFault({ name }: NamedProvider, { fault, reason }: OidcError): void {
@@ -129,7 +113,8 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
   }
 
   return {
-    async begin(provider, flow) {
+    /** @throws OidcError if the provider is not there. */
+    async begin(provider: NamedProvider, flow: OidcFlow): Promise<BegunFlow> {
       const handle = createSecretToken(fillRandom);
       const expiresAt = new Date(clock.nowMs() + FLOW_MS);
       try {
@@ -141,7 +126,19 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
         throw error;
       }
     },
-    async complete(provider, handle, query, findSignedIn, record) {
+    /**
+     * @param handle of the browser's cookie.
+     * @param query what the provider has sent the browser back with.
+     * @param findSignedIn the person who has signed in in that browser, if any.
+     * @param record makes the change with its row in the change log.
+     */
+    async complete(
+      provider: NamedProvider,
+      handle: string | null,
+      query: URLSearchParams,
+      findSignedIn: () => Promise<string | null>,
+      record: RecordChange,
+    ): Promise<OidcOutcome | OidcRefusal> {
       if (handle === null || !isSecretToken(handle)) return 'sign_in_expired';
       const secrets = flowSecretsOf(handle);
       // What another site has made up does not use up the sign-in that is under way.

@@ -47,16 +47,6 @@ interface OneTimeLinksParts {
   readonly fillRandom: FillRandom;
 }
 
-export interface OneTimeLinks {
-  /** A link by which a user sets a password; `null` if there is no such user, or it is suspended. */
-  forUser(user: LinkedUser, by: Actor): Promise<OneTimeLink | null>;
-  /** An invitation, with its id. Nothing is made if the account has too many, or too many mails were sent. */
-  invite(
-    invitation: AskedInvitation,
-    by: Actor,
-  ): Promise<(OneTimeLink & { readonly id: string }) | InvitationsLimit | { readonly mailWaitMs: number }>;
-}
-
 interface LinkedUser {
   readonly id: string;
   readonly email: string | null;
@@ -71,7 +61,9 @@ interface AskedInvitation {
   readonly role: AccountRole;
 }
 
-export function createOneTimeLinks(parts: OneTimeLinksParts): OneTimeLinks {
+export type OneTimeLinks = ReturnType<typeof createOneTimeLinks>;
+
+export function createOneTimeLinks(parts: OneTimeLinksParts) {
   const { links, baseUrl, deliverLink, countMail, clock, ids, fillRandom } = parts;
 
   function begin(kind: LinkKind, by: Actor) {
@@ -93,7 +85,8 @@ export function createOneTimeLinks(parts: OneTimeLinksParts): OneTimeLinks {
   }
 
   return {
-    async forUser({ id, email, name, hasPassword }, by) {
+    /** A link by which a user sets a password; `null` if there is no such user, or it is suspended. */
+    async forUser({ id, email, name, hasPassword }: LinkedUser, by: Actor): Promise<OneTimeLink | null> {
       const kind = hasPassword ? 'reset' : 'first_sign_in';
       const { stored, url } = begin(kind, by);
       const { createdBy } = stored;
@@ -103,7 +96,11 @@ export function createOneTimeLinks(parts: OneTimeLinksParts): OneTimeLinks {
       if (email !== null && (await countMail(null, email)) === 0) deliverLink(link);
       return link;
     },
-    async invite({ accountId, accountName, email, role }, by) {
+    /** An invitation, with its id. Nothing is made if the account has too many, or too many mails were sent. */
+    async invite(
+      { accountId, accountName, email, role }: AskedInvitation,
+      by: Actor,
+    ): Promise<(OneTimeLink & { readonly id: string }) | InvitationsLimit | { readonly mailWaitMs: number }> {
       const mailWaitMs = email === null ? 0 : await countMail(accountId, email);
       if (mailWaitMs > 0) return { mailWaitMs };
       const { stored, url } = begin('invitation', by);

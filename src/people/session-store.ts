@@ -1,4 +1,5 @@
 import type { Statement } from '../db/database.ts';
+import { deleteInBatches, expiredRows } from '../db/expired-rows-store.ts';
 import type { DirectoryLane } from '../db/home-lanes.ts';
 import { dateColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { Membership, OperatorRole, UserActor } from './actor.ts';
@@ -90,17 +91,8 @@ export const deleteSessionsOf: Statement = {
   text: 'delete from sessions where user_id = $1 and ($2::text is null or id <> $2)',
 };
 
-const FORGOTTEN_ROWS_MAX = 1000;
-
 /** Plan: sessions_by_end. */
-const deleteExpired: Statement = {
-  name: 'sessions.delete-expired',
-  text: `delete from sessions where id in (
-  select id from sessions where expires_at <= $1::timestamptz order by expires_at limit ${FORGOTTEN_ROWS_MAX}
-  for update skip locked
-)
-returning 1 as gone`,
-};
+const deleteExpired = expiredRows('sessions.delete-expired', 'sessions', 'id');
 
 /** For how long sessions last. */
 export interface SessionTimes {
@@ -119,35 +111,26 @@ interface NewSession {
   readonly atMs: number;
 }
 
-export interface SessionStore {
-  /** Whose session a token is; `null` if it has ended, or its user is suspended. */
-  read(tokenHash: Buffer, atMs: number): Promise<UserActor | null>;
-  /**
-   * Begins a session, unless the user was suspended, or has another password than the one that was checked, meanwhile.
-   * `checkedHash`: the stored form of that password; `null` if the person has proven by something else who it is.
-   */
-  begin(session: NewSession, checkedHash: string | null): Promise<boolean>;
-  list(userId: string, atMs: number): Promise<Session[]>;
-  /** Returns whether the user has such a session. */
-  end(userId: string, sessionId: string): Promise<boolean>;
-  /** `exceptId`: the session that goes on, if any. */
-  endAll(userId: string, exceptId: string | null): Promise<void>;
-  /** In batches, until none is left or the signal has aborted. */
-  deleteExpired(atMs: number, signal: AbortSignal): Promise<void>;
-}
+export type SessionStore = ReturnType<typeof createSessionStore>;
 
 /** @param times those in force: shorter ones apply to sessions that have begun, too, as far as they are about idleness. */
-export function createSessionStore(database: DirectoryLane, times: () => SessionTimes): SessionStore {
+export function createSessionStore(database: DirectoryLane, times: () => SessionTimes) {
   const idleSince = (atMs: number): Date => new Date(atMs - times().idleMs);
   return {
-    async read(tokenHash, atMs) {
+    /** Whose session a token is; `null` if it has ended, or its user is suspended. */
+    async read(tokenHash: Buffer, atMs: number): Promise<UserActor | null> {
       const seenBefore = new Date(atMs - SEEN_EVERY_MS);
       const instants = [new Date(atMs), idleSince(atMs), seenBefore];
       const actor = ACTORS.first(await database.query(readSession, [tokenHash, ...instants]));
       return actor && { kind: 'user', ...actor };
     },
-    begin: ({ id, userId, tokenHash, clientAddress, userAgent, atMs }, checkedHash) =>
+    /**
+     * Begins a session, unless the user was suspended, or has another password than the one that was checked, meanwhile.
+     * `checkedHash`: the stored form of that password; `null` if the person has proven by something else who it is.
+     */
+    begin: (session: NewSession, checkedHash: string | null): Promise<boolean> =>
       database.transaction(async (transaction) => {
+        const { id, userId, tokenHash, clientAddress, userAgent, atMs } = session;
         const at = new Date(atMs);
         const [user] = await transaction.query(noteSignIn, [userId, at, checkedHash]);
         if (user === undefined) return false;
@@ -156,16 +139,17 @@ export function createSessionStore(database: DirectoryLane, times: () => Session
         await transaction.query(deleteSurplus, [userId]);
         return true;
       }),
-    list: async (userId, atMs) =>
+    list: async (userId: string, atMs: number): Promise<Session[]> =>
       SESSIONS.all(await database.query(listSessions, [userId, new Date(atMs), idleSince(atMs)])),
-    end: async (userId, sessionId) => (await database.query(deleteSession, [userId, sessionId])).length > 0,
-    async endAll(userId, exceptId) {
+    /** Returns whether the user has such a session. */
+    end: async (userId: string, sessionId: string) =>
+      (await database.query(deleteSession, [userId, sessionId])).length > 0,
+    /** `exceptId`: the session that goes on, if any. */
+    async endAll(userId: string, exceptId: string | null): Promise<void> {
       await database.query(deleteSessionsOf, [userId, exceptId]);
     },
-    async deleteExpired(atMs, signal) {
-      let rows: unknown[];
-      do rows = await database.query(deleteExpired, [new Date(atMs)]);
-      while (rows.length === FORGOTTEN_ROWS_MAX && !signal.aborted);
-    },
+    /** In batches, until none is left or the signal has aborted. */
+    deleteExpired: (atMs: number, signal: AbortSignal) =>
+      deleteInBatches(database, deleteExpired, new Date(atMs), signal),
   };
 }

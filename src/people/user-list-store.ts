@@ -69,13 +69,7 @@ interface UserFilter {
   readonly isOperator?: boolean | undefined;
 }
 
-export interface UserList {
-  find(id: string): Promise<User | null>;
-  /** Newest first. If the time is over before there are enough, it returns what it has found and where to look on. */
-  list(filter: UserFilter, beforeId: string | null, limit: number, timing: SliceTiming): Promise<LookedThrough<User>>;
-}
-
-export function createUserList(database: DirectoryQueryable): UserList {
+export function createUserList(database: DirectoryQueryable) {
   const findByName = createNameSearch(database, 'users');
 
   async function listIds(filter: UserFilter, beforeId: string | null, limit: number, timing: SliceTiming) {
@@ -92,8 +86,14 @@ export function createUserList(database: DirectoryQueryable): UserList {
   }
 
   return {
-    find: async (id) => USERS.first(await database.query(selectUser, [id])),
-    async list(filter, beforeId, limit, timing) {
+    find: async (id: string) => USERS.first(await database.query(selectUser, [id])),
+    /** Newest first. If the time is over before there are enough, it returns what it has found and where to look on. */
+    async list(
+      filter: UserFilter,
+      beforeId: string | null,
+      limit: number,
+      timing: SliceTiming,
+    ): Promise<LookedThrough<User>> {
       const { items, next } = await listIds(filter, beforeId, limit, timing);
       const rows = items.length === 0 ? [] : await database.query(selectListed, [JSON.stringify(items)]);
       return { items: USERS.all(rows), next };

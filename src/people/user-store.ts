@@ -8,7 +8,7 @@ import { addMembership } from './membership-store.ts';
 import { deleteSessionsOf } from './session-store.ts';
 import { foldSignInName, isLikeEmail, signInNameOf } from './sign-in-name.ts';
 import type { UserRefusal, UserStatus } from './user.ts';
-import { createUserList, type UserList } from './user-list-store.ts';
+import { createUserList } from './user-list-store.ts';
 
 /** The SQL of users. */
 
@@ -77,7 +77,7 @@ const updatePassword: Statement = {
 };
 
 /** Links that would set another password. Plan: user_links_by_user. */
-const deleteLinksOf: Statement = {
+export const deleteLinksOf: Statement = {
   name: 'users.delete-links',
   text: 'delete from user_links where user_id = $1 and used_at is null',
 };
@@ -114,26 +114,7 @@ interface UserChange {
   readonly status?: UserStatus | undefined;
 }
 
-export interface UserStore extends UserList {
-  insert(user: NewUser): Promise<UserRefusal | null>;
-  /** By what a person types in; `null` if nobody signs in with it. */
-  findCredential(signInName: string): Promise<UserCredential | null>;
-  credentialOf(userId: string): Promise<UserCredential | null>;
-  /** Whether there is an operator who is not suspended. */
-  hasOperator(): Promise<boolean>;
-  /**
-   * Changes a user; one that is suspended has no sessions and no links any more.
-   *
-   * @param keepsOperator whether one active operator has to be left besides this user.
-   */
-  change(id: string, change: UserChange, keepsOperator: boolean): Promise<UserRefusal | 'absent' | null>;
-  delete(id: string, keepsOperator: boolean): Promise<'last_operator' | 'absent' | null>;
-  /**
-   * Sets a password, and ends all sessions but one. Returns false if the user is gone, or has another password than the one
-   * that was checked, meanwhile.
-   */
-  changePassword(id: string, hash: string, checkedHash: string, exceptSessionId: string): Promise<boolean>;
-}
+export type UserStore = ReturnType<typeof createUserStore>;
 
 /** Sets a password, ends all sessions but one, and makes unused links void. */
 export async function setPassword(
@@ -169,17 +150,24 @@ async function isLastOperator(transaction: DirectoryQueryable, id: string): Prom
   return operators.every((operator) => operator.id === id) && operators.length > 0;
 }
 
-export function createUserStore(database: DirectoryLane): UserStore {
+export function createUserStore(database: DirectoryLane) {
   const findOne = async (statement: Statement, key: string): Promise<UserCredential | null> =>
     CREDENTIALS.first(await database.query(statement, [key]));
 
   return {
     ...createUserList(database),
-    insert: (user) => orRolledBack(database, (transaction) => insertUserWith(transaction, user)),
-    findCredential: (signInName) => findOne(selectCredential, foldSignInName(signInName)),
-    credentialOf: (userId) => findOne(selectPassword, userId),
+    insert: (user: NewUser) => orRolledBack(database, (transaction) => insertUserWith(transaction, user)),
+    /** By what a person types in; `null` if nobody signs in with it. */
+    findCredential: (signInName: string) => findOne(selectCredential, foldSignInName(signInName)),
+    credentialOf: (userId: string) => findOne(selectPassword, userId),
+    /** Whether there is an operator who is not suspended. */
     hasOperator: async () => (await database.query(selectOperator)).length > 0,
-    change: (id, change, keepsOperator) =>
+    /**
+     * Changes a user; one that is suspended has no sessions and no links any more.
+     *
+     * @param keepsOperator whether one active operator has to be left besides this user.
+     */
+    change: (id: string, change: UserChange, keepsOperator: boolean) =>
       orRolledBack<UserRefusal | 'absent'>(database, async (transaction) => {
         const keeps = keepsOperator && (change.operatorRole !== undefined || change.status !== undefined);
         const wouldBeLast = keeps && (await isLastOperator(transaction, id));
@@ -199,7 +187,7 @@ export function createUserStore(database: DirectoryLane): UserStore {
         }
         return null;
       }),
-    delete: (id, keepsOperator) =>
+    delete: (id: string, keepsOperator: boolean) =>
       orRolledBack<'last_operator' | 'absent'>(database, async (transaction) => {
         if (keepsOperator && (await isLastOperator(transaction, id))) return 'last_operator';
         const [user] = await transaction.query(lockUser, [id]);
@@ -209,7 +197,11 @@ export function createUserStore(database: DirectoryLane): UserStore {
         for (const account of accounts) await announceChange(transaction, account.account_id);
         return null;
       }),
-    changePassword: (id, hash, checkedHash, exceptSessionId) =>
+    /**
+     * Sets a password, and ends all sessions but one. Returns false if the user is gone, or has another password than the one
+     * that was checked, meanwhile.
+     */
+    changePassword: (id: string, hash: string, checkedHash: string, exceptSessionId: string) =>
       database.transaction((transaction) => setPassword(transaction, id, hash, { checkedHash, exceptSessionId })),
   };
 }

@@ -160,37 +160,19 @@ export interface ExportedAccount {
 /** Lists in JSON. */
 type UserLists = Record<'memberships' | 'identities', string>;
 
-export interface ExportStore {
-  open(): Promise<ExportReader>;
-}
-
-interface ExportReader {
-  readIdentity(): Promise<Pick<ExportHead, 'identity' | 'isDemo'>>;
-  readColumns(): Promise<Record<ExportedTable, string[]>>;
-  countAccounts(): Promise<number>;
-  /** All accounts, in the order of their ids. */
-  batches(): AsyncIterable<BatchRange>;
-  /** The accounts of a batch, in the order of their ids. */
-  readBatch(range: BatchRange): Promise<readonly ExportedAccount[]>;
-  /** Rows of a table that does not belong to accounts, by its key. `lastAccountId`: of accounts those up to this one. */
-  rowsOf(table: WholeTableName, lastAccountId?: string): AsyncIterable<readonly ExportedKey[]>;
-  users(lastAccountId: string): AsyncIterable<readonly (ExportedKey & UserLists)[]>;
-  /** Another one than before: records were dropped in between. */
-  readDrops(): Promise<string>;
-  close(): Promise<void>;
-}
+export type ExportStore = ReturnType<typeof createExportStore>;
 
 /** `sizes`: for tests. */
 export function createExportStore(
   databases: ExportedDatabases,
   sizes: ExportSizes = SIZES[databases.directory.engine],
-): ExportStore {
+) {
   return { open: async () => createReader(await openExportSnapshots(databases), sizes) };
 }
 
 type KeyedRow = ExportedKey & { readonly [key: `key_${number}`]: string };
 
-function createReader(snapshots: ExportSnapshots, sizes: ExportSizes): ExportReader {
+function createReader(snapshots: ExportSnapshots, sizes: ExportSizes) {
   const { directory, redemptions, partitions, isMoving } = snapshots;
   const ofDirectory = <Row>(statement: Statement, parameters: Query['parameters'] = []): Promise<Row[]> =>
     readRows<Row>(directory, statement, parameters);
@@ -225,11 +207,11 @@ function createReader(snapshots: ExportSnapshots, sizes: ExportSizes): ExportRea
   }
 
   return {
-    async readIdentity() {
+    async readIdentity(): Promise<Pick<ExportHead, 'identity' | 'isDemo'>> {
       const [row] = await ofDirectory<{ id: string; is_demo: boolean | null }>(selectIdentity);
       return { identity: row!.id, isDemo: row!.is_demo };
     },
-    async readColumns() {
+    async readColumns(): Promise<Record<ExportedTable, string[]>> {
       const columns = {
         directory: await ofDirectory<TableColumn>(listColumns),
         partition: await readRows<TableColumn>(partitions[0]!, listColumns, []),
@@ -238,11 +220,12 @@ function createReader(snapshots: ExportSnapshots, sizes: ExportSizes): ExportRea
         EXPORTED_TABLES.map((table) => [table, columnsOf(table, columns[HOMES[table]])]),
       ) as Record<ExportedTable, string[]>;
     },
-    async countAccounts() {
+    async countAccounts(): Promise<number> {
       const [row] = await ofDirectory<{ n: number }>(countAccounts);
       return row!.n;
     },
-    async *batches() {
+    /** All accounts, in the order of their ids. */
+    async *batches(): AsyncIterable<BatchRange> {
       const { accountsMax, batchRowsMax } = sizes;
       let behind = '';
       for (;;) {
@@ -259,7 +242,8 @@ function createReader(snapshots: ExportSnapshots, sizes: ExportSizes): ExportRea
         behind = last;
       }
     },
-    async readBatch(range) {
+    /** The accounts of a batch, in the order of their ids. */
+    async readBatch(range: BatchRange): Promise<readonly ExportedAccount[]> {
       const rowsMax = sizes.sliceRowsMax;
       const accounts = await readAccounts(directory, range, isMoving);
       const cuts = await Promise.all(
@@ -285,13 +269,15 @@ function createReader(snapshots: ExportSnapshots, sizes: ExportSizes): ExportRea
       );
       return found.map(({ account, tables }) => ({ account, tables: { ...shared, ...tables } }));
     },
-    rowsOf(table, lastAccountId) {
+    /** Rows of a table that does not belong to accounts, by its key. `lastAccountId`: of accounts those up to this one. */
+    rowsOf(table: WholeTableName, lastAccountId?: string): AsyncIterable<readonly ExportedKey[]> {
       if (HOMES[table] === 'partition') return slicesOfPartitions(WHOLE_TABLES[table]);
       const isOfVouchers = table === 'vouchers' || table === 'voucher_batches';
       return slicesIn(isOfVouchers ? redemptions : directory, WHOLE_TABLES[table], lastAccountId);
     },
-    users: (lastAccountId) => slicesIn<KeyedRow & UserLists>(directory, WHOLE_TABLES.users, lastAccountId),
-    async readDrops() {
+    users: (lastAccountId: string) => slicesIn<KeyedRow & UserLists>(directory, WHOLE_TABLES.users, lastAccountId),
+    /** Another one than before: records were dropped in between. */
+    async readDrops(): Promise<string> {
       let drops = 0n;
       for (const partition of partitions) {
         const [row] = await readRows<{ drops: string }>(partition, countDrops, []);

@@ -186,56 +186,20 @@ where ${isOfKey('v.key_id')} and not exists (select from api_keys k where k.acco
   },
 };
 
-export interface ImportStore {
-  /** Runs `work` in transactions that nothing limits in time. That of the directory is committed last. */
-  import<Result>(work: (writer: ImportWriter) => Promise<Result>): Promise<Result>;
+export type ImportStore = ReturnType<typeof createImportStore>;
+
+export function createImportStore({ longTransaction }: { readonly longTransaction: InLongTransactions }) {
+  return {
+    /** Runs `work` in transactions that nothing limits in time. That of the directory is committed last. */
+    import: <Result>(work: (writer: ImportWriter) => Promise<Result>): Promise<Result> =>
+      longTransaction((transactions) => work(createWriter(transactions))),
+  };
 }
+
+export type ImportWriter = ReturnType<typeof createWriter>;
 
 /** A place is the number of a partition. */
-export interface ImportWriter {
-  readonly partitions: number;
-  /** Keeps everybody else from writing until the end of the transaction. */
-  lockTables(): Promise<void>;
-  /** Nodes that run on this database. */
-  runningNodes(): Promise<string[]>;
-  /** Tables of the directory and of the first partition that have rows. */
-  filledTables(): Promise<string[]>;
-  /**
-   * Empties further partitions. There must be no account: what they have is of an import that was interrupted behind its first commit, and
-   * nobody can reach it. Returns those that had rows.
-   */
-  emptyFurther(): Promise<number[]>;
-  columnsOf(table: ExportedTable): Promise<string[]>;
-  /** From now on rows of the table have these columns, which it has too. */
-  useColumns(table: ExportedTable, columns: readonly string[]): void;
-  /** Whether the database is the demo's; `null` if no gateway has served it. */
-  isDemo(): Promise<boolean | null>;
-  setIdentity(id: string, isDemo: boolean | null): Promise<void>;
-  /** Prepares the table of call records of a month, `2026-11`. */
-  prepareMonth(month: string, place: number): Promise<void>;
-  /** Rows of accounts of a place. What each partition has goes to all of them. */
-  insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void>;
-  /** Where an account was put; `null`: it is not there. */
-  placeOf(accountId: string): Promise<number | null>;
-  /** Has the sums of usage made from the call records. */
-  sumUsageAnew(): Promise<void>;
-  /** Adds what dropped records said to the sums of usage, behind the last row. */
-  addDroppedUsage(): Promise<void>;
-  /** What is under way goes on here, behind the last row. */
-  goOn(): Promise<void>;
-  /** What accounts of a place have; those that are not there are left out. */
-  sums(accounts: readonly string[], place: number): Promise<AccountEnd[]>;
-  /** Of what each partition has, one of them; if they differ, another number than that of the first one. */
-  countRows(table: ExportedTable): Promise<number>;
-  /** A row whose account is not in its partition, or whose key is not there; `null`: each is. */
-  findStranger(): Promise<{ readonly table: ExportedTable; readonly accountId: string; readonly keyId: string } | null>;
-}
-
-export function createImportStore({ longTransaction }: { readonly longTransaction: InLongTransactions }): ImportStore {
-  return { import: (work) => longTransaction((transactions) => work(createWriter(transactions))) };
-}
-
-function createWriter({ directory, partitions: transactions }: PartitionedTransactions): ImportWriter {
+function createWriter({ directory, partitions: transactions }: PartitionedTransactions) {
   const inserts = new Map<ExportedTable, Statement>();
   const partitions = transactions.map(
     (transaction, number): PartitionQueryable => ({
@@ -266,58 +230,74 @@ function createWriter({ directory, partitions: transactions }: PartitionedTransa
 
   return {
     partitions: partitions.length,
-    async lockTables() {
+    /** Keeps everybody else from writing until the end of the transaction. */
+    async lockTables(): Promise<void> {
       for (const table of LOCKED_TABLES)
         for (const transaction of having(table)) await transaction.query(lockTable(table));
     },
+    /** Nodes that run on this database. */
     runningNodes: async () => (await directory.query<{ id: string }>(listNodes)).map(({ id }) => id),
-    async filledTables() {
+    /** Tables of the directory and of the first partition that have rows. */
+    async filledTables(): Promise<string[]> {
       const filled: string[] = [];
       for (const table of EXPORTED_TABLES) if (await isFilledIn(at(table, 0), table)) filled.push(table);
       return filled;
     },
-    async emptyFurther() {
+    /**
+     * Empties further partitions. There must be no account: what they have is of an import that was interrupted behind its first commit, and
+     * nobody can reach it. Returns those that had rows.
+     */
+    async emptyFurther(): Promise<number[]> {
       const emptied: number[] = [];
       for (const [number, partition] of partitions.entries())
         if (number > 0 && (await empty(partition))) emptied.push(number);
       return emptied;
     },
-    async columnsOf(table) {
-      return columnsOf(table, await at(table, 0).query<TableColumn>(listColumns));
-    },
-    useColumns(table, columns) {
+    columnsOf: async (table: ExportedTable) => columnsOf(table, await at(table, 0).query<TableColumn>(listColumns)),
+    /** From now on rows of the table have these columns, which it has too. */
+    useColumns(table: ExportedTable, columns: readonly string[]): void {
       inserts.set(table, insertInto(table, columns));
     },
-    async isDemo() {
+    /** Whether the database is the demo's; `null` if no gateway has served it. */
+    async isDemo(): Promise<boolean | null> {
       const [row] = await directory.query<{ is_demo: boolean | null }>(selectMark);
       return row!.is_demo;
     },
-    async setIdentity(id, isDemo) {
+    async setIdentity(id: string, isDemo: boolean | null): Promise<void> {
       await directory.query(setIdentity, [id, isDemo]);
     },
-    async prepareMonth(month, place) {
+    /** Prepares the table of call records of a month, `2026-11`. */
+    async prepareMonth(month: string, place: number): Promise<void> {
       await partitions[place]!.query(createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`))));
     },
-    async insert(table, rows, place) {
+    /** Rows of accounts of a place. What each partition has goes to all of them. */
+    async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
       const parameters = [`[${rows.join(',')}]`, ...(isPlaced(table) ? [place] : [])];
       const transactions = IN_EACH_PARTITION.has(table) ? partitions : [at(table, place)];
       for (const transaction of transactions) await transaction.query(inserts.get(table)!, parameters);
     },
-    async placeOf(accountId) {
+    /** Where an account was put; `null`: it is not there. */
+    async placeOf(accountId: string): Promise<number | null> {
       const [row] = await directory.query<{ place: number }>(selectPlace, [accountId]);
       return row?.place ?? null;
     },
-    async sumUsageAnew() {
+    /** Has the sums of usage made from the call records. */
+    async sumUsageAnew(): Promise<void> {
       for (const partition of partitions) await partition.query(sumUsageAnew);
     },
-    async addDroppedUsage() {
+    /** Adds what dropped records said to the sums of usage, behind the last row. */
+    async addDroppedUsage(): Promise<void> {
       for (const partition of partitions) for (const statement of ADD_DROPPED) await partition.query(statement);
     },
-    async goOn() {
+    /** What is under way goes on here, behind the last row. */
+    async goOn(): Promise<void> {
       for (const statement of GO_ON) await directory.query(statement);
     },
-    sums: async (accounts, place) => SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
-    async countRows(table) {
+    /** What accounts of a place have; those that are not there are left out. */
+    sums: async (accounts: readonly string[], place: number): Promise<AccountEnd[]> =>
+      SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
+    /** Of what each partition has, one of them; if they differ, another number than that of the first one. */
+    async countRows(table: ExportedTable): Promise<number> {
       const counts: number[] = [];
       for (const transaction of having(table)) {
         const [row] = await transaction.query<{ n: number }>({
@@ -329,6 +309,7 @@ function createWriter({ directory, partitions: transactions }: PartitionedTransa
       if (IN_EACH_PARTITION.has(table)) return counts.find((count) => count !== counts[0]) ?? counts[0]!;
       return counts.reduce((sum, count) => sum + count, 0);
     },
+    /** A row whose account is not in its partition, or whose key is not there; `null`: each is. */
     async findStranger() {
       for (const [number, partition] of partitions.entries()) {
         for (const owned of OWNED) {

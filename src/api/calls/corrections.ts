@@ -84,7 +84,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
           case 'key_conflict':
             throw conflict('This Idempotency-Key was used for another entry of the account. Use a new one.');
           case 'refused':
-            throw resolutionError(result.refusal, result.call);
+            throw RESOLUTION_ERRORS[result.refusal](result.call);
           case 'resolved':
           case 'repeated':
             return Repeat.if(result.outcome === 'repeated', await readCall(parts, id));
@@ -148,36 +148,33 @@ function toResolution(body: z.infer<typeof resolution>): Resolution {
   }
 }
 
-function resolutionError(refusal: ResolutionRefusal, call: ResolvableCall): GatewayError {
-  switch (refusal) {
-    case 'ended':
-      return conflict(
-        `The call has ended by itself: it is ${call.status} and ${chargeOf(call)}. Only an unresolved call can be resolved; ` +
-          'give a charge back with a refund.',
-      );
-    case 'resolved_otherwise':
-      return conflict(
-        `The call was resolved already, at ${call.notes?.resolution?.at}: it was ${resolvedAs(call)}. It can be resolved only ` +
-          'once; give a charge back with a refund, take more with an adjustment.',
-      );
-    case 'charge_on_plan':
-      return unprocessable('The call ran on a Coding Plan, which charges no money: count its tokens, or release it.');
-    case 'charge_above_reserved':
-      return unprocessable(
-        `chargeYuan: The call had reserved ¥${formatYuan(call.reservedNano ?? 0n)}; it can be charged at most that.`,
-        'chargeYuan',
-      );
-    case 'tokens_without_plan':
-      return unprocessable('The call ran on the balance, not on a Coding Plan: charge it, or release it.');
-    case 'tokens_unknown':
-      return unprocessable('It is not recorded what the call had reserved of its plan: release it.');
-    case 'tokens_above_reserved':
-      return unprocessable(
-        `tokens: The call had reserved ${call.notes?.reservedTokens?.tokens} tokens; at most that can be counted.`,
-        'tokens',
-      );
-  }
-}
+const RESOLUTION_ERRORS: Readonly<Record<ResolutionRefusal, (call: ResolvableCall) => GatewayError>> = {
+  ended: (call) =>
+    conflict(
+      `The call has ended by itself: it is ${call.status} and ${chargeOf(call)}. Only an unresolved call can be resolved; ` +
+        'give a charge back with a refund.',
+    ),
+  resolved_otherwise: (call) =>
+    conflict(
+      `The call was resolved already, at ${call.notes?.resolution?.at}: it was ${resolvedAs(call)}. It can be resolved only ` +
+        'once; give a charge back with a refund, take more with an adjustment.',
+    ),
+  charge_on_plan: () =>
+    unprocessable('The call ran on a Coding Plan, which charges no money: count its tokens, or release it.'),
+  charge_above_reserved: ({ reservedNano }) =>
+    unprocessable(
+      `chargeYuan: The call had reserved ¥${formatYuan(reservedNano ?? 0n)}; it can be charged at most that.`,
+      'chargeYuan',
+    ),
+  tokens_without_plan: () =>
+    unprocessable('The call ran on the balance, not on a Coding Plan: charge it, or release it.'),
+  tokens_unknown: () => unprocessable('It is not recorded what the call had reserved of its plan: release it.'),
+  tokens_above_reserved: ({ notes }) =>
+    unprocessable(
+      `tokens: The call had reserved ${notes?.reservedTokens?.tokens} tokens; at most that can be counted.`,
+      'tokens',
+    ),
+};
 
 function resolvedAs({ chargeNano, notes }: ResolvableCall): string {
   const resolution = notes?.resolution;

@@ -28,27 +28,10 @@ export interface RefusalSubject {
   place: string;
 }
 
-/** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
-export interface Refusals {
-  /** The subject of a request of which nothing is known but the address. */
-  subjectOf(request: IncomingMessage): RefusalSubject;
-  /**
-   * @throws GatewayError, or rejects with it, if the key is not valid, or not from the client's network, or if the account was refused the same
-   * request a moment ago.
-   */
-  identify(
-    subject: RefusalSubject,
-    path: string,
-    forms: CredentialForms,
-    report: Pick<CallReport, 'principal'>,
-  ): Soon<Principal>;
-  /** The request was served. */
-  served(subject: RefusalSubject): void;
-  /** Delays the error of a request, if it is a refusal and its account or address is refused too often. */
-  slowDown(subject: RefusalSubject, error: unknown, reply: FastifyReply): Promise<void>;
-}
+export type Refusals = ReturnType<typeof createRefusals>;
 
-export function createRefusals({ principals, addresses, brake }: RefusalParts): Refusals {
+/** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
+export function createRefusals({ principals, addresses, brake }: RefusalParts) {
   /** Judges a request of a key that is valid. */
   function accept(subject: RefusalSubject, path: string, principal: Principal): Principal {
     const { request } = subject;
@@ -67,9 +50,23 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
   }
 
   return {
-    subjectOf: (request) => ({ request, name: `address ${addresses.ofRequest(request)}`, place: '' }),
+    /** The subject of a request of which nothing is known but the address. */
+    subjectOf: (request: IncomingMessage): RefusalSubject => ({
+      request,
+      name: `address ${addresses.ofRequest(request)}`,
+      place: '',
+    }),
 
-    identify(subject, path, forms, report) {
+    /**
+     * @throws GatewayError, or rejects with it, if the key is not valid, or not from the client's network, or if the account was refused the same
+     * request a moment ago.
+     */
+    identify(
+      subject: RefusalSubject,
+      path: string,
+      forms: CredentialForms,
+      report: Pick<CallReport, 'principal'>,
+    ): Soon<Principal> {
       const { request, name: address } = subject;
       const key = readCredential(request, forms, isApiKey);
       const place = principalHash(key);
@@ -88,12 +85,14 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
         : accept(subject, path, principal);
     },
 
-    served({ name, place }) {
+    /** The request was served. */
+    served({ name, place }: RefusalSubject): void {
       // The end of a call releases its reservation, so what was refused before may be admitted now.
       if (place !== '') brake.forget(name);
     },
 
-    async slowDown({ name, place }, error, reply) {
+    /** Delays the error of a request, if it is a refusal and its account or address is refused too often. */
+    async slowDown({ name, place }: RefusalSubject, error: unknown, reply: FastifyReply): Promise<void> {
       const cost = error instanceof GatewayError ? costOf(error) : 0;
       if (cost === 0) {
         brake.forget(name);

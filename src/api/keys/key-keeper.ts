@@ -20,7 +20,7 @@ import { type GatewayError, invalidRequest, quoted } from '../../errors/gateway-
 import type { Clock } from '../../lib/clock.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { tooManyModels, toRateChange, underPresentNames } from '../accounts/rate-limits.ts';
-import { conflict, notFound } from '../management/endpoint.ts';
+import { conflict, notFound, orNotFound } from '../management/endpoint.ts';
 import { notYourAccount } from '../management/guard.ts';
 import { at } from '../management/response-fields.ts';
 import { toPage } from '../management/wire.ts';
@@ -81,11 +81,7 @@ export function keyKeeper(parts: KeyAdminParts) {
     return (await withLimits(accountId, found)).map((key) => ({ ...key, used: usedToWire(uses.get(key.id)) }));
   }
 
-  async function requireKey(id: string): Promise<ApiKey> {
-    const key = await accounts.findKey(id);
-    if (key === null) throw notFound('key', id);
-    return key;
-  }
+  const requireKey = async (id: string): Promise<ApiKey> => orNotFound(await accounts.findKey(id), 'key', id);
 
   return {
     /** A key of an account, with its text, which is not known afterwards. `ownKeys`: how many its person may have. */

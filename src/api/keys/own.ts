@@ -2,7 +2,7 @@ import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
 import type { OwnKeysLimit } from '../../accounting/accounts/key-owner-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { AccountScope } from '../../people/access.ts';
-import { notFound } from '../management/endpoint.ts';
+import { orNotFound } from '../management/endpoint.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
@@ -99,8 +99,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       body: replacement,
       response: ownReplacementKey,
       async run({ id, body }, { scope }) {
-        const key = await accounts.findKey(id);
-        if (key === null) throw notFound('key', id);
+        const key = orNotFound(await accounts.findKey(id), 'key', id);
         const asked = scope.ownUserId === null ? body : { ...body, expiresAt: earlierEnd(key, body.expiresAt) };
         return shown(ownReplacementKey, await keys.replace(id, asked, ownKeysLimit(scope)));
       },

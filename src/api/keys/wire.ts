@@ -7,13 +7,13 @@ import type { RateLimits } from '../../accounting/accounts/rate-limit-store.ts';
 import type { OwnerUse } from '../../accounting/reservations/limits/key-day.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { at, count, listOf, yuan } from '../management/response-fields.ts';
-import { capYuan, rateLimits, rateLimitsToWire, yuanOrNull } from '../management/wire.ts';
+import { shown } from '../management/shown.ts';
+import { capYuan, rateLimits, rateLimitsToWire, wholeNumber, yuanOrNull } from '../management/wire.ts';
 
 /** Keys, and what limits them, as the admin API and the account API have them. */
 
 const COUNT_MAX = 1_000_000_000;
-const EXPECTED_COUNT = { error: `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.` };
-const wholeLimit = z.number(EXPECTED_COUNT).int(EXPECTED_COUNT).min(0, EXPECTED_COUNT).max(COUNT_MAX, EXPECTED_COUNT);
+const wholeLimit = wholeNumber(0, COUNT_MAX, `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.`);
 
 const amount = <const Name extends string>(name: Name) => ({
   name,
@@ -121,30 +121,17 @@ export const keyMembers = {
   ...rateLimits,
 };
 
-export const keyResponse = z.strictObject({ ...keyMembers, ...usedMember }).meta({ id: 'Key' });
+const keyWithoutUse = z.strictObject(keyMembers);
+export const keyResponse = keyWithoutUse.extend(usedMember).meta({ id: 'Key' });
 export type KeyResponse = z.infer<typeof keyResponse>;
 
-export function keyToWire(
-  key: ApiKey,
-  limits: KeyLimits,
-  rates: RateLimits,
-  lastUsedAt: Date | null,
-): Omit<KeyResponse, 'used'> {
-  return {
-    id: key.id,
-    accountId: key.accountId,
-    name: key.name,
-    prefix: key.prefix,
-    createdAt: key.createdAt.toISOString(),
-    expiresAt: key.expiresAt?.toISOString() ?? null,
-    revokedAt: key.revokedAt?.toISOString() ?? null,
-    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+export function keyToWire(key: ApiKey, limits: KeyLimits, rates: RateLimits, lastUsedAt: Date | null) {
+  return shown(keyWithoutUse, {
+    ...key,
+    lastUsedAt,
     ...limitsToWire(limits),
     allowedModels: key.allowed.models,
     allowedNetworks: key.allowed.networks,
-    scopes: key.scopes,
-    userId: key.userId,
-    formerUserName: key.formerUserName,
     ...rateLimitsToWire(rates),
-  };
+  });
 }

@@ -7,11 +7,10 @@ import {
   latencyDimensions,
 } from '../../accounting/usage/latency-store.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { type CsvCell, csvLine } from '../../lib/csv.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { LineStream } from '../management/endpoint.ts';
 import { readGroupBy } from '../management/group-by.ts';
-import { CSV_TYPE } from '../management/list-csv.ts';
+import { CSV_TYPE, csvOf } from '../management/list-csv.ts';
 import { at, count, listOf } from '../management/response-fields.ts';
 import { filterText, instant } from '../management/wire.ts';
 
@@ -126,20 +125,21 @@ function percentilesOf(counts: readonly number[]): z.infer<typeof percentiles> {
 const rounded = (value: number, decimals: number): number => Number(value.toFixed(decimals));
 
 function csv(rows: readonly LatencyRow[], groupBy: readonly LatencyDimension[]): string {
-  const columns: readonly (readonly [string, (row: LatencyRow) => CsvCell])[] = [
-    ...groupBy.map((name) => [name, (row: LatencyRow) => row[name] ?? null] as const),
-    ['attempts', (row) => row.attempts],
-    ['errors', (row) => row.errors],
-    ['refused', (row) => row.refused],
-    ['errorRatio', (row) => row.errorRatio],
-    ['durationP50Ms', (row) => row.durationMs.p50],
-    ['durationP95Ms', (row) => row.durationMs.p95],
-    ['firstByteP50Ms', (row) => row.firstByteMs.p50],
-    ['firstByteP95Ms', (row) => row.firstByteMs.p95],
-    ['outputTokens', (row) => row.outputTokens],
-    ['tokensPerSecond', (row) => row.tokensPerSecond],
-  ];
-  return [columns.map(([title]) => title), ...rows.map((row) => columns.map(([, cell]) => cell(row)))]
-    .map((cells) => csvLine(cells))
-    .join('');
+  const { titles, lineOf } = csvOf([...groupBy, ...FIGURES]);
+  const lines = rows.map(({ durationMs, firstByteMs, ...row }) =>
+    lineOf({
+      ...row,
+      durationP50Ms: durationMs.p50,
+      durationP95Ms: durationMs.p95,
+      firstByteP50Ms: firstByteMs.p50,
+      firstByteP95Ms: firstByteMs.p95,
+    }),
+  );
+  return [titles, ...lines].join('');
 }
+
+/** The columns of CSV behind those of a group. */
+const FIGURES = [
+  ...['attempts', 'errors', 'refused', 'errorRatio', 'durationP50Ms', 'durationP95Ms'],
+  ...['firstByteP50Ms', 'firstByteP95Ms', 'outputTokens', 'tokensPerSecond'],
+];

@@ -8,7 +8,8 @@ import { listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
 import { ledgerEntryResponse } from '../management/wire.ts';
 import { statementQuery, type UsageAdminParts, usageList, usageReader, usageResponse } from '../usage/admin.ts';
-import { statementCsv, statementResponse, statementToWire } from '../usage/statement-wire.ts';
+import { statementCsv } from '../usage/statement-csv.ts';
+import { statementResponse } from '../usage/statement-wire.ts';
 import { readDimensions, usageRowResponse } from '../usage/wire.ts';
 import { ledgerList, listLedger } from './admin.ts';
 
@@ -120,11 +121,10 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
         const made = await statement(scope.accountId, month);
         const entries = made.entries.map((entry) => ({ ...entry, memo: null }));
         if (wantsCsv) return LineStream.of(statementCsv({ ...made, entries }), CSV_TYPE);
-        const wire = statementToWire(made);
         return {
-          ...shown(ownStatementMembers, wire),
-          entries: wire.entries.map((entry) => shown(ownStatementEntry, entry)),
-          models: wire.models.map((row) => shown(ownUsageRow, row)),
+          ...shown(ownStatementMembers, made),
+          entries: entries.map((entry) => shown(ownStatementEntry, entry)),
+          models: made.models.map((row) => shown(ownUsageRow, row)),
         };
       },
     }),

@@ -91,15 +91,19 @@ function toClientError({ status, text }: RawResponse): AdminClientError {
 /** A client of the gateway that runs at `url`. `localUser`: who is at the command line, which counts with the local token alone. */
 export function remoteAdminClient(url: string, token: string, localUser: string | null = null): AdminClient {
   const transport: Transport = async ({ url: path, body, ...request }) => {
-    let response: Response;
-    try {
-      response = await fetch(url + path, { ...request, ...(body === undefined ? {} : { body }) });
-    } catch (error) {
-      throw new AdminClientError(`The gateway at ${url} cannot be reached.`, { cause: error });
-    }
+    const response = await reach(url, path, { ...request, ...(body === undefined ? {} : { body }) });
     return { status: response.status, text: await response.text() };
   };
   return createClient(token, localUser, transport, (path) => streamFromGateway(url, token, path));
+}
+
+/** @throws AdminClientError */
+async function reach(url: string, path: string, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url + path, request);
+  } catch (error) {
+    throw new AdminClientError(`The gateway at ${url} cannot be reached.`, { cause: error });
+  }
 }
 
 /**
@@ -108,12 +112,7 @@ export function remoteAdminClient(url: string, token: string, localUser: string 
  * @throws AdminClientError
  */
 export async function streamFromGateway(url: string, token: string, path: string): Promise<AsyncIterable<Uint8Array>> {
-  let response: Response;
-  try {
-    response = await fetch(url + ADMIN_PREFIX + path, { headers: { authorization: `Bearer ${token}` } });
-  } catch (error) {
-    throw new AdminClientError(`The gateway at ${url} cannot be reached.`, { cause: error });
-  }
+  const response = await reach(url, ADMIN_PREFIX + path, { headers: { authorization: `Bearer ${token}` } });
   if (!response.ok || response.body === null) {
     throw toClientError({ status: response.status, text: await response.text() });
   }

@@ -228,6 +228,12 @@ export function notFound(what: string, id: string): GatewayError {
   return new GatewayError('pathUnknown', { message: `There is no ${what} ${id.slice(0, 100)}.` });
 }
 
+/** What was found. @throws GatewayError 404 if nothing was. */
+export function orNotFound<Found>(found: Found | null, what: string, id: string): Found {
+  if (found === null) throw notFound(what, id);
+  return found;
+}
+
 /** What is asked for does not go with what is there. */
 export function conflict(message: string): GatewayError {
   return new GatewayError('conflict', { message });

@@ -1,9 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import type { ErrorKind } from '../../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { readCredential } from '../../http/credentials.ts';
+import { hashSecretText } from '../../lib/secret-text.ts';
 import {
   type AccountNeed,
   type AccountRefusal,
@@ -48,37 +49,18 @@ export interface AccountEntry {
   readonly scope: AccountScope;
 }
 
-/** Lets requests through whose credential allows what they ask for. */
-export interface Guard {
-  /**
-   * Whose credential the request has.
-   *
-   * @throws GatewayError `invalidApiKey`, after a delay if the address has guessed too often.
-   */
-  identify(request: FastifyRequest, reply: FastifyReply): Promise<Actor>;
-  /** @throws GatewayError as `identify`, and `roleNotAllowed`. */
-  enterAdmin(request: FastifyRequest, reply: FastifyReply, need: AdminNeed): Promise<Actor>;
-  /**
-   * @param asked the account that the request names, if any.
-   * @throws GatewayError as `identify`, and what `scopeOf` refuses.
-   */
-  enterAccount(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    need: AccountNeed,
-    asked: string | null,
-  ): Promise<AccountEntry>;
-}
+export type Guard = ReturnType<typeof createGuard>;
 
-export function createGuard({ tokens, localToken, readers }: AdminAccess, limits: GuessLimits): Guard {
-  const digests = tokens.map(digest);
+/** Lets requests through whose credential allows what they ask for. */
+export function createGuard({ tokens, localToken, readers }: AdminAccess, limits: GuessLimits) {
+  const digests = tokens.map(hashSecretText);
 
   function findToken(bearer: string): Actor | null {
-    const given = digest(bearer);
+    const given = hashSecretText(bearer);
     // All digests are compared, so that the time does not depend on which of them matches.
     const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
     if (!isKnown) return null;
-    const isFromHere = localToken !== null && timingSafeEqual(digest(localToken), given);
+    const isFromHere = localToken !== null && timingSafeEqual(hashSecretText(localToken), given);
     return isFromHere
       ? { kind: 'command_line' }
       : { kind: 'admin_token', id: null, name: 'FAREGATE_ADMIN_TOKEN', role: 'operator' };
@@ -114,17 +96,33 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
     }
   }
 
-  const identify: Guard['identify'] = (request, reply) => enter(request, reply, () => find(request));
+  /**
+   * Whose credential the request has.
+   *
+   * @throws GatewayError `invalidApiKey`, after a delay if the address has guessed too often.
+   */
+  const identify = (request: FastifyRequest, reply: FastifyReply): Promise<Actor> =>
+    enter(request, reply, () => find(request));
 
   return {
     identify,
-    async enterAdmin(request, reply, need) {
+    /** @throws GatewayError as `identify`, and `roleNotAllowed`. */
+    async enterAdmin(request: FastifyRequest, reply: FastifyReply, need: AdminNeed): Promise<Actor> {
       const actor = await enter(request, reply, () => findOperator(request));
       const refusal = refusalOfAdmin(actor, need);
       if (refusal !== null) throw new GatewayError('roleNotAllowed', { message: ADMIN_REFUSALS[refusal] });
       return actor;
     },
-    async enterAccount(request, reply, need, asked) {
+    /**
+     * @param asked the account that the request names, if any.
+     * @throws GatewayError as `identify`, and what `scopeOf` refuses.
+     */
+    async enterAccount(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      need: AccountNeed,
+      asked: string | null,
+    ): Promise<AccountEntry> {
       const actor = await identify(request, reply);
       const scope = scopeOf(actor, asked, need);
       if ('reason' in scope) throw accountError(scope, asked);
@@ -177,8 +175,4 @@ function readBearer(request: Parameters<typeof readCredential>[0]): string {
     if (!(error instanceof GatewayError)) throw error;
     throw new GatewayError('invalidApiKey', { message: HOW_TO_SEND });
   }
-}
-
-function digest(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }

@@ -20,16 +20,18 @@ interface ListQuery {
 const CSV_PAGE = 500;
 
 /**
- * A list as CSV, a page at a time, whose first one is read before anything is sent. `members` are those of the items that are its columns;
- * `usage.images` is that of a member, and its title `images`.
+ * A page of a list, or all of the list from its cursor on if the client wants CSV: a page at a time, whose first one is read before anything
+ * is sent. `members` are those of the items that are its columns; `usage.images` is that of a member, and its title `images`.
  */
-async function listCsv<Query extends ListQuery>(
+export async function listOrCsv<Query extends ListQuery, Found extends Page<object>>(
+  wantsCsv: boolean,
   members: readonly string[],
   query: Query,
-  readPage: (query: Query) => Promise<Page<object>>,
-): Promise<LineStream> {
+  readPage: (query: Query) => Promise<Found>,
+): Promise<Found | LineStream> {
+  if (!wantsCsv) return readPage(query);
   const { titles, lineOf } = csvOf(members);
-  const linesOf = ({ data }: Page<object>): string => data.map(lineOf).join('');
+  const linesOf = ({ data }: Found): string => data.map(lineOf).join('');
   const first = await readPage({ ...query, limit: CSV_PAGE });
   async function* lines(): AsyncGenerator<string> {
     yield titles + linesOf(first);
@@ -40,16 +42,6 @@ async function listCsv<Query extends ListQuery>(
     }
   }
   return new LineStream(lines(), CSV_TYPE);
-}
-
-/** A page of a list, or all of the list from its cursor on if the client wants CSV. */
-export async function listOrCsv<Query extends ListQuery, Found extends Page<object>>(
-  wantsCsv: boolean,
-  members: readonly string[],
-  query: Query,
-  readPage: (query: Query) => Promise<Found>,
-): Promise<Found | LineStream> {
-  return wantsCsv ? listCsv(members, query, readPage) : readPage(query);
 }
 
 /** The line of titles of a table, and the line of an item. */

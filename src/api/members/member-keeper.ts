@@ -10,7 +10,7 @@ import type { KeysOfRemoved, Member, MembershipStore } from '../../people/member
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { allowListFields, toAllowListChange } from '../keys/allow-lists.ts';
 import { askedLimits, limitsToWire, shownLimits, toLimitChange, usedMember, usedToWire } from '../keys/wire.ts';
-import { notFound } from '../management/endpoint.ts';
+import { notFound, orNotFound } from '../management/endpoint.ts';
 import { at, listOf } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { shortText, toPage } from '../management/wire.ts';
@@ -93,11 +93,8 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
     return member && (await toWires(accountId, [member]))[0]!;
   }
 
-  async function requireMember(accountId: string, userId: string): Promise<MemberResponse> {
-    const member = await find(accountId, userId);
-    if (member === null) throw notFound('member', userId);
-    return member;
-  }
+  const requireMember = async (accountId: string, userId: string): Promise<MemberResponse> =>
+    orNotFound(await find(accountId, userId), 'member', userId);
 
   return {
     requireMember,

@@ -6,7 +6,7 @@ import type { Subscription, SubscriptionStore } from '../../accounting/plans/sub
 import { type GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { requireAccount } from '../accounts/require-account.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { type ChangeSubject, conflict, notFound, Repeat } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, orNotFound, Repeat } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { instant, page, shortText, subscriptionResponse, subscriptionToWire, toPage } from '../management/wire.ts';
 
@@ -38,11 +38,8 @@ export async function listSubscriptions(
 export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpoint[] {
   const { accounts, subscriptions, planGrants, plans, databaseNowMs } = parts;
 
-  async function requireSubscription(id: string): Promise<Subscription> {
-    const found = await subscriptions.find(id);
-    if (found === null) throw notFound('subscription', id);
-    return found;
-  }
+  const requireSubscription = async (id: string): Promise<Subscription> =>
+    orNotFound(await subscriptions.find(id), 'subscription', id);
 
   async function oneToWire(subscription: Subscription) {
     return subscriptionToWire(subscription, plans(), await databaseNowMs());
@@ -54,38 +51,11 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
     return invalidRequest(`planId: There is no plan ${JSON.stringify(id.slice(0, 100))}. ${said}`, 'planId');
   }
 
-  function grantError(refusal: GrantRefusal, planId: string): GatewayError {
-    switch (refusal) {
-      case 'other_request':
-        return otherRequest();
-      case 'unknown_plan':
-        return unknownPlan(planId);
-      case 'over':
-        return invalidRequest('startsAt: The period would be over already.', 'startsAt');
-      case 'out_of_range':
-        return invalidRequest('startsAt: The period would end after the year 9999.', 'startsAt');
-      case 'taken':
-        return conflict(
-          'The account has another subscription in that time. Cancel it, or let this one start at its end.',
-        );
+  function planError(refusal: GrantRefusal, planId: string, ofPeriod: PeriodErrors): GatewayError {
+    if (refusal === 'other_request') {
+      return conflict('This Idempotency-Key was used for another grant or renewal of the account.');
     }
-  }
-
-  function renewalError(refusal: GrantRefusal, planId: string): GatewayError {
-    switch (refusal) {
-      case 'other_request':
-        return otherRequest();
-      case 'unknown_plan':
-        return unknownPlan(planId);
-      case 'over':
-        return conflict('The subscription ended longer ago than a renewal would last. Grant a new one.');
-      case 'out_of_range':
-        return conflict('The subscription would end after the year 9999.');
-      case 'taken':
-        return conflict(
-          'The subscription is canceled, was renewed meanwhile, or another one begins before its new end.',
-        );
-    }
+    return refusal === 'unknown_plan' ? unknownPlan(planId) : ofPeriod[refusal]();
   }
 
   const subject: ChangeSubject = {
@@ -110,7 +80,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
         await requireAccount(accounts, id);
         const { planId, startsAt = null } = body;
         const granted = await planGrants.grant({ accountId: id, planId, startsAt, idempotencyKey });
-        if (typeof granted === 'string') throw grantError(granted, planId);
+        if (typeof granted === 'string') throw planError(granted, planId, GRANT_ERRORS);
         return Repeat.if(granted.isRepeat, await oneToWire(granted.subscription));
       },
     }),
@@ -136,7 +106,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       async run({ id, idempotencyKey }) {
         const found = await requireSubscription(id);
         const renewed = await planGrants.renew(found, idempotencyKey);
-        if (typeof renewed === 'string') throw renewalError(renewed, found.planId);
+        if (typeof renewed === 'string') throw planError(renewed, found.planId, RENEWAL_ERRORS);
         return Repeat.if(renewed.isRepeat, await oneToWire(renewed.subscription));
       },
     }),
@@ -152,5 +122,19 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
   ];
 }
 
-const otherRequest = (): GatewayError =>
-  conflict('This Idempotency-Key was used for another grant or renewal of the account.');
+/** What is wrong with the period that would be made. */
+type PeriodErrors = Readonly<Record<Exclude<GrantRefusal, 'other_request' | 'unknown_plan'>, () => GatewayError>>;
+
+const GRANT_ERRORS: PeriodErrors = {
+  over: () => invalidRequest('startsAt: The period would be over already.', 'startsAt'),
+  out_of_range: () => invalidRequest('startsAt: The period would end after the year 9999.', 'startsAt'),
+  taken: () =>
+    conflict('The account has another subscription in that time. Cancel it, or let this one start at its end.'),
+};
+
+const RENEWAL_ERRORS: PeriodErrors = {
+  over: () => conflict('The subscription ended longer ago than a renewal would last. Grant a new one.'),
+  out_of_range: () => conflict('The subscription would end after the year 9999.'),
+  taken: () =>
+    conflict('The subscription is canceled, was renewed meanwhile, or another one begins before its new end.'),
+};

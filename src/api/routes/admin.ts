@@ -113,14 +113,8 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
   ];
 }
 
-interface TargetInput {
-  readonly provider: string;
-  readonly model?: string | null | undefined;
-  readonly providerModel?: string | null | undefined;
-}
-
-function toTarget({ provider, model, providerModel }: TargetInput): DrainTarget {
-  return { providerId: provider, model: model ?? null, providerModel: providerModel ?? null };
+function toTarget({ provider, model = null, providerModel = null }: z.infer<typeof endOfDrain>): DrainTarget {
+  return { providerId: provider, model, providerModel };
 }
 
 function isOf({ providerId, model, providerModel }: DrainTarget, { model: { id }, route }: OfModel): boolean {

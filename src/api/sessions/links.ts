@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { LinkStore, LinkUse, LinkView } from '../../people/link-store.ts';
 import type { Passwords } from '../../people/passwords.ts';
 import { hashSecretToken, isSecretToken } from '../../people/secret-token.ts';
@@ -21,28 +22,32 @@ export type LinkParts = SessionParts & {
 export const LINKS = '/links/';
 
 /** In the body, because logs and histories have addresses. */
-const token = storable(z.string({ error: 'Expected the token of a link.' }).max(200));
+export const linkToken = storable(z.string({ error: 'Expected the token of a link.' }).max(200));
 
-const lookAt = z.strictObject({ token });
+const lookAt = z.strictObject({ token: linkToken });
 
 const useOf = z.strictObject({
-  token,
+  token: linkToken,
   /** What the person wants to be called; a new user without an e-mail address signs in with it. */
   name: shortText.optional(),
   /** Absent: the person who has signed in accepts an invitation. */
   password: password.optional(),
 });
 
+/** What a link is for, by its token. @throws GatewayError 404 if it does not work. */
+export async function lookAtLink(
+  { links, clock }: { readonly links: Pick<LinkStore, 'look'>; readonly clock: Clock },
+  token: string,
+): Promise<{ readonly hash: Buffer; readonly view: LinkView }> {
+  const hash = hashSecretToken(token);
+  const view = isSecretToken(token) ? await links.look(hash, new Date(clock.nowMs())) : null;
+  if (view === null) throw peopleError('void');
+  return { hash, view };
+}
+
 /** One-time links: what one is for, and its use. */
 export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
   const { links, users, passwords, clock, ids } = parts;
-
-  async function look(text: string): Promise<{ readonly hash: Buffer; readonly view: LinkView }> {
-    const hash = hashSecretToken(text);
-    const view = isSecretToken(text) ? await links.look(hash, new Date(clock.nowMs())) : null;
-    if (view === null) throw peopleError('void');
-    return { hash, view };
-  }
 
   /** By whom a link is used, and with what. */
   async function useFor(body: z.infer<typeof useOf>, view: LinkView, visit: Visit): Promise<LinkUse> {
@@ -71,7 +76,7 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
       body: lookAt,
       response: linkViewResponse,
       async run({ body }, visit) {
-        const { view } = await look(body.token);
+        const { view } = await lookAtLink(parts, body.token);
         parts.limits.tryWorked(visit.network);
         return linkViewToWire(view);
       },
@@ -87,7 +92,7 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
       body: useOf,
       response: whoAmIResponse,
       async run({ body }, visit) {
-        const { hash, view } = await look(body.token);
+        const { hash, view } = await lookAtLink(parts, body.token);
         const use = await useFor(body, view, visit);
         const used = await links.use(hash, use, new Date(clock.nowMs()));
         // Until then it counts: a link that goes on working, because the name is taken, would make a password be hashed each time.

@@ -6,15 +6,14 @@ import type { Identity, IdentityStore } from '../../people/identity-store.ts';
 import type { LinkStore } from '../../people/link-store.ts';
 import { OidcError } from '../../people/oidc-client.ts';
 import { type BegunFlow, FLOW_MS, type NamedProvider, type OidcSignIn } from '../../people/oidc-sign-in.ts';
-import { hashSecretToken, isSecretToken } from '../../people/secret-token.ts';
-import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { conflict, notFound, orNotFound, unprocessable } from '../management/endpoint.ts';
 import { at, listOf } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
-import { storable } from '../management/storable.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
+import { linkToken, lookAtLink } from './links.ts';
 import { type OwnUserParts, requireOwnPassword } from './own-user.ts';
-import { peopleError, tooManyAttempts } from './people-errors.ts';
+import { tooManyAttempts } from './people-errors.ts';
 import type { Visit } from './visit.ts';
 
 /** A provider as people choose it. */
@@ -40,7 +39,7 @@ export const returnTo = z
 const flow = z
   .strictObject({
     /** Of an invitation, or of the link of a first sign-in. */
-    token: storable(z.string({ error: 'Expected the token of a link.' }).max(200)).optional(),
+    token: linkToken.optional(),
     /** Whoever has signed in adds this way to do so. */
     attach: z.boolean({ error: 'Expected true or false.' }).default(false),
     /** With `attach`, if the person has a password. */
@@ -62,12 +61,10 @@ const identityResponse = z
 
 /** Sign-in by OpenID Connect: providers, sign-ins with a body, own identities. */
 export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[] {
-  const { oidcProviders, identities, links, users, clock } = parts;
+  const { oidcProviders, identities, users } = parts;
 
   async function findLink(token: string): Promise<Buffer> {
-    const hash = hashSecretToken(token);
-    const view = isSecretToken(token) ? await links.look(hash, new Date(clock.nowMs())) : null;
-    if (view === null) throw peopleError('void');
+    const { hash, view } = await lookAtLink(parts, token);
     if (view.kind === 'reset') throw unprocessable('This link sets a password. Use it for that.', 'token');
     return hash;
   }
@@ -156,9 +153,7 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
 
 /** @throws GatewayError 404 */
 export function findProvider({ oidcProviders }: Pick<OidcParts, 'oidcProviders'>, name: string): ShownProvider {
-  const provider = oidcProviders().find((one) => one.name === name);
-  if (provider === undefined) throw notFound('OpenID provider', name);
-  return provider;
+  return orNotFound(oidcProviders().find((one) => one.name === name) ?? null, 'OpenID provider', name);
 }
 
 /**

@@ -12,42 +12,28 @@ import { conflict } from '../management/endpoint.ts';
 
 type Refusal = LinkRefusal | MemberChangeRefusal;
 
-export function peopleError(refusal: Refusal): GatewayError {
-  switch (refusal) {
-    case 'name_taken':
-      return conflict('Somebody signs in with this e-mail address, or this name, already.');
-    case 'name_like_email':
-      return invalidRequest('name: The name of a user without an e-mail address must not contain an @.', 'name');
-    case 'last_operator':
-      return conflict(
-        'Nobody would be left who is an operator. The command line of the gateway can do it all the same.',
-      );
-    case 'last_owner':
-      return conflict('The account would have no owner. Make somebody else an owner first.');
-    case 'no_heir':
-      return invalidRequest('keysTo: Keys are handed to another member of the account.', 'keysTo');
-    case 'no_account':
-      return new GatewayError('pathUnknown', { message: 'There is no such account.' });
-    case 'no_user':
-      return new GatewayError('pathUnknown', { message: 'There is no such user.' });
-    case 'absent':
-      return new GatewayError('pathUnknown', { message: 'There is no such user here.' });
-    case 'account_full':
-      return conflict(`An account has at most ${MEMBERS_MAX} members.`);
-    case 'user_full':
-      return conflict(`A user belongs to at most ${MEMBERSHIPS_MAX} accounts.`);
-    case 'already':
-      return conflict('The user belongs to the account already.');
-    case 'identity_taken':
-      return conflict('Somebody signs in with this identity already.');
-    case 'identities_full':
-      return conflict(`A user has at most ${IDENTITIES_MAX} identities.`);
-    case 'void':
-      return new GatewayError('pathUnknown', {
-        message: 'This link was used, has expired, or never was one. Ask whoever sent it for another one.',
-      });
-  }
-}
+const absent = (message: string): GatewayError => new GatewayError('pathUnknown', { message });
+
+const ERRORS: Readonly<Record<Refusal, () => GatewayError>> = {
+  name_taken: () => conflict('Somebody signs in with this e-mail address, or this name, already.'),
+  name_like_email: () =>
+    invalidRequest('name: The name of a user without an e-mail address must not contain an @.', 'name'),
+  last_operator: () =>
+    conflict('Nobody would be left who is an operator. The command line of the gateway can do it all the same.'),
+  last_owner: () => conflict('The account would have no owner. Make somebody else an owner first.'),
+  no_heir: () => invalidRequest('keysTo: Keys are handed to another member of the account.', 'keysTo'),
+  no_account: () => absent('There is no such account.'),
+  no_user: () => absent('There is no such user.'),
+  absent: () => absent('There is no such user here.'),
+  account_full: () => conflict(`An account has at most ${MEMBERS_MAX} members.`),
+  user_full: () => conflict(`A user belongs to at most ${MEMBERSHIPS_MAX} accounts.`),
+  already: () => conflict('The user belongs to the account already.'),
+  identity_taken: () => conflict('Somebody signs in with this identity already.'),
+  identities_full: () => conflict(`A user has at most ${IDENTITIES_MAX} identities.`),
+  void: () => absent('This link was used, has expired, or never was one. Ask whoever sent it for another one.'),
+};
+
+export const peopleError = (refusal: Refusal): GatewayError => ERRORS[refusal]();
 
 /** Nobody learns which of the two it was. */
 export function signInError(refusal: PasswordRefusal): GatewayError {

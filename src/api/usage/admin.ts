@@ -4,19 +4,23 @@ import { type Dimension, hasPlanRevenue, type UsageQuery } from '../../accountin
 import { monthOf } from '../../accounting/usage/month.ts';
 import type { StatementStore } from '../../accounting/usage/statement-store.ts';
 import { readUsage, USAGE_START, usagePages } from '../../accounting/usage/usage.ts';
-import type { UsageStore } from '../../accounting/usage/usage-store.ts';
+import type { Completeness, UsageStore } from '../../accounting/usage/usage-store.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { formatYuan } from '../../lib/yuan.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { LineStream, notFound } from '../management/endpoint.ts';
+import { LineStream, orNotFound } from '../management/endpoint.ts';
 import { CSV_TYPE, csvOf } from '../management/list-csv.ts';
 import { at, listOf, nextCursor } from '../management/response-fields.ts';
+import { shown } from '../management/shown.ts';
 import { storable } from '../management/storable.ts';
-import { filterText, page } from '../management/wire.ts';
-import { type AccountStatement, statementCsv, statementResponse, statementToWire } from './statement-wire.ts';
+import { filterText, ledgerEntryToWire, page } from '../management/wire.ts';
+import { usageColumns } from './columns.ts';
+import { statementCsv } from './statement-csv.ts';
+import { type StatementResponse, statementEntry, statementResponse } from './statement-wire.ts';
 import {
+  COUNTED_UNITS,
   readDimensions,
   readUsageCursor,
-  usageColumns,
   usageCursor,
   usageRowResponse,
   usageRowToWire,
@@ -70,10 +74,9 @@ const STATEMENT_MODELS_MAX = 1_000;
 
 /** Reads sums of usage, and statements of account, as both APIs do. */
 export function usageReader({ usage, statements, clock, localTime, timezone }: UsageAdminParts) {
-  async function statement(accountId: string, name: string): Promise<AccountStatement> {
-    const { from, to, firstDay, nextDay } = monthOf(name, localTime());
-    const sums = await statements.sum(accountId, from, to);
-    if (sums === null) throw notFound('account', accountId);
+  async function statement(accountId: string, month: string): Promise<StatementResponse> {
+    const { from, to, firstDay, nextDay } = monthOf(month, localTime());
+    const sums = orNotFound(await statements.sum(accountId, from, to), 'account', accountId);
     const entries = await statements.listBesideCharges(
       accountId,
       from,
@@ -89,39 +92,30 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
     );
     return {
       accountId,
-      month: name,
+      month,
       timezone: timezone(),
-      from,
-      to,
+      from: from.toISOString(),
+      to: to.toISOString(),
       isOver: to.getTime() <= clock.nowMs(),
-      sums,
-      entries: entries.slice(0, STATEMENT_ENTRIES_MAX),
+      openingYuan: formatYuan(sums.openingNano),
+      closingYuan: formatYuan(sums.closingNano),
+      kinds: sums.kinds.map(({ amountNano, ...sum }) => ({ ...sum, amountYuan: formatYuan(amountNano) })),
+      entries: entries.slice(0, STATEMENT_ENTRIES_MAX).map((entry) => shown(statementEntry, ledgerEntryToWire(entry))),
       areEntriesCut: entries.length > STATEMENT_ENTRIES_MAX,
-      models: byModel.rows,
-      completeness: byModel.completeness,
+      models: byModel.rows.map((row) => usageRowToWire(row, ['model'])),
+      completeUntil: completeUntil(byModel.completeness),
     };
   }
 
   function queryOf(
     groupBy: readonly Dimension[],
-    { ownKeyIds = null, ...filter }: UsageParameters & { readonly ownKeyIds?: readonly string[] | null },
+    {
+      ownKeyIds = null,
+      ...filter
+    }: Partial<Filters<string | undefined>> & { readonly ownKeyIds?: readonly string[] | null },
   ): UsageQuery {
-    const { accountId, keyId, model, provider, status, context, from, to } = filter;
-    return {
-      groupBy,
-      timezone: timezone(),
-      filter: {
-        accountId: accountId ?? null,
-        keyId: keyId ?? null,
-        ownKeyIds,
-        model: model ?? null,
-        provider: provider ?? null,
-        status: status ?? null,
-        context: context ?? null,
-        from: from ?? null,
-        to: to ?? null,
-      },
-    };
+    const given = Object.fromEntries(FILTERS.map((name) => [name, filter[name] ?? null]));
+    return { groupBy, timezone: timezone(), filter: { ...(given as Filters<string | null>), ownKeyIds } };
   }
 
   return {
@@ -134,7 +128,7 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
       return {
         data: rows.map((row) => usageRowToWire(row, groupBy, hasPlanRevenue(query))),
         nextCursor: next === null ? null : usageCursor(next),
-        completeUntil: completeness.until?.toISOString() ?? null,
+        completeUntil: completeUntil(completeness),
         timezone: query.timezone,
       };
     },
@@ -142,7 +136,7 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
     async *csv(query: UsageQuery, isShown: (member: string) => boolean = () => true): AsyncIterable<string> {
       const { groupBy } = query;
       const hasRevenue = hasPlanRevenue(query);
-      const { titles, lineOf } = csvOf(usageColumns(groupBy).filter(isShown));
+      const { titles, lineOf } = csvOf(usageColumns(groupBy, COUNTED_UNITS).filter(isShown));
       yield titles;
       for await (const rows of usagePages(usage, query, CSV_PAGE)) {
         yield rows.map((row) => lineOf(usageRowToWire(row, groupBy, hasRevenue))).join('');
@@ -185,10 +179,13 @@ export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
       lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },
       async run({ id, query: { month }, wantsCsv }) {
         const made = await statement(id, month);
-        return wantsCsv ? LineStream.of(statementCsv(made), CSV_TYPE) : statementToWire(made);
+        return wantsCsv ? LineStream.of(statementCsv(made), CSV_TYPE) : made;
       },
     }),
   ];
 }
 
-type UsageParameters = Partial<Record<Exclude<keyof UsageQuery['filter'], 'ownKeyIds'>, string | undefined>>;
+const completeUntil = ({ until }: Completeness): string | null => until?.toISOString() ?? null;
+
+const FILTERS = ['accountId', 'keyId', 'model', 'provider', 'status', 'context', 'from', 'to'] as const;
+type Filters<Value> = { readonly [Name in (typeof FILTERS)[number]]: Value };

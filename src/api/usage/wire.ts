@@ -10,21 +10,12 @@ import { shownUnits } from '../../protocols/metering/usage-units.ts';
 import { readGroupBy } from '../management/group-by.ts';
 import { count, yuan } from '../management/response-fields.ts';
 import { yuanOrNull } from '../management/wire.ts';
-import { USAGE_AMOUNTS } from './amounts.ts';
+import { MEMBERS } from './columns.ts';
 
 /** The shapes of usage on the wire. */
 
-/** The members that name a group, by its dimension. */
-const MEMBERS = {
-  account: 'accountId',
-  key: 'keyId',
-  month: 'month',
-  day: 'day',
-  model: 'model',
-  provider: 'provider',
-  status: 'status',
-  context: 'context',
-} as const satisfies Readonly<Record<Dimension, string>>;
+/** What a group counts. */
+export const COUNTED_UNITS = [...shownUnits, 'images'] as const;
 
 const dimensionMembers = [...Object.values(MEMBERS), 'accountName', 'keyName', 'keyPrefix'] as const;
 
@@ -49,7 +40,7 @@ export const usageRowResponse = z
     planMarginYuan: yuan.nullable().describe('Revenue of plans less the cost of calls on a plan.'),
     callsWithoutCost: count,
     heldYuan: yuan,
-    usage: z.record(z.string(), count).describe(`Counts by unit: ${[...shownUnits, 'images'].join(', ')}.`),
+    usage: z.record(z.string(), count).describe(`Counts by unit: ${COUNTED_UNITS.join(', ')}.`),
   })
   .meta({ id: 'UsageGroup', description: 'Sums of a group of calls. It has the members of the dimensions asked for.' });
 export type UsageRowResponse = z.infer<typeof usageRowResponse>;
@@ -90,16 +81,6 @@ export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[], has
     heldYuan: formatYuan(row.reservedNano),
     usage: { ...Object.fromEntries(shownUnits.map((unit) => [unit, row.units[unit]])), images: row.images },
   };
-}
-
-/** The members of a row that CSV has as columns. */
-export function usageColumns(groupBy: readonly Dimension[]): string[] {
-  const names = groupBy.flatMap((name) => {
-    if (name === 'account') return [MEMBERS.account, 'accountName'];
-    return name === 'key' ? [MEMBERS.key, 'keyName'] : [MEMBERS[name]];
-  });
-  const counts = [...shownUnits, 'images'].map((unit) => `usage.${unit}`);
-  return [...names, 'calls', ...USAGE_AMOUNTS, 'callsWithoutCost', 'heldYuan', ...counts];
 }
 
 /** The dimensions that a text such as `model,day` names, in the order in which groups are sorted; a key has its account. */

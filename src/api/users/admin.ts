@@ -10,7 +10,7 @@ import { MEMBERSHIPS_MAX } from '../../people/user.ts';
 import type { User } from '../../people/user-list-store.ts';
 import type { UserStore } from '../../people/user-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, notFound, orNotFound } from '../management/endpoint.ts';
 import { listOf, pageOf } from '../management/response-fields.ts';
 import { filterText, page, shortText } from '../management/wire.ts';
 import { accountRole, emailAddress, operatorRole } from '../sessions/fields.ts';
@@ -79,11 +79,7 @@ export type LinkedUser = z.infer<typeof linkedUser>;
 export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
   const { users, sessions, oneTimeLinks, publicUrl, clock, ids } = parts;
 
-  async function read(id: string): Promise<User> {
-    const user = await users.find(id);
-    if (user === null) throw notFound('user', id);
-    return user;
-  }
+  const read = async (id: string): Promise<User> => orNotFound(await users.find(id), 'user', id);
 
   const subject: ChangeSubject = { kind: 'user', read: async (id) => userToWire(await read(id)) };
 

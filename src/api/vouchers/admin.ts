@@ -13,7 +13,15 @@ import { LIST_TIMING } from '../../lib/slices.ts';
 import { signatureOf } from '../../people/actor.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { type ChangeSubject, conflict, LineStream, notFound, Repeat, unprocessable } from '../management/endpoint.ts';
+import {
+  type ChangeSubject,
+  conflict,
+  LineStream,
+  notFound,
+  orNotFound,
+  Repeat,
+  unprocessable,
+} from '../management/endpoint.ts';
 import { CSV_TYPE } from '../management/list-csv.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { filterText, instant, page, positiveAmountYuan, shortText, toPage } from '../management/wire.ts';
@@ -155,11 +163,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       path: '/vouchers/:id',
       summary: 'Read a batch of vouchers, without its codes',
       response: batchResponse,
-      async run({ id }) {
-        const found = await vouchers.find(id);
-        if (found === null) throw notFound('batch of vouchers', id);
-        return batchToWire(found);
-      },
+      run: async ({ id }) => batchToWire(orNotFound(await vouchers.find(id), 'batch of vouchers', id)),
     }),
     adminEndpoint({
       method: 'GET',

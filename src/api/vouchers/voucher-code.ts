@@ -19,33 +19,23 @@ export const voucherCodeBody = z
   })
   .meta({ examples: [{ code: '01234-56789-ABCDE-FGHJT' }] });
 
+const ERRORS: Readonly<Record<RedeemRefusal, (accountId: string) => GatewayError>> = {
+  unknown_account: (accountId) => notFound('account', accountId),
+  // The same whether there is no such code or another account has redeemed it: nobody learns which codes there are.
+  unknown_code: () =>
+    new GatewayError('pathUnknown', { message: 'There is no such voucher, or it cannot be redeemed any more.' }),
+  expired: () => conflict('This voucher has expired.'),
+  canceled: () => conflict('This voucher was canceled. Ask whoever gave it to you.'),
+  unknown_plan: () =>
+    conflict('The plan of this voucher is not offered any more. The voucher is not redeemed; ask the operator.'),
+  other_plan: () =>
+    conflict(
+      'Another plan is active on this account. The voucher is not redeemed; redeem it when that plan has ended.',
+    ),
+  overlapping: () =>
+    conflict('Another subscription of the account begins before this one would end. The voucher is not redeemed.'),
+  out_of_range: () => unprocessable('The balance would exceed what can be stored. The voucher is not redeemed.'),
+};
+
 /** What is responded if a code is not redeemed; nothing has changed then. */
-export function redeemError(refusal: RedeemRefusal, accountId: string): GatewayError {
-  switch (refusal) {
-    case 'unknown_account':
-      return notFound('account', accountId);
-    case 'unknown_code':
-      // The same whether there is no such code or another account has redeemed it: nobody learns which codes there are.
-      return new GatewayError('pathUnknown', {
-        message: 'There is no such voucher, or it cannot be redeemed any more.',
-      });
-    case 'expired':
-      return conflict('This voucher has expired.');
-    case 'canceled':
-      return conflict('This voucher was canceled. Ask whoever gave it to you.');
-    case 'unknown_plan':
-      return conflict(
-        'The plan of this voucher is not offered any more. The voucher is not redeemed; ask the operator.',
-      );
-    case 'other_plan':
-      return conflict(
-        'Another plan is active on this account. The voucher is not redeemed; redeem it when that plan has ended.',
-      );
-    case 'overlapping':
-      return conflict(
-        'Another subscription of the account begins before this one would end. The voucher is not redeemed.',
-      );
-    case 'out_of_range':
-      return unprocessable('The balance would exceed what can be stored. The voucher is not redeemed.');
-  }
-}
+export const redeemError = (refusal: RedeemRefusal, accountId: string): GatewayError => ERRORS[refusal](accountId);

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Redemption } from '../../accounting/vouchers/redemptions.ts';
 import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
 import type { VoucherBatch } from '../../accounting/vouchers/vouchers-store.ts';
-import { CsvAmount, csvLine } from '../../lib/csv.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { signerIdOf } from '../../people/actor.ts';
+import { csvOf } from '../management/list-csv.ts';
 import { at, count, listOf, signerId, yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { ledgerEntryId } from '../management/wire.ts';
@@ -77,12 +77,9 @@ export const foundVoucherResponse = z
   .meta({ id: 'FoundVoucher' });
 
 /** A line for each code. */
-export function voucherCsv({ codes, amountYuan, planId, expiresAt }: NewBatchResponse): string {
-  const amount = amountYuan === null ? null : new CsvAmount(amountYuan);
-  return [
-    csvLine(['code', 'amountYuan', 'planId', 'expiresAt']),
-    ...codes.map((code) => csvLine([code, amount, planId, expiresAt])),
-  ].join('');
+export function voucherCsv({ codes, ...batch }: NewBatchResponse): string {
+  const { titles, lineOf } = csvOf(['code', 'amountYuan', 'planId', 'expiresAt']);
+  return [titles, ...codes.map((code) => lineOf({ ...batch, code }))].join('');
 }
 
 export function batchToWire(batch: VoucherBatch): BatchResponse {

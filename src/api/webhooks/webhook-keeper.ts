@@ -3,7 +3,7 @@ import type { InsertedEndpoint, WebhookEndpoint } from '../../notices/endpoint-s
 import { ASKED_SENDS_A_MINUTE } from '../../notices/send-rates.ts';
 import { TargetRefusedError } from '../../notices/target.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX, type Webhooks } from '../../notices/webhooks.ts';
-import { type ChangeSubject, conflict, notFound, Repeat } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, notFound, orNotFound, Repeat } from '../management/endpoint.ts';
 import { toPage } from '../management/wire.ts';
 import {
   deliveryToWire,
@@ -27,11 +27,8 @@ interface Page {
 /** Makes, lists, changes and tries webhook endpoints, as both APIs do. */
 export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
   /** @throws GatewayError 404 */
-  async function find(id: string): Promise<WebhookEndpoint> {
-    const endpoint = await webhooks.find(id);
-    if (endpoint === null) throw notFound('webhook endpoint', id);
-    return endpoint;
-  }
+  const find = async (id: string): Promise<WebhookEndpoint> =>
+    orNotFound(await webhooks.find(id), 'webhook endpoint', id);
 
   const subject: ChangeSubject = { kind: 'webhook', read: async (id) => webhookToWire(await find(id)) };
 
@@ -44,8 +41,7 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
       createdToWire(await withTarget(async () => webhooks.create(asked)), asked.accountId),
     async change(id: string, change: Parameters<Webhooks['update']>[1]) {
       const endpoint = await withTarget(() => webhooks.update(id, change));
-      if (endpoint === null) throw notFound('webhook endpoint', id);
-      return webhookToWire(endpoint);
+      return webhookToWire(orNotFound(endpoint, 'webhook endpoint', id));
     },
     async delete(id: string): Promise<void> {
       if (!(await webhooks.delete(id))) throw notFound('webhook endpoint', id);
@@ -69,8 +65,7 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
       return { noticeId };
     },
     async readLowBalance(accountId: string) {
-      const found = await webhooks.findLowBalance(accountId);
-      if (found === null) throw notFound('account', accountId);
+      const found = orNotFound(await webhooks.findLowBalance(accountId), 'account', accountId);
       return lowBalanceToWire(accountId, found, lowBalanceNano());
     },
     async setLowBalance(accountId: string, thresholdNano: bigint | null) {

@@ -5,12 +5,9 @@ import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
 import { printTable } from '../table.ts';
-import { resolveUser } from '../user-reference.ts';
+import { resolveUser, USER_ARGUMENT } from '../user-reference.ts';
 import { addOwnerLimitOptions, describeOwnerLimits, describeUse, readOwnerLimits } from './limit-options.ts';
 import { NONE } from './minute-options.ts';
-
-const ACCOUNT_ARGUMENT = ['<account>', 'id or name'] as const;
-const USER_ARGUMENT = ['<user>', 'id, e-mail address, or the name of somebody without one'] as const;
 
 /** `faregate account member …` */
 export function accountMemberCommands(account: Command, kit: CommandKit): void {
@@ -19,7 +16,7 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
   member
     .command('list')
     .description('list the people of an account')
-    .argument(...ACCOUNT_ARGUMENT)
+    .argument('<account>', 'id or name')
     .action(
       kit.reading(async (admin, output, [reference]) => {
         const id = await resolveAccount(admin, reference!);
@@ -43,11 +40,14 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
       }),
     );
 
-  member
-    .command('add')
-    .description('let a user see an account, or give a member another role')
-    .argument(...ACCOUNT_ARGUMENT)
-    .argument(...USER_ARGUMENT)
+  const ofMember = (name: string, description: string): Command =>
+    member
+      .command(name)
+      .description(description)
+      .argument('<account>', 'id or name')
+      .argument(...USER_ARGUMENT);
+
+  ofMember('add', 'let a user see an account, or give a member another role')
     .option('--role <role>', 'owner: manages the account; member: its own keys and usage', 'member')
     .action(
       kit.changing(async (admin, output, [accountReference, userReference], { role }) => {
@@ -59,11 +59,7 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
     );
 
   addOwnerLimitOptions(
-    member
-      .command('limit')
-      .description('limit what a member may use by all its keys together; "none" takes a limit away')
-      .argument(...ACCOUNT_ARGUMENT)
-      .argument(...USER_ARGUMENT),
+    ofMember('limit', 'limit what a member may use by all its keys together; "none" takes a limit away'),
   ).action(
     kit.changing(async (admin, output, [accountReference, userReference], options) => {
       const id = await resolveAccount(admin, accountReference!);
@@ -74,11 +70,7 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
     }),
   );
 
-  member
-    .command('remove')
-    .description('take an account away from a user, at once; keys stay unless an option says otherwise')
-    .argument(...ACCOUNT_ARGUMENT)
-    .argument(...USER_ARGUMENT)
+  ofMember('remove', 'take an account away from a user, at once; keys stay unless an option says otherwise')
     .option('--revoke-keys', 'revoke the keys of the user in the account')
     .option('--keys-to <user>', 'hand them to another member')
     .action(

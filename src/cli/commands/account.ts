@@ -37,8 +37,7 @@ export function accountCommands(program: Command, kit: CommandKit): void {
           balanceYuan: options.balance,
         };
         const key = idempotencyKeyOf(options);
-        const created = await admin.request<AccountResponse>('POST', '/accounts', account, key);
-        output.print(created, () => describeAccount(created));
+        output.print(await admin.request<AccountResponse>('POST', '/accounts', account, key), describeAccount);
       }),
     );
 
@@ -82,17 +81,14 @@ export function accountCommands(program: Command, kit: CommandKit): void {
       }),
     );
 
-  account
-    .command('rename')
-    .description('give an account another name; its id stays')
-    .argument('<account>', 'id or name')
+  const ofAccount = (name: string, description: string): Command =>
+    account.command(name).description(description).argument('<account>', 'id or name');
+
+  ofAccount('rename', 'give an account another name; its id stays')
     .argument('<name>', 'what to call it')
     .action(kit.changing((admin, output, [reference, name]) => changeAccount(admin, output, reference!, { name })));
 
-  account
-    .command('verify')
-    .description('let an account call models')
-    .argument('<account>', 'id or name')
+  ofAccount('verify', 'let an account call models')
     .option('--revoke', 'take the verification back')
     .action(
       kit.changing((admin, output, [reference], { revoke }) =>
@@ -101,11 +97,10 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     );
 
   addMinuteOptions(
-    account
-      .command('limit')
-      .description('limit what an account may use; "none" takes a limit away, so that the configuration decides again')
-      .argument('<account>', 'id or name')
-      .option('--daily-cap <yuan>', 'the most it may spend in a day'),
+    ofAccount(
+      'limit',
+      'limit what an account may use; "none" takes a limit away, so that the configuration decides again',
+    ).option('--daily-cap <yuan>', 'the most it may spend in a day'),
   ).action(
     kit.changing((admin, output, [reference], options) => {
       const limits = { dailySpendCapYuan: orNull(options.dailyCap), ...readMinuteLimits(options) };
@@ -113,33 +108,21 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     }),
   );
 
-  account
-    .command('suspend')
-    .description('refuse the calls of an account from now on; its keys, money and plans stay')
-    .argument('<account>', 'id or name')
-    .option('--reason <text>', 'why; "account show" says it')
+  const setting = (status: AccountResponse['status']) =>
+    kit.changing((admin, output, [reference], { reason }) =>
+      changeAccount(admin, output, reference!, { status, statusReason: reason }),
+    );
+
+  ofAccount('suspend', 'refuse the calls of an account from now on; its keys, money and plans stay')
+    .option(...REASON)
     .addHelpText('after', SUSPEND_HELP)
-    .action(
-      kit.changing((admin, output, [reference], { reason }) =>
-        changeAccount(admin, output, reference!, { status: 'suspended', statusReason: reason }),
-      ),
-    );
+    .action(setting('suspended'));
 
-  account
-    .command('resume')
-    .description('accept the calls of a suspended account again')
-    .argument('<account>', 'id or name')
-    .option('--reason <text>', 'why; "account show" says it')
-    .action(
-      kit.changing((admin, output, [reference], { reason }) =>
-        changeAccount(admin, output, reference!, { status: 'active', statusReason: reason }),
-      ),
-    );
+  ofAccount('resume', 'accept the calls of a suspended account again')
+    .option(...REASON)
+    .action(setting('active'));
 
-  account
-    .command('set')
-    .description('change what an account pays for calls that are admitted from now on, or what its members see')
-    .argument('<account>', 'id or name')
+  ofAccount('set', 'change what an account pays for calls that are admitted from now on, or what its members see')
     .option(
       '--price-factor <factor>',
       'what it pays of the list price: basis points such as 8000, or a percentage such as 80%',
@@ -160,46 +143,32 @@ export function accountCommands(program: Command, kit: CommandKit): void {
       }),
     );
 
-  account
-    .command('top-up')
-    .description('add money to the balance of an account')
-    .argument('<account>', 'id or name')
-    .argument('<yuan>', 'how much, such as 50 or 12.50')
-    .option('--memo <text>', 'why; the ledger entry says it')
-    .option(...IDEMPOTENCY_KEY)
-    .action(
-      kit.changing(async (admin, output, [reference, amountYuan], options) => {
-        const id = await resolveAccount(admin, reference!);
-        const entry = await admin.request<PostedEntry>(
-          'POST',
-          `/accounts/${id}/top-ups`,
-          { amountYuan, memo: options.memo },
-          idempotencyKeyOf(options),
-        );
-        output.print(entry, () => `Added ¥${amountYuan}. The balance is ¥${entry.balanceYuan}.`);
-      }),
-    );
+  const posting = (entries: 'top-ups' | 'adjustments', said: (amountYuan: string) => string) =>
+    kit.changing(async (admin, output, [reference, amountYuan], options) => {
+      const path = `/accounts/${await resolveAccount(admin, reference!)}/${entries}`;
+      const body = { amountYuan, memo: options.memo };
+      const entry = await admin.request<PostedEntry>('POST', path, body, idempotencyKeyOf(options));
+      output.print(entry, ({ balanceYuan }) => `${said(amountYuan!)} The balance is ¥${balanceYuan}.`);
+    });
 
-  account
-    .command('adjust')
-    .description('correct the balance of an account, up or down')
-    .argument('<account>', 'id or name')
-    .argument('<yuan>', 'how much, such as 2.50 or -2.50')
-    .requiredOption('--memo <text>', 'why; the ledger entry says it')
+  ofAccount('top-up', 'add money to the balance of an account')
+    .argument('<yuan>', 'how much, such as 50 or 12.50')
+    .option(...MEMO)
     .option(...IDEMPOTENCY_KEY)
-    .action(
-      kit.changing(async (admin, output, [reference, amountYuan], { memo, ...options }) => {
-        const id = await resolveAccount(admin, reference!);
-        const body = { amountYuan, memo };
-        const key = idempotencyKeyOf(options);
-        const entry = await admin.request<PostedEntry>('POST', `/accounts/${id}/adjustments`, body, key);
-        output.print(entry, () => `Corrected by ${amountYuan} yuan. The balance is ¥${entry.balanceYuan}.`);
-      }),
-    );
+    .action(posting('top-ups', (amountYuan) => `Added ¥${amountYuan}.`));
+
+  ofAccount('adjust', 'correct the balance of an account, up or down')
+    .argument('<yuan>', 'how much, such as 2.50 or -2.50')
+    .requiredOption(...MEMO)
+    .option(...IDEMPOTENCY_KEY)
+    .action(posting('adjustments', (amountYuan) => `Corrected by ${amountYuan} yuan.`));
 
   accountImportCommand(account, kit);
   accountMemberCommands(account, kit);
 }
+
+const REASON = ['--reason <text>', 'why; "account show" says it'] as const;
+const MEMO = ['--memo <text>', 'why; the ledger entry says it'] as const;
 
 const SUSPEND_HELP = `
 Every node refuses new calls of the account within a second, with 401 invalid_api_key and a message that says why; its balance
@@ -213,8 +182,7 @@ async function changeAccount(
   change: object,
 ): Promise<undefined> {
   const id = await resolveAccount(admin, reference);
-  const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, change);
-  output.print(view, () => describeAccount(view));
+  output.print(await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, change), describeAccount);
 }
 
 function statusOf({ id, status, statusReason, statusChangedAt }: AccountResponse): string {

@@ -38,12 +38,11 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     }),
   );
 
+  const ofKey = (name: string, description: string): Command =>
+    key.command(name).description(description).argument('<key>', 'the id of the key, such as key_01…');
+
   addLimitOptions(
-    key
-      .command('limit')
-      .alias('set')
-      .description('limit what a key may use; "none" takes a limit away, and so does an empty list')
-      .argument('<key>', 'the id of the key, such as key_01…'),
+    ofKey('limit', 'limit what a key may use; "none" takes a limit away, and so does an empty list').alias('set'),
   ).action(
     kit.changing(async (admin, output, [keyId], options) => {
       const changed = await admin.request<KeyResponse>('PATCH', `/keys/${keyId}`, readLimits(options));
@@ -51,10 +50,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     }),
   );
 
-  key
-    .command('rename')
-    .description('give a key another name')
-    .argument('<key>', 'the id of the key, such as key_01…')
+  ofKey('rename', 'give a key another name')
     .argument('<name>', 'what to call it')
     .action(
       kit.changing(async (admin, output, [keyId, name]) => {
@@ -89,10 +85,10 @@ export function keyCommands(program: Command, kit: CommandKit): void {
 
   keyFindCommand(key, kit, describeLimits);
 
-  key
-    .command('replace')
-    .description('make a new key that may do the same as another one; the old one is refused at once, or after a time')
-    .argument('<key>', 'the id of the key, such as key_01…')
+  ofKey(
+    'replace',
+    'make a new key that may do the same as another one; the old one is refused at once, or after a time',
+  )
     .option('--keep-old <duration>', 'how long the old key is valid still, such as 24h; at most 30d', readSeconds, 0)
     .option('--expires <instant>', 'when the new key expires, such as 2027-01-01T00:00:00Z; never by default')
     .action(
@@ -109,16 +105,12 @@ export function keyCommands(program: Command, kit: CommandKit): void {
       }),
     );
 
-  key
-    .command('revoke')
-    .description('revoke a key; it is refused at once')
-    .argument('<key>', 'the id of the key, such as key_01…')
-    .action(
-      kit.changing(async (admin, output, [keyId]) => {
-        await admin.request('DELETE', `/keys/${keyId}`);
-        output.print({ id: keyId, revoked: true }, () => `Revoked ${keyId}.`);
-      }),
-    );
+  ofKey('revoke', 'revoke a key; it is refused at once').action(
+    kit.changing(async (admin, output, [keyId]) => {
+      await admin.request('DELETE', `/keys/${keyId}`);
+      output.print({ id: keyId, revoked: true }, () => `Revoked ${keyId}.`);
+    }),
+  );
 }
 
 function addLimitOptions(command: Command): Command {

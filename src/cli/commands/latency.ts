@@ -24,8 +24,7 @@ export function latencyCommand(program: Command, kit: CommandKit): void {
         if (hours === undefined) throw new UsageError(`--last: Expected one of ${Object.keys(HOURS).join(', ')}.`);
         const query = await queryOf(admin, options, ['groupBy', 'from', 'model', 'provider']);
         query.from ??= new Date(Date.now() - hours * 3_600_000).toISOString();
-        const found = await admin.request<LatencyResponse>('GET', `/latency?${new URLSearchParams(query)}`);
-        output.print(found, () => describe(found));
+        output.print(await admin.request<LatencyResponse>('GET', `/latency?${new URLSearchParams(query)}`), describe);
       }),
     );
 }

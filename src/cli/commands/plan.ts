@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { SubscriptionResponse } from '../../api/management/wire.ts';
-import type { PlanRemainder, PlanResponse, PlansResponse } from '../../api/plans/admin.ts';
+import type { PlanRemainder, PlansResponse } from '../../api/plans/admin.ts';
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
-import { renderFields, renderTable } from '../table.ts';
+import { printTable, renderFields, renderTable } from '../table.ts';
 
 const describe = (subscription: SubscriptionResponse): string =>
   renderFields([
@@ -30,43 +30,35 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.changing(async (admin, output, [reference, planId], options) => {
         const accountId = await resolveAccount(admin, reference!);
-        const granted = await admin.request<SubscriptionResponse>(
-          'POST',
-          `/accounts/${accountId}/subscriptions`,
-          { planId, startsAt: options.starts },
-          idempotencyKeyOf(options),
-        );
-        output.print(granted, () => describe(granted));
+        const path = `/accounts/${accountId}/subscriptions`;
+        const asked = { planId, startsAt: options.starts };
+        const key = idempotencyKeyOf(options);
+        output.print(await admin.request<SubscriptionResponse>('POST', path, asked, key), describe);
       }),
     );
 
-  plan
-    .command('renew')
-    .description('renew a subscription by one period')
-    .argument('<subscription>', 'the id of the subscription, such as sub_01…')
+  const ofSubscription = (name: string, description: string): Command =>
+    plan
+      .command(name)
+      .description(description)
+      .argument('<subscription>', 'the id of the subscription, such as sub_01…');
+
+  ofSubscription('renew', 'renew a subscription by one period')
     .option(...IDEMPOTENCY_KEY)
     .action(
       kit.changing(async (admin, output, [id], options) => {
-        const renewed = await admin.request<SubscriptionResponse>(
-          'POST',
-          `/subscriptions/${id}/renewals`,
-          undefined,
-          idempotencyKeyOf(options),
-        );
-        output.print(renewed, () => describe(renewed));
+        const path = `/subscriptions/${id}/renewals`;
+        const key = idempotencyKeyOf(options);
+        output.print(await admin.request<SubscriptionResponse>('POST', path, undefined, key), describe);
       }),
     );
 
-  plan
-    .command('cancel')
-    .description('cancel a subscription; it ends at once')
-    .argument('<subscription>', 'the id of the subscription, such as sub_01…')
-    .action(
-      kit.changing(async (admin, output, [id]) => {
-        await admin.request('DELETE', `/subscriptions/${id}`);
-        output.print({ id, canceled: true }, () => `Canceled ${id}.`);
-      }),
-    );
+  ofSubscription('cancel', 'cancel a subscription; it ends at once').action(
+    kit.changing(async (admin, output, [id]) => {
+      await admin.request('DELETE', `/subscriptions/${id}`);
+      output.print({ id, canceled: true }, () => `Canceled ${id}.`);
+    }),
+  );
 
   plan
     .command('list')
@@ -74,7 +66,20 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.reading(async (admin, output) => {
         const { data } = await admin.request<PlansResponse>('GET', '/plans');
-        output.print(data, () => renderPlans(data));
+        printTable(output, data, 'The configuration has no plans.', [
+          { title: 'id', cell: (row) => row.id },
+          { title: 'name', cell: (row) => row.name },
+          {
+            title: 'active',
+            cell: (row) => `${row.activeSubscriptions}${row.hasMoreSubscriptions ? ' or more' : ''}`,
+            align: 'right',
+          },
+          { title: '5 hours', cell: (row) => String(row.fiveHourCalls), align: 'right' },
+          { title: 'week', cell: (row) => String(row.weeklyCalls), align: 'right' },
+          { title: 'at a time', cell: (row) => String(row.concurrency), align: 'right' },
+          { title: 'tokens', cell: (row) => `${row.quotaTokens} in ${row.periodDays} days`, align: 'right' },
+          { title: 'models', cell: (row) => row.models.join(', ') },
+        ]);
       }),
     );
 
@@ -95,23 +100,6 @@ export function planCommands(program: Command, kit: CommandKit): void {
         });
       }),
     );
-}
-
-function renderPlans(plans: readonly PlanResponse[]): string {
-  return renderTable(plans, 'The configuration has no plans.', [
-    { title: 'id', cell: (row) => row.id },
-    { title: 'name', cell: (row) => row.name },
-    {
-      title: 'active',
-      cell: (row) => `${row.activeSubscriptions}${row.hasMoreSubscriptions ? ' or more' : ''}`,
-      align: 'right',
-    },
-    { title: '5 hours', cell: (row) => String(row.fiveHourCalls), align: 'right' },
-    { title: 'week', cell: (row) => String(row.weeklyCalls), align: 'right' },
-    { title: 'at a time', cell: (row) => String(row.concurrency), align: 'right' },
-    { title: 'tokens', cell: (row) => `${row.quotaTokens} in ${row.periodDays} days`, align: 'right' },
-    { title: 'models', cell: (row) => row.models.join(', ') },
-  ]);
 }
 
 function renderSubscriptions(subscriptions: readonly SubscriptionResponse[]): string {

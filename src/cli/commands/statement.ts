@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { statementCsv } from '../../api/usage/statement-csv.ts';
 import type { StatementResponse } from '../../api/usage/statement-wire.ts';
-import { CsvAmount, csvLine } from '../../lib/csv.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
@@ -20,7 +20,7 @@ export function statementCommand(program: Command, kit: CommandKit): void {
         const id = await resolveAccount(admin, String(options.account));
         const month = encodeURIComponent(String(options.month));
         const statement = await admin.request<StatementResponse>('GET', `/accounts/${id}/statement?month=${month}`);
-        if (options.csv === true) for (const line of csvOf(statement)) kit.process.writeOut(line);
+        if (options.csv === true) kit.process.writeOut(statementCsv(statement));
         else output.print(statement, () => describe(statement));
       }),
     );
@@ -50,19 +50,4 @@ function describe(statement: StatementResponse): string {
   ]);
   const cut = areEntriesCut ? [`More than ${entries.length} entries; the ledger has all.`] : [];
   return [sums, '', models, '', listed, ...cut].join('\n');
-}
-
-/** As the admin API writes CSV. */
-function* csvOf(statement: StatementResponse): Iterable<string> {
-  const { from, to, kinds, entries, areEntriesCut, openingYuan, closingYuan } = statement;
-  yield csvLine(['line', 'when', 'entries', 'amountYuan', 'callId', 'memo']);
-  yield csvLine(['opening', from, null, new CsvAmount(openingYuan), null, null]);
-  for (const { kind, entries: count, amountYuan } of kinds) {
-    if (kind !== 'charge' && !areEntriesCut) continue;
-    yield csvLine([kind, null, count, new CsvAmount(amountYuan), null, null]);
-  }
-  for (const { kind, createdAt, amountYuan, callId, memo } of areEntriesCut ? [] : entries) {
-    yield csvLine([kind, createdAt, 1, new CsvAmount(amountYuan), callId, memo]);
-  }
-  yield csvLine(['closing', to, null, new CsvAmount(closingYuan), null, null]);
 }

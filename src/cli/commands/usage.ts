@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { AdminClient } from '../../api/management/admin-client.ts';
+import { csvOf } from '../../api/management/list-csv.ts';
 import type { UsageResponse } from '../../api/usage/admin.ts';
-import { USAGE_AMOUNTS } from '../../api/usage/amounts.ts';
+import { usageColumns } from '../../api/usage/columns.ts';
 import type { UsageRowResponse } from '../../api/usage/wire.ts';
-import { CsvAmount, type CsvCell, csvLine } from '../../lib/csv.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
@@ -175,25 +175,13 @@ async function printCsv(
   groupBy: readonly Group[],
   write: (text: string) => void,
 ): Promise<void> {
-  let units: readonly string[] | null = null;
-  const amount = (text: string | null): CsvCell => (text === null ? null : new CsvAmount(text));
+  let table: ReturnType<typeof csvOf> | null = null;
   for await (const { data } of pages<UsageResponse>(admin, '/usage', query)) {
-    if (units === null) {
-      units = data[0] === undefined ? [...shownUnits, 'images'] : Object.keys(data[0].usage);
-      write(
-        csvLine([...groupBy.flatMap(csvNames), 'calls', ...USAGE_AMOUNTS, 'callsWithoutCost', 'heldYuan', ...units]),
-      );
+    if (table === null) {
+      const units = data[0] === undefined ? [...shownUnits, 'images'] : Object.keys(data[0].usage);
+      table = csvOf(usageColumns(groupBy, units));
+      write(table.titles);
     }
-    for (const row of data) {
-      const names = groupBy.flatMap(csvNames).map((name): CsvCell => row[name] ?? null);
-      const counts = units!.map((unit) => row.usage[unit] ?? 0);
-      const amounts = USAGE_AMOUNTS.map((name) => amount(row[name]));
-      write(csvLine([...names, row.calls, ...amounts, row.callsWithoutCost, amount(row.heldYuan), ...counts]));
-    }
+    for (const row of data) write(table.lineOf(row));
   }
-}
-
-function csvNames(name: Group) {
-  if (name === 'account') return ['accountId', 'accountName'] as const;
-  return name === 'key' ? (['keyId', 'keyName'] as const) : [name];
 }

@@ -9,9 +9,7 @@ import type { Output } from '../output.ts';
 import { listAll } from '../pages.ts';
 import { queryOf } from '../query.ts';
 import { printTable, renderFields } from '../table.ts';
-import { resolveUser } from '../user-reference.ts';
-
-const USER_ARGUMENT = ['<user>', 'id, e-mail address, or the name of somebody without one'] as const;
+import { resolveUser, USER_ARGUMENT } from '../user-reference.ts';
 
 /** `faregate user …` */
 export function userCommands(program: Command, kit: CommandKit): void {
@@ -59,31 +57,25 @@ export function userCommands(program: Command, kit: CommandKit): void {
       }),
     );
 
-  user
-    .command('show')
-    .description('show a user with its accounts')
-    .argument(...USER_ARGUMENT)
-    .action(
-      kit.reading(async (admin, output, [reference]) => {
-        const id = await resolveUser(admin, reference!);
-        const view = await admin.request<UserResponse>('GET', `/users/${id}`);
-        output.print(view, () => describeUser(view));
-      }),
-    );
-
-  const changing = (name: string, description: string, change: object) =>
+  const ofUser = (name: string, description: string): Command =>
     user
       .command(name)
       .description(description)
-      .argument(...USER_ARGUMENT)
-      .action(kit.changing((admin, output, [reference]) => changeUser(admin, output, reference!, change)));
-  changing('suspend', 'sign a user out everywhere, and let it sign in no more', { status: 'suspended' });
-  changing('resume', 'let a suspended user sign in again', { status: 'active' });
+      .argument(...USER_ARGUMENT);
 
-  user
-    .command('role')
-    .description('make a user an operator or an auditor, or neither')
-    .argument(...USER_ARGUMENT)
+  ofUser('show', 'show a user with its accounts').action(
+    kit.reading(async (admin, output, [reference]) => {
+      const id = await resolveUser(admin, reference!);
+      output.print(await admin.request<UserResponse>('GET', `/users/${id}`), describeUser);
+    }),
+  );
+
+  const changing = (change: object) =>
+    kit.changing((admin, output, [reference]) => changeUser(admin, output, reference!, change));
+  ofUser('suspend', 'sign a user out everywhere, and let it sign in no more').action(changing({ status: 'suspended' }));
+  ofUser('resume', 'let a suspended user sign in again').action(changing({ status: 'active' }));
+
+  ofUser('role', 'make a user an operator or an auditor, or neither')
     .argument('<role>', 'operator, auditor or none')
     .action(
       kit.changing((admin, output, [reference, role]) =>
@@ -91,44 +83,32 @@ export function userCommands(program: Command, kit: CommandKit): void {
       ),
     );
 
-  user
-    .command('reset')
-    .description(
-      'print a link by which a user chooses a new password; it works once, for an hour. Earlier links are void, the password ' +
-        'stays until then',
-    )
-    .argument(...USER_ARGUMENT)
-    .action(
-      kit.changing(async (admin, output, [reference]) => {
-        const id = await resolveUser(admin, reference!);
-        const link = await admin.request<LinkResponse>('POST', `/users/${id}/links`);
-        output.print({ id, ...link }, () => describeLink(link));
-      }),
-    );
+  ofUser(
+    'reset',
+    'print a link by which a user chooses a new password; it works once, for an hour. Earlier links are void, the password ' +
+      'stays until then',
+  ).action(
+    kit.changing(async (admin, output, [reference]) => {
+      const id = await resolveUser(admin, reference!);
+      output.print({ id, ...(await admin.request<LinkResponse>('POST', `/users/${id}/links`)) }, describeLink);
+    }),
+  );
 
-  user
-    .command('sign-out')
-    .description('end all sessions of a user; it may sign in again')
-    .argument(...USER_ARGUMENT)
-    .action(
-      kit.changing(async (admin, output, [reference]) => {
-        const id = await resolveUser(admin, reference!);
-        await admin.request('DELETE', `/users/${id}/sessions`);
-        output.print({ id, signedOut: true }, () => `Ended all sessions of ${id}.`);
-      }),
-    );
+  ofUser('sign-out', 'end all sessions of a user; it may sign in again').action(
+    kit.changing(async (admin, output, [reference]) => {
+      const id = await resolveUser(admin, reference!);
+      await admin.request('DELETE', `/users/${id}/sessions`);
+      output.print({ id, signedOut: true }, () => `Ended all sessions of ${id}.`);
+    }),
+  );
 
-  user
-    .command('delete')
-    .description('delete a user; its accounts, their keys and money stay')
-    .argument(...USER_ARGUMENT)
-    .action(
-      kit.changing(async (admin, output, [reference]) => {
-        const id = await resolveUser(admin, reference!);
-        await admin.request('DELETE', `/users/${id}`);
-        output.print({ id, deleted: true }, () => `Deleted ${id}.`);
-      }),
-    );
+  ofUser('delete', 'delete a user; its accounts, their keys and money stay').action(
+    kit.changing(async (admin, output, [reference]) => {
+      const id = await resolveUser(admin, reference!);
+      await admin.request('DELETE', `/users/${id}`);
+      output.print({ id, deleted: true }, () => `Deleted ${id}.`);
+    }),
+  );
 }
 
 /** @throws UsageError if it is both. */
@@ -147,8 +127,7 @@ async function membershipsOf(admin: AdminClient, { account, role }: CommandOptio
 
 async function changeUser(admin: AdminClient, output: Output, reference: string, change: object): Promise<undefined> {
   const id = await resolveUser(admin, reference);
-  const view = await admin.request<UserResponse>('PATCH', `/users/${id}`, change);
-  output.print(view, () => describeUser(view));
+  output.print(await admin.request<UserResponse>('PATCH', `/users/${id}`, change), describeUser);
 }
 
 function describeUser(user: UserResponse): string {

@@ -144,13 +144,8 @@ async function readCode(stdin: Readable | undefined): Promise<string> {
   return code;
 }
 
-interface NewFile {
-  write(content: string): Promise<void>;
-  discard(): Promise<void>;
-}
-
 /** @throws CliError if there is such a file already, or it cannot be made. */
-async function openNew(path: string): Promise<NewFile> {
+async function openNew(path: string) {
   let handle: FileHandle;
   try {
     handle = await open(path, 'wx', 0o600);
@@ -160,12 +155,12 @@ async function openNew(path: string): Promise<NewFile> {
     throw new CliError(`${path} ${reason}; no vouchers were made.`, { cause: error });
   }
   return {
-    async write(content) {
+    async write(content: string): Promise<void> {
       await handle.writeFile(content);
       await handle.sync();
       await handle.close();
     },
-    async discard() {
+    async discard(): Promise<void> {
       await handle.close();
       await rm(path, { force: true });
     },

@@ -11,9 +11,7 @@ import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { listUpTo } from '../pages.ts';
 import { queryOf } from '../query.ts';
-import { renderFields, renderTable } from '../table.ts';
-
-const ENDPOINT = 'the id of the endpoint, such as whk_01…';
+import { printTable, renderFields } from '../table.ts';
 
 /** `faregate webhook …` */
 export function webhookCommands(program: Command, kit: CommandKit): void {
@@ -56,38 +54,53 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
       kit.reading(async (admin, output, _arguments, options) => {
         const query = await queryOf(admin, options, []);
         const endpoints = await listUpTo<WebhookResponse>(admin, '/webhooks', query, String(options.limit));
-        output.print(endpoints, () => renderEndpoints(endpoints));
+        printTable(
+          output,
+          endpoints,
+          'There are no webhook endpoints. Create one: faregate webhook create https://receiver.example/hook',
+          [
+            { title: 'id', cell: (row) => row.id },
+            { title: 'account', cell: (row) => row.accountId ?? 'operators' },
+            { title: 'url', cell: (row) => row.url },
+            { title: 'events', cell: (row) => row.events?.join(',') ?? 'all' },
+            { title: 'status', cell: (row) => row.status },
+            { title: 'failing since', cell: (row) => localTime(row.failingSince ?? '') },
+            { title: 'reason', cell: (row) => row.statusReason ?? '' },
+          ],
+        );
       }),
     );
 
-  webhook
-    .command('test')
-    .description('send a test notice; "webhook deliveries" shows what became of it')
-    .argument('<endpoint>', ENDPOINT)
-    .action(
-      kit.changing(async (admin, output, [id]) => {
-        const queued = await admin.request<QueuedResponse>('POST', `/webhooks/${encodeURIComponent(id!)}/test`);
-        output.print(queued, () => `Queued ${queued.noticeId}. See: faregate webhook deliveries ${id}`);
-      }),
-    );
+  const ofEndpoint = (name: string, description: string): Command =>
+    webhook.command(name).description(description).argument('<endpoint>', 'the id of the endpoint, such as whk_01…');
 
-  webhook
-    .command('deliveries')
-    .description('list what was sent to an endpoint and what is to be, newest first')
-    .argument('<endpoint>', ENDPOINT)
+  ofEndpoint('test', 'send a test notice; "webhook deliveries" shows what became of it').action(
+    kit.changing(async (admin, output, [id]) => {
+      const queued = await admin.request<QueuedResponse>('POST', `/webhooks/${encodeURIComponent(id!)}/test`);
+      output.print(queued, ({ noticeId }) => `Queued ${noticeId}. See: faregate webhook deliveries ${id}`);
+    }),
+  );
+
+  ofEndpoint('deliveries', 'list what was sent to an endpoint and what is to be, newest first')
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.reading(async (admin, output, [id], options) => {
         const path = `/webhooks/${encodeURIComponent(id!)}/deliveries`;
         const deliveries = await listUpTo<DeliveryResponse>(admin, path, {}, String(options.limit));
-        output.print(deliveries, () => renderDeliveries(deliveries));
+        printTable(output, deliveries, 'Nothing was sent to this endpoint yet.', [
+          { title: 'notice', cell: (row) => row.noticeId },
+          { title: 'event', cell: (row) => row.event },
+          { title: 'when', cell: (row) => localTime(row.at) },
+          { title: 'status', cell: (row) => row.status },
+          { title: 'attempts', cell: (row) => String(row.attempts), align: 'right' },
+          { title: 'next attempt', cell: (row) => localTime(row.nextAttemptAt ?? '') },
+          { title: 'last status', cell: (row) => String(row.lastStatus ?? '') },
+          { title: 'last error', cell: (row) => row.lastError ?? '' },
+        ]);
       }),
     );
 
-  webhook
-    .command('redeliver')
-    .description('send a notice to an endpoint once more, whatever became of it')
-    .argument('<endpoint>', ENDPOINT)
+  ofEndpoint('redeliver', 'send a notice to an endpoint once more, whatever became of it')
     .argument('<notice>', 'the id of the notice, such as ntc_01…')
     .action(
       kit.changing(async (admin, output, [id, noticeId]) => {
@@ -100,30 +113,21 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     ['disable', 'disabled', 'send nothing to an endpoint until it is enabled'],
     ['enable', 'active', 'send to an endpoint again, also what has waited for it'],
   ] as const) {
-    webhook
-      .command(name)
-      .description(description)
-      .argument('<endpoint>', ENDPOINT)
-      .action(
-        kit.changing(async (admin, output, [id]) => {
-          const changed = await admin.request<WebhookResponse>('PATCH', `/webhooks/${encodeURIComponent(id!)}`, {
-            status,
-          });
-          output.print(changed, () => `${changed.id} is ${changed.status}.`);
-        }),
-      );
-  }
-
-  webhook
-    .command('delete')
-    .description('delete an endpoint, and what was to be sent to it')
-    .argument('<endpoint>', ENDPOINT)
-    .action(
+    ofEndpoint(name, description).action(
       kit.changing(async (admin, output, [id]) => {
-        await admin.request('DELETE', `/webhooks/${encodeURIComponent(id!)}`);
-        output.print({ id, deleted: true }, () => `Deleted ${id}.`);
+        const path = `/webhooks/${encodeURIComponent(id!)}`;
+        const changed = await admin.request<WebhookResponse>('PATCH', path, { status });
+        output.print(changed, () => `${changed.id} is ${changed.status}.`);
       }),
     );
+  }
+
+  ofEndpoint('delete', 'delete an endpoint, and what was to be sent to it').action(
+    kit.changing(async (admin, output, [id]) => {
+      await admin.request('DELETE', `/webhooks/${encodeURIComponent(id!)}`);
+      output.print({ id, deleted: true }, () => `Deleted ${id}.`);
+    }),
+  );
 
   webhook
     .command('low-balance')
@@ -146,33 +150,4 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
         );
       }),
     );
-}
-
-function renderEndpoints(endpoints: readonly WebhookResponse[]): string {
-  return renderTable(
-    endpoints,
-    'There are no webhook endpoints. Create one: faregate webhook create https://receiver.example/hook',
-    [
-      { title: 'id', cell: (row) => row.id },
-      { title: 'account', cell: (row) => row.accountId ?? 'operators' },
-      { title: 'url', cell: (row) => row.url },
-      { title: 'events', cell: (row) => row.events?.join(',') ?? 'all' },
-      { title: 'status', cell: (row) => row.status },
-      { title: 'failing since', cell: (row) => localTime(row.failingSince ?? '') },
-      { title: 'reason', cell: (row) => row.statusReason ?? '' },
-    ],
-  );
-}
-
-function renderDeliveries(deliveries: readonly DeliveryResponse[]): string {
-  return renderTable(deliveries, 'Nothing was sent to this endpoint yet.', [
-    { title: 'notice', cell: (row) => row.noticeId },
-    { title: 'event', cell: (row) => row.event },
-    { title: 'when', cell: (row) => localTime(row.at) },
-    { title: 'status', cell: (row) => row.status },
-    { title: 'attempts', cell: (row) => String(row.attempts), align: 'right' },
-    { title: 'next attempt', cell: (row) => localTime(row.nextAttemptAt ?? '') },
-    { title: 'last status', cell: (row) => String(row.lastStatus ?? '') },
-    { title: 'last error', cell: (row) => row.lastError ?? '' },
-  ]);
 }

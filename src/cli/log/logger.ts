@@ -18,24 +18,17 @@ export function createQuietLogger(environment: Environment): PinoLogger {
   return createLogger({ ...environment, LOG_LEVEL: environment.LOG_LEVEL ?? 'error' });
 }
 
-/** The log of a gateway that serves. */
-interface ServerLog {
-  readonly logger: PinoLogger;
-  /** The format from now on; `undefined`: that of the terminal, where standard error is one. */
-  setFormat(format: LogStream['format'] | undefined): void;
-  /** Writes what waits, where standard error takes it soon; with false the process cannot end by itself (`LogStream.close`). */
-  close(): Promise<boolean>;
-}
-
-/** `worker`: the number of the worker that the process is, which every line says; absent: it is none. */
-export function createServerLog(environment: Environment, isTerminal: boolean, worker?: number): ServerLog {
+/** The log of a gateway that serves. `worker`: the number of the worker that the process is, which every line says; absent: it is none. */
+export function createServerLog(environment: Environment, isTerminal: boolean, worker?: number) {
   const usual = isTerminal ? 'pretty' : 'json';
   const stream = new LogStream({ destination: STANDARD_ERROR, format: usual, isShared: worker !== undefined });
   return {
     logger: loggerTo(stream, environment, worker),
-    setFormat(format) {
+    /** The format from now on; `undefined`: that of the terminal, where standard error is one. */
+    setFormat(format: LogStream['format'] | undefined): void {
       stream.format = format ?? usual;
     },
+    /** Writes what waits, where standard error takes it soon; with false the process cannot end by itself (`LogStream.close`). */
     close: () => stream.close(CLOSE_MS),
   };
 }

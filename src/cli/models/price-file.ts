@@ -201,9 +201,7 @@ function factorOf(
       factors.push(read === null ? null : quotient(read, usual));
     }
   }
-  const [first] = factors;
-  if (first === undefined || first === null || isZero(first)) return null;
-  return factors.every((factor) => factor !== null && isSame(factor, first)) ? first : null;
+  return commonOf(factors);
 }
 
 /** The factors of regions and speeds, which Anthropic's entries have. */
@@ -222,8 +220,11 @@ function factorsOf({ provider_specific_entry: given }: Entry): PriceList {
 /** What a search costs, if it is the same however much of it is read; `null` if it depends on that. */
 function searchPrice({ search_context_cost_per_query: sizes }: Entry): Decimal | null {
   if (typeof sizes !== 'object' || sizes === null) return null;
-  const prices = Object.values(sizes).map(readDecimal);
-  const [first] = prices;
+  return commonOf(Object.values(sizes).map(readDecimal));
+}
+
+/** The number that all of them are; `null` if they differ, or one is not there, or they are zero. */
+function commonOf([first, ...others]: readonly (Decimal | null)[]): Decimal | null {
   if (first === undefined || first === null || isZero(first)) return null;
-  return prices.every((price) => price !== null && isSame(price, first)) ? first : null;
+  return others.every((other) => other !== null && isSame(other, first)) ? first : null;
 }

@@ -13,12 +13,10 @@ import type { CliProcess, GlobalFlags } from '../command.ts';
 import { demoEnvironment, findConfigSource, NO_ADMIN_TOKEN, readAdminToken } from '../environment.ts';
 import { createServerLog } from '../log/logger.ts';
 import { watchDealtConnections } from './dealt-connections.ts';
-import type { StopSignal } from './stop-signals.ts';
+import { STOP_SIGNALS, type StopSignal } from './stop-signals.ts';
 import { type ForkedWorker, type ProcessEnd, Supervisor } from './supervisor.ts';
 import { type WorkersAsked, workersFor } from './worker-count.ts';
 import { WORKER_VARIABLE } from './worker-process.ts';
-
-const STOP_SIGNALS: readonly StopSignal[] = ['SIGTERM', 'SIGINT'];
 
 /**
  * Serves by several processes until SIGTERM or SIGINT; returns the exit code, or `null` if one process is to serve. This one serves no

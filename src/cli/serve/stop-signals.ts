@@ -1,7 +1,7 @@
 /** How an operator, or whatever runs the process, stops a gateway. */
 export type StopSignal = 'SIGTERM' | 'SIGINT';
 
-const SIGNALS: readonly StopSignal[] = ['SIGTERM', 'SIGINT'];
+export const STOP_SIGNALS: readonly StopSignal[] = ['SIGTERM', 'SIGINT'];
 
 /** The part of `process` that tells of signals. */
 interface SignalSource {
@@ -32,7 +32,7 @@ export class StopSignals {
     const controller = new AbortController();
     this.first = promise;
     this.begun = controller.signal;
-    this.#listeners = SIGNALS.map((signal) => [
+    this.#listeners = STOP_SIGNALS.map((signal) => [
       signal,
       () => {
         if (controller.signal.aborted) this.#onFurther();

@@ -26,26 +26,7 @@ interface WorkerOwn {
   readonly readReadiness: () => Promise<Readiness>;
 }
 
-/** The side of a worker: what it hears from the primary, and what it says. */
-export interface WorkerProcess {
-  readonly part: Part;
-  /** From 1, for logs and people. */
-  readonly number: number;
-  readonly options: WorkerOptions;
-  /** The signals that the primary passes on, and SIGINT if the primary is gone: then no new connection comes. */
-  readonly signals: EventEmitter;
-  /** From now on the primary can ask. */
-  isWired(own: WorkerOwn): void;
-  serves(where: WorkerServes): void;
-  /** It cannot start. `message`: for people. */
-  cannotStart(message: string): void;
-  /** From now on the log has this format: that of the primary, too. */
-  logsAs(format: LogFormat): void;
-  /** It finishes what is under way, and takes nothing new. */
-  closes(): void;
-  /** Lets the process end. */
-  leave(): void;
-}
+export type WorkerProcess = ReturnType<typeof createWorkerProcess>;
 
 /** The worker that this process is; `null` if it is none. */
 export function thisWorker(environment: Environment): WorkerProcess | null {
@@ -54,7 +35,8 @@ export function thisWorker(environment: Environment): WorkerProcess | null {
   return createWorkerProcess({ index: Number(named[1]) - 1, count: Number(named[2]) });
 }
 
-function createWorkerProcess(part: Part): WorkerProcess {
+/** The side of a worker: what it hears from the primary, and what it says. */
+function createWorkerProcess(part: Part) {
   const signals = new EventEmitter();
   let own: WorkerOwn | null = null;
   // Without it the process would end with its calls at once if the primary is gone.
@@ -76,22 +58,29 @@ function createWorkerProcess(part: Part): WorkerProcess {
   });
   return {
     part,
+    /** From 1, for logs and people. */
     number: part.index + 1,
+    /** The signals that the primary passes on, and SIGINT if the primary is gone: then no new connection comes. */
     signals,
     options: {
       part,
       guesses: guessesAt(primary),
       scrapeAll: () => primary.ask<MetricsText>('scrape'),
       readReadiness: () => primary.ask<Readiness>('readiness'),
-    },
-    isWired(wired) {
+    } satisfies WorkerOptions,
+    /** From now on the primary can ask. */
+    isWired(wired: WorkerOwn): void {
       own = wired;
     },
-    serves: (where) => primary.tell('serves', where),
-    cannotStart: (message) => primary.tell('cannotStart', message),
-    logsAs: (format) => primary.tell('logsAs', format),
+    serves: (where: WorkerServes) => primary.tell('serves', where),
+    /** It cannot start. `message`: for people. */
+    cannotStart: (message: string) => primary.tell('cannotStart', message),
+    /** From now on the log has this format: that of the primary, too. */
+    logsAs: (format: LogFormat) => primary.tell('logsAs', format),
+    /** It finishes what is under way, and takes nothing new. */
     closes: () => primary.tell('closes'),
-    leave() {
+    /** Lets the process end. */
+    leave(): void {
       if (process.connected) process.disconnect();
     },
   };
