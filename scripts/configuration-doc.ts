@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { configSchema } from '../src/config/schema.ts';
+import { showValue } from '../src/config/shown.ts';
 import { COMMAND, writeDoc } from './generated-doc.ts';
 import { optionTexts } from './option-texts.ts';
 
@@ -101,28 +102,5 @@ function wordsOf(schema: z.core.$ZodType): string {
 function defaultOf(schema: z.core.$ZodType, value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? '`[]`' : `\`[${value.join(', ')}]\``;
   if (typeof value === 'object') return '`{}`';
-  if (value === '') return 'empty';
-  const words = wordsOf(schema);
-  if (typeof value !== 'number') return `\`${value}\``;
-  if (words.includes('a duration'))
-    return `\`${inUnits(value, [
-      ['d', 86_400_000],
-      ['h', 3_600_000],
-      ['m', 60_000],
-      ['s', 1000],
-      ['ms', 1],
-    ])}\``;
-  if (words.includes('a size'))
-    return `\`${inUnits(value, [
-      ['GiB', 2 ** 30],
-      ['MiB', 2 ** 20],
-      ['KiB', 2 ** 10],
-      ['', 1],
-    ])}\``;
-  return `\`${value}\``;
-}
-
-function inUnits(value: number, units: readonly (readonly [string, number])[]): string {
-  const [unit, size] = units.find(([, each]) => value >= each && value % each === 0) ?? units.at(-1)!;
-  return `${value / size}${unit}`;
+  return value === '' ? 'empty' : `\`${showValue(schema, value)}\``;
 }
