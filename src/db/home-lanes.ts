@@ -8,34 +8,23 @@ import type { Home } from './homes.ts';
  */
 declare const HOME: unique symbol;
 
-export interface QueryableOf<Which extends Home> extends Queryable {
+interface Of<Which extends Home> {
   readonly [HOME]?: Which;
 }
 
-export interface LaneOf<Which extends Home> extends Lane {
-  readonly [HOME]?: Which;
+export type QueryableOf<Which extends Home> = Queryable & Of<Which>;
+export type TableReaderOf<Which extends Home> = TableReader & Of<Which>;
+
+export interface LaneOf<Which extends Home> extends Lane, Of<Which> {
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
 }
 
-export interface TableReaderOf<Which extends Home> extends TableReader {
-  readonly [HOME]?: Which;
-}
-
-interface OpenTableReaderOf<Which extends Home> extends OpenTableReader {
-  readonly [HOME]?: Which;
-}
-
-interface SnapshotReaderOf<Which extends Home> extends SnapshotReader {
-  readonly [HOME]?: Which;
-}
-
-interface DatabaseOf<Which extends Home> extends Database {
-  readonly [HOME]?: Which;
+interface DatabaseOf<Which extends Home> extends Database, Of<Which> {
   lane(name: LaneName): LaneOf<Which>;
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
   readTables<Result>(work: (reader: TableReaderOf<Which>) => Promise<Result>): Promise<Result>;
-  openTables(): Promise<OpenTableReaderOf<Which>>;
-  openSnapshots(): Promise<SnapshotReaderOf<Which>>;
+  openTables(): Promise<OpenTableReader & Of<Which>>;
+  openSnapshots(): Promise<SnapshotReader & Of<Which>>;
 }
 
 /** Also a transaction. */
@@ -45,8 +34,8 @@ export type DirectoryLane = LaneOf<'directory'>;
 export type PartitionLane = LaneOf<'partition'>;
 export type DirectoryTables = TableReaderOf<'directory'>;
 export type PartitionTables = TableReaderOf<'partition'>;
-export type DirectorySnapshots = SnapshotReaderOf<'directory'>;
-export type PartitionSnapshots = SnapshotReaderOf<'partition'>;
+export type DirectorySnapshots = SnapshotReader & Of<'directory'>;
+export type PartitionSnapshots = SnapshotReader & Of<'partition'>;
 export type DirectoryDatabase = DatabaseOf<'directory'>;
 export type PartitionDatabase = DatabaseOf<'partition'>;
 
