@@ -39,44 +39,35 @@ export type PartitionSnapshots = SnapshotReader & Of<'partition'>;
 export type DirectoryDatabase = DatabaseOf<'directory'>;
 export type PartitionDatabase = DatabaseOf<'partition'>;
 
+/** Something of each home. */
+interface OfBoth<OfDirectory, OfPartition> {
+  readonly directory: OfDirectory;
+  readonly partition: OfPartition;
+}
+
+/** Something of the directory and of all partitions, by number. */
+interface Partitioned<OfDirectory, OfPartition> {
+  readonly directory: OfDirectory;
+  readonly partitions: readonly OfPartition[];
+}
+
 /**
  * Where the statements of both homes run. Both are the same connections while all accounts are in the first partition, in the schema of the
  * directory; nothing may rely on that: a transaction of one sees and locks nothing of the other.
  */
-export interface HomeLanes {
-  readonly directory: DirectoryLane;
-  readonly partition: PartitionLane;
-}
+export type HomeLanes = OfBoth<DirectoryLane, PartitionLane>;
 
 /** The handles of both homes. Only who opens databases knows whether they are one. */
-export interface HomeDatabases {
-  readonly directory: DirectoryDatabase;
-  readonly partition: PartitionDatabase;
-}
+export type HomeDatabases = OfBoth<DirectoryDatabase, PartitionDatabase>;
 
-/** The handles of the directory and of all partitions, by number. */
-export interface PartitionedDatabases {
-  readonly directory: DirectoryDatabase;
-  readonly partitions: readonly PartitionDatabase[];
-}
+export type PartitionedDatabases = Partitioned<DirectoryDatabase, PartitionDatabase>;
 
-/** Transactions of the directory and of all partitions, by number. The first partition has that of the directory. */
-export interface PartitionedTransactions {
-  readonly directory: DirectoryQueryable;
-  readonly partitions: readonly PartitionQueryable[];
-}
+/** The first partition has the transaction of the directory. */
+export type PartitionedTransactions = Partitioned<DirectoryQueryable, PartitionQueryable>;
 
-/** What reads whole tables of both homes. */
-export interface HomeTables {
-  readonly directory: DirectoryTables;
-  readonly partition: PartitionTables;
-}
-
-/** What reads whole tables of the directory and of all partitions, by number. */
-export interface PartitionedTables {
-  readonly directory: DirectoryTables;
-  readonly partitions: readonly PartitionTables[];
-}
+/** What reads whole tables. */
+export type HomeTables = OfBoth<DirectoryTables, PartitionTables>;
+export type PartitionedTables = Partitioned<DirectoryTables, PartitionTables>;
 
 /** Both homes in one database, whose only partition is the first one. */
 export const inOneDatabase = <Both extends Lane | Pick<Database, 'readTables'>>(
