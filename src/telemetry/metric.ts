@@ -67,6 +67,11 @@ export function metricsOf<Figures, Item>(
   };
 }
 
+/** The values of labels by their names. */
+export function labelled(names: readonly string[], values: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name, i) => [name, values[i]!]));
+}
+
 /** Makes the row of a metric of single events. */
 export function histogram(
   name: string,
