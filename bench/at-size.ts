@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../scripts/read-options.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
 import { accountId, fillDatabase, keyId, RARE_MODEL } from './fill-database.ts';
@@ -29,14 +29,8 @@ const REPEATS = 5;
 const CALLS_A_SECOND = 20;
 const IDLE_MS = 20_000;
 
-const { values: given } = parseArgs({
-  options: {
-    calls: { type: 'string', default: '10000000' },
-    accounts: { type: 'string', default: '1000000' },
-    'no-export': { type: 'boolean', default: false },
-  },
-});
-const [calls, accounts] = [Number(given.calls), Number(given.accounts)];
+const given = readOptions({ calls: 10_000_000, accounts: 1_000_000, 'no-export': false });
+const { calls, accounts } = given;
 const directory = mkdtempSync(join(tmpdir(), 'faregate-at-size-'));
 // So much memory as a small server gives it; the log is large enough that filling it makes no checkpoint every few seconds.
 const server = await startPostgresServer(directory, ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB']);

@@ -1,5 +1,5 @@
 import { createHook } from 'node:async_hooks';
-import { type HeapProfiler, type Profiler, Session } from 'node:inspector/promises';
+import { type Profiler, type Runtime, Session } from 'node:inspector/promises';
 import { PerformanceObserver } from 'node:perf_hooks';
 import { BroadcastChannel, isMainThread, threadName } from 'node:worker_threads';
 import { isTarget, replyToOrders } from './orders.ts';
@@ -129,7 +129,11 @@ async function end(): Promise<Part[]> {
   hook.disable();
   if (sampled === 'bytes') {
     const { profile } = await session.post('HeapProfiler.stopSampling');
-    return partsOfHeap(profile.head);
+    return partsOf(
+      profile.head,
+      ({ children }) => children,
+      ({ selfSize }) => selfSize,
+    );
   }
   if (sampled === 'counts') return [];
   const { profile } = await session.post('Profiler.stop');
@@ -147,15 +151,23 @@ function isOwn(url: string): boolean {
   return url !== '' && !url.startsWith('node:') && !url.includes('/node_modules/') && !url.includes('wasm://');
 }
 
-function partsOfHeap(head: HeapProfiler.SamplingHeapProfileNode): Part[] {
+/** The places of a profile's tree, with what each has by itself. */
+function partsOf<Node extends { readonly callFrame: Runtime.CallFrame }>(
+  root: Node,
+  childrenOf: (node: Node) => readonly Node[],
+  amountOf: (node: Node) => number,
+): Part[] {
   const parts = new Map<string, Part>();
-  const visit = (node: HeapProfiler.SamplingHeapProfileNode, caller: string): void => {
-    const { functionName, url, lineNumber } = node.callFrame;
-    const own = isOwn(url) ? `${url}:${functionName}` : caller;
-    if (node.selfSize > 0) add(parts, functionName, url, lineNumber, own, node.selfSize);
-    for (const child of node.children) visit(child, own);
+  const visit = (node: Node, callerOfNode: string): void => {
+    const { functionName: name, url, lineNumber } = node.callFrame;
+    const caller = isOwn(url) ? `${url}:${name}` : callerOfNode;
+    const file = `${url}:${lineNumber + 1}`;
+    const key = `${name} ${file} ${caller}`;
+    const amount = amountOf(node);
+    if (amount > 0) parts.set(key, { name, file, caller, amount: (parts.get(key)?.amount ?? 0) + amount });
+    for (const child of childrenOf(node)) visit(child, caller);
   };
-  visit(head, '');
+  visit(root, '');
   return [...parts.values()];
 }
 
@@ -163,28 +175,9 @@ function partsOfTime({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile)
   const self = new Map<number, number>();
   for (const [i, id] of samples.entries()) self.set(id, (self.get(id) ?? 0) + Math.max(timeDeltas[i] ?? 0, 0));
   const byId = new Map(nodes.map((node) => [node.id, node]));
-  const parts = new Map<string, Part>();
-  const visit = (node: Profiler.ProfileNode, caller: string): void => {
-    const { functionName, url, lineNumber } = node.callFrame;
-    const own = isOwn(url) ? `${url}:${functionName}` : caller;
-    const amount = self.get(node.id) ?? 0;
-    if (amount > 0) add(parts, functionName, url, lineNumber, own, amount);
-    for (const child of node.children ?? []) visit(byId.get(child)!, own);
-  };
-  visit(nodes[0]!, '');
-  return [...parts.values()];
-}
-
-function add(
-  parts: Map<string, Part>,
-  functionName: string,
-  url: string,
-  lineNumber: number,
-  caller: string,
-  amount: number,
-): void {
-  const file = `${url}:${lineNumber + 1}`;
-  const key = `${functionName} ${file} ${caller}`;
-  const known = parts.get(key);
-  parts.set(key, { name: functionName, file, caller, amount: (known?.amount ?? 0) + amount });
+  return partsOf(
+    nodes[0]!,
+    ({ children = [] }) => children.map((id) => byId.get(id)!),
+    ({ id }) => self.get(id) ?? 0,
+  );
 }

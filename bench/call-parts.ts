@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../scripts/read-options.ts';
 import type { AttributedProcess, Part } from './attribute.ts';
 import { startGatewayTarget } from './gateway-target.ts';
 import { benchFile } from './processes.ts';
@@ -15,17 +15,15 @@ import { chatCall, gatewayOrder } from './targets.ts';
  *   node bench/call-parts.ts --of cpu --embedded   µs; --of counts: asynchronous resources
  *   node bench/call-parts.ts --checkout ../before --coding --rows 40
  */
-const { values } = parseArgs({
-  options: {
-    of: { type: 'string', default: 'bytes' },
-    embedded: { type: 'boolean', default: false },
-    coding: { type: 'boolean', default: false },
-    connections: { type: 'string', default: '64' },
-    seconds: { type: 'string', default: '8' },
-    'warm-up': { type: 'string', default: '10' },
-    rows: { type: 'string', default: '30' },
-    checkout: { type: 'string', default: REPOSITORY },
-  },
+const values = readOptions({
+  of: 'bytes',
+  embedded: false,
+  coding: false,
+  connections: 64,
+  seconds: 8,
+  'warm-up': 10,
+  rows: 30,
+  checkout: REPOSITORY,
 });
 const checkout = resolve(values.checkout);
 
@@ -38,11 +36,10 @@ try {
   const call = values.coding
     ? { ...chatCall(gateway.url, gateway.codingKeys), path: '/coding/v1/chat/completions' }
     : chatCall(gateway.url, gateway.balanceKeys);
-  const load = (seconds: number) =>
-    stage.load({ kind: 'closed', call, connections: Number(values.connections), seconds });
-  await load(Number(values['warm-up']));
+  const load = (seconds: number) => stage.load({ kind: 'closed', call, connections: values.connections, seconds });
+  await load(values['warm-up']);
   await gateway.orders.ask({ begin: values.of });
-  const { done, failures } = await load(Number(values.seconds));
+  const { done, failures } = await load(values.seconds);
   const attributed = await gateway.orders.ask<AttributedProcess>({});
   await gateway.stop();
   show(attributed, done, failures);
@@ -73,7 +70,7 @@ function show({ cpuMicros, threads }: AttributedProcess, done: number, failures:
       const sums = new Map<string, number>();
       for (const part of busy) sums.set(keyOf(part), (sums.get(keyOf(part)) ?? 0) + part.amount);
       console.log(`\n${title}`);
-      const rows = [...sums].toSorted((left, right) => right[1] - left[1]).slice(0, Number(values.rows));
+      const rows = [...sums].toSorted((left, right) => right[1] - left[1]).slice(0, values.rows);
       for (const [name, amount] of rows)
         console.log(`${each(amount)} ${((100 * amount) / total).toFixed(1).padStart(5)} %  ${name}`);
     }

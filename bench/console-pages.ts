@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Page, Request } from 'playwright-core';
+import { readOptions } from '../scripts/read-options.ts';
 import { openBrowser } from '../test/support/browser.ts';
 import { accountId, keyId } from './fill-database.ts';
 import { admin, startGatewayTarget } from './gateway-target.ts';
@@ -21,11 +21,8 @@ import { REPOSITORY } from './revisions.ts';
  */
 const PAGE_MAX_MS = 1_000;
 
-const { values: given } = parseArgs({
-  options: { url: { type: 'string' }, repeats: { type: 'string', default: '5' } },
-});
-if (given.url === undefined) throw new Error('Name the filled database: --url postgres://…');
-const repeats = Number(given.repeats);
+const { url: databaseUrl, repeats } = readOptions({ url: '', repeats: 5 });
+if (databaseUrl === '') throw new Error('Name the filled database: --url postgres://…');
 const directory = mkdtempSync(join(tmpdir(), 'faregate-console-pages-'));
 const [whale, key] = [accountId(1), keyId(1)];
 
@@ -48,7 +45,7 @@ async function measure(): Promise<void> {
   const target = await startGatewayTarget({
     checkout: REPOSITORY,
     upstreamUrl: 'http://127.0.0.1:9',
-    databaseUrl: given.url!,
+    databaseUrl,
     directory: join(directory, 'gateway'),
     spawn: spawnFreeGateway,
     flags: [],

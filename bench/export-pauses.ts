@@ -11,7 +11,7 @@ import type { Database } from '../src/db/database.ts';
 import { openEmbedded } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { silentLogger } from '../src/lib/logger.ts';
-import { ADMIN_TOKEN, createAccount, createKey } from './gateway-target.ts';
+import { ADMIN_TOKEN, benchConfig, createAccount, createKey } from './gateway-target.ts';
 import { createProvider } from './load/provider.ts';
 import { send, type Waited } from './paced-calls.ts';
 import { quantile } from './quantile.ts';
@@ -45,15 +45,16 @@ if (process.argv[2] === 'callers') serveCallers();
 else await measure(Number(process.argv[2] ?? 200_000), Number(process.argv[3] ?? 20));
 
 async function measure(calls: number, accounts: number): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'faregate-export-'));
+  const directory = mkdtempSync(join(tmpdir(), 'faregate-export-'));
   const callers = fork(fileURLToPath(import.meta.url), ['callers']);
   const message = <Result>(): Promise<Result> => new Promise((resolve) => callers.once('message', resolve as never));
   try {
     const providerUrl = await message<string>();
-    const database = await openEmbedded({ dataDir });
+    const database = await openEmbedded({ dataDir: join(directory, 'data') });
     await migrate(database);
     await fill(database, calls, accounts);
-    const config = parseConfig(configText(providerUrl, dataDir), 'bench.yaml', {});
+    const order = { upstreamUrl: providerUrl, databaseUrl: '', directory };
+    const config = parseConfig(benchConfig(order), 'bench.yaml', {});
     const gateway = await createGateway({
       config,
       database,
@@ -74,7 +75,7 @@ async function measure(calls: number, accounts: number): Promise<void> {
     await gateway.close();
   } finally {
     callers.kill();
-    rmSync(dataDir, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 }
 
@@ -107,17 +108,6 @@ select '${id}', 'call_${i}_' || n, now() - n * interval '1 second', now(), 'key_
   'succeeded', 200, 'req_' || n, 'observed', 100, 0, 0, 0, 100, 0, 'base', 1000 from generate_series(1, ${each}) n;
 insert into balances (account_id, balance_nano, last_entry_no) values ('${id}', 1000000000000 - ${each} * 1000, ${each} + 1);`);
   }
-}
-
-function configText(providerUrl: string, dataDir: string): string {
-  return `
-server: { port: 0 }
-database: { dataDir: ${dataDir} }
-providers:
-  simulated: { protocol: chat, baseUrl: ${providerUrl}, apiKey: none }
-models:
-  bench-model: { operations: [chat], price: { input: "1", output: "2" }, routes: [{ provider: simulated, model: m }] }
-`;
 }
 
 /** The other process: a provider that responds at once, and callers. */

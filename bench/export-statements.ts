@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../scripts/read-options.ts';
 import { writeExport } from '../src/cli/commands/export-file.ts';
 import type { Database, Query, SnapshotReader } from '../src/db/database.ts';
 import { inOneDatabase } from '../src/db/home-lanes.ts';
@@ -18,7 +18,7 @@ import { quantile } from './quantile.ts';
  *     DATABASE_URL=postgres://… node bench/export-statements.ts [--file export.jsonl]
  */
 
-const { values } = parseArgs({ options: { file: { type: 'string', default: 'export.jsonl' } } });
+const values = readOptions({ file: 'export.jsonl' });
 const url = process.env.DATABASE_URL;
 if (url === undefined) throw new Error('DATABASE_URL: where is the database to export?');
 

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { readOptions } from '../scripts/read-options.ts';
 import { monthTableOf } from '../src/accounting/calls/calls-store.ts';
 import { openDatabases } from '../src/db/databases.ts';
 import { migrate } from '../src/db/migrate.ts';
@@ -283,23 +283,12 @@ async function dropIndexes(session: Session, table: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      calls: { type: 'string', default: '10000000' },
-      accounts: { type: 'string', default: '1000000' },
-      partitions: { type: 'string', default: '1' },
-    },
-  });
+  const shares = readOptions({ calls: 10_000_000, accounts: 1_000_000, partitions: 1 });
   const { DATABASE_URL: url = '', FAREGATE_DATA_DIR: dataDir = '' } = process.env;
   if (url === '' && dataDir === '')
     throw new Error('DATABASE_URL or FAREGATE_DATA_DIR: where is the empty database to fill?');
   const beganMs = performance.now();
   const onStep = (text: string): void =>
     console.log(`${((performance.now() - beganMs) / 1_000).toFixed(0).padStart(5)} s  ${text}`);
-  const [calls, accounts, partitions] = [values.calls, values.accounts, values.partitions].map(Number) as [
-    number,
-    number,
-    number,
-  ];
-  await fillDatabase({ url, dataDir, calls, accounts, partitions, onStep });
+  await fillDatabase({ url, dataDir, ...shares, onStep });
 }

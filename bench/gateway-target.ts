@@ -6,25 +6,29 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { LISTENING, readPrinted } from '../scripts/started-demo.ts';
 import { type OrderLine, openOrderLine } from './order-line.ts';
 
-/** How a gateway of the bench is started: of which checkout, and on what. */
-export interface GatewayOrder {
-  /** The root of a checkout with its `node_modules`. */
-  readonly checkout: string;
+/** What a gateway of the bench is configured with. */
+interface ConfigOrder {
   readonly upstreamUrl: string;
   /** A PostgreSQL database; empty for the embedded one. */
   readonly databaseUrl: string;
-  /** A directory of this gateway's own, which does not exist yet. */
+  /** A directory of this gateway's own. */
   readonly directory: string;
+  /** How many partitions the database gets; not said to versions that have no such setting. */
+  readonly partitions?: number;
+  /** How many calls the provider is sent at a time; as many as there are by default if it is not said. */
+  readonly connections?: number;
+}
+
+/** How a gateway of the bench is started: of which checkout, and on what. */
+export interface GatewayOrder extends ConfigOrder {
+  /** The root of a checkout with its `node_modules`. */
+  readonly checkout: string;
   /** Starts Node. */
   readonly spawn: (args: string[], environment: Record<string, string>) => ChildProcess;
   /** A module that is loaded before the program, in place of the meter. */
   readonly meter?: string;
   /** Models beside `bench-model`, as lines of the configuration below `models`. */
   readonly models?: string;
-  /** How many partitions the database gets; not said to versions that have no such setting. */
-  readonly partitions?: number;
-  /** How many calls the provider is sent at a time; as many as there are by default if it is not said. */
-  readonly connections?: number;
   /** Flags for Node, such as those of a profile. */
   readonly flags: readonly string[];
 }
@@ -49,14 +53,6 @@ export interface GatewayTarget extends Program {
 /** So that a batch has calls of several accounts. */
 const ACCOUNTS = 16;
 export const ADMIN_TOKEN = 'bench-admin-token';
-/** The model of most benches, as lines of a configuration that has a provider `static`. */
-export const BENCH_MODEL = `models:
-  bench-model:
-    maxOutputTokens: "1000"
-    operations: [chat]
-    price: { input: "1", output: "2" }
-    routes: [{ provider: static, model: bench-upstream }]
-`;
 const METER = fileURLToPath(new URL('./meter.ts', import.meta.url));
 
 /**
@@ -126,14 +122,25 @@ export async function endByClose(child: ChildProcess, orders: OrderLine): Promis
   }
 }
 
-function configText({ upstreamUrl, databaseUrl, directory, models, connections, partitions }: GatewayOrder): string {
+/** A configuration with the model of most benches, whose calls go to `upstreamUrl`. */
+export function benchConfig({ upstreamUrl, databaseUrl, directory, connections, partitions }: ConfigOrder): string {
   const spread = partitions === undefined ? '' : `, partitions: ${partitions}`;
   const atATime = connections === undefined ? '' : `, connections: ${connections}`;
   return `
 server: { port: 0 }
 database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')}${spread} }
-providers: { static: { protocol: chat, baseUrl: ${upstreamUrl}/v1, apiKey: bench${atATime} } }
-${BENCH_MODEL}${models ?? ''}
+providers: { static: { protocol: chat, baseUrl: "${upstreamUrl}/v1", apiKey: bench${atATime} } }
+models:
+  bench-model:
+    maxOutputTokens: "1000"
+    operations: [chat]
+    price: { input: "1", output: "2" }
+    routes: [{ provider: static, model: bench-upstream }]
+`;
+}
+
+function configText(order: GatewayOrder): string {
+  return `${benchConfig(order)}${order.models ?? ''}
 plans:
   bench-plan:
     name: Bench

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { describeFailures, hasFailed } from './failures.ts';
 import { gateRatios, type Recorded, renderGate } from './gate.ts';
 import { describeMachine, machineLine } from './machine.ts';
-import { type Options, parseOptions } from './options.ts';
+import { type Options, orExit, parseOptions } from './options.ts';
 import { withFigures } from './page.ts';
 import { givenPeer } from './peers/given.ts';
 import type { PeerKind } from './peers/peer.ts';
@@ -40,7 +40,7 @@ import type { Version } from './targets.ts';
 const RECORDED_FILE = benchFile('recorded.json');
 const PAGE_FILE = benchFile('../docs/performance.md');
 
-const options = readOptions();
+const options = orExit(() => parseOptions(process.argv.slice(2), PEER_NAMES));
 const machine = describeMachine();
 const tell = (line: string): void => console.error(line);
 const results = await measureAll(options);
@@ -51,15 +51,6 @@ if (hasFailed(results)) {
   if (options.isRecorded) tell('Nothing was recorded, because calls failed.');
   process.exitCode = 1;
 } else if (options.isRecorded) record();
-
-function readOptions(): Options {
-  try {
-    return parseOptions(process.argv.slice(2), PEER_NAMES);
-  } catch (error) {
-    console.error((error as Error).message);
-    process.exit(2);
-  }
-}
 
 async function measureAll({ groups, before, providerPort, profile, duration }: Options): Promise<ScenarioResult[]> {
   tell(machineLine(machine));

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../scripts/read-options.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { type CallBatches, KINDS, type Kind, openCallBatches } from './call-batches.ts';
 import { createDatabase } from './create-database.ts';
@@ -18,13 +18,11 @@ import { median } from './quantile.ts';
  *
  * A size is accounts and calls. A million accounts with ten million calls take some two minutes to be made on PostgreSQL.
  */
-const { values: given } = parseArgs({
-  options: {
-    sizes: { type: 'string', default: '200:10000,10000:100000,100000:1000000,1000000:10000000' },
-    rounds: { type: 'string', default: '7' },
-    embedded: { type: 'boolean', default: false },
-    partitions: { type: 'string', default: '1' },
-  },
+const { rounds, embedded, partitions, ...given } = readOptions({
+  sizes: '200:10000,10000:100000,100000:1000000,1000000:10000000',
+  rounds: 7,
+  embedded: false,
+  partitions: 1,
 });
 const sizes = given.sizes.split(',').map((text) => {
   const [accounts = Number.NaN, calls = Number.NaN] = text.split(':').map(Number);
@@ -32,8 +30,6 @@ const sizes = given.sizes.split(',').map((text) => {
     throw new RangeError(`--sizes: "${text}" is not ACCOUNTS:CALLS, with 200 accounts or more`);
   return { accounts, calls };
 });
-const rounds = Number(given.rounds);
-const partitions = Number(given.partitions);
 
 /** One call by itself, and as many as one batch has under load. */
 const BATCHES = [1, 64] as const;
@@ -50,7 +46,7 @@ interface Target {
 
 const directory = mkdtempSync(join(tmpdir(), 'faregate-growth-'));
 // So much memory as a small server gives it.
-const server = given.embedded
+const server = embedded
   ? null
   : await startPostgresServer(directory, ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB']);
 const targets: Target[] = [];

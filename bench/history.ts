@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { type HistoryOptions, parseHistoryOptions } from './history-options.ts';
+import { parseHistoryOptions } from './history-options.ts';
 import { describeMachine, machineLine } from './machine.ts';
+import { orExit } from './options.ts';
 import { BARE, failuresOf, type ScenarioResult, summarise } from './report.ts';
 import { checkOut, describeRevision, REPOSITORY, removeCheckout } from './revisions.ts';
 import { runScenarios } from './run.ts';
@@ -31,7 +32,7 @@ interface Row {
   readonly note: string;
 }
 
-const options = readOptions();
+const options = orExit(() => parseHistoryOptions(process.argv.slice(2), REPOSITORY));
 const machine = describeMachine();
 console.error(machineLine(machine));
 const rows: Row[] = [];
@@ -46,15 +47,6 @@ try {
 }
 if (options.isJson) console.log(JSON.stringify({ ...machine, duration: options.duration, rows }, null, 2));
 if (rows.some(({ note }) => note !== '')) process.exitCode = 1;
-
-function readOptions(): HistoryOptions {
-  try {
-    return parseHistoryOptions(process.argv.slice(2), REPOSITORY);
-  } catch (error) {
-    console.error((error as Error).message);
-    process.exit(2);
-  }
-}
 
 async function measureRevision(stage: Stage, commit: string): Promise<void> {
   const revision = describeRevision(commit);

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../scripts/read-options.ts';
 import { REPOSITORY } from './revisions.ts';
 import { parseScenarios } from './scenarios.ts';
 import { startStage } from './stage.ts';
@@ -13,22 +13,18 @@ import { ENGINES, type Engine, startGateway, type Target, type Version } from '.
  *   node bench/idle-code.ts                                   10 seconds of idleness
  *   node bench/idle-code.ts --before ../before --pause 30
  */
-const { values } = parseArgs({
-  options: { before: { type: 'string' }, pause: { type: 'string', default: '10' } },
-});
-const PAUSE_MS = Number(values.pause) * 1_000;
+const given = readOptions({ before: '', pause: 10 });
+const PAUSE_MS = given.pause * 1_000;
 const WARM_ROUNDS = 8;
 const ROUNDS = 4;
 const ROUND_S = 3;
 
-const here: Version = { name: values.before === undefined ? '' : 'after', checkout: REPOSITORY };
-const before: Version[] = values.before === undefined ? [] : [{ name: 'before', checkout: resolve(values.before) }];
+const here: Version = { name: given.before === '' ? '' : 'after', checkout: REPOSITORY };
+const before: Version[] = given.before === '' ? [] : [{ name: 'before', checkout: resolve(given.before) }];
 const scenario = parseScenarios('chat-64')[0]!;
 const stage = await startStage(0, []);
 try {
-  console.log(
-    `µs of CPU a call, in rounds of ${ROUND_S} s, the last ones behind ${values.pause} s without a call each`,
-  );
+  console.log(`µs of CPU a call, in rounds of ${ROUND_S} s, the last ones behind ${given.pause} s without a call each`);
   for (const engine of ENGINES) for (const version of [...before, here]) await measure(engine, version);
 } finally {
   await stage.stop();

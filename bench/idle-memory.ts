@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { LISTENING, readPrinted } from '../scripts/started-demo.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
-import { BENCH_MODEL } from './gateway-target.ts';
+import { benchConfig } from './gateway-target.ts';
 import { nextMessage } from './processes.ts';
 
 /**
@@ -55,7 +55,7 @@ async function measure(engine: string, databaseUrl: string): Promise<void> {
   const home = join(directory, engine);
   mkdirSync(home);
   const file = join(home, 'faregate.yaml');
-  writeFileSync(file, configText(join(home, 'data'), databaseUrl));
+  writeFileSync(file, benchConfig({ upstreamUrl: 'http://127.0.0.1:9', databaseUrl, directory: home }));
   for (let start = 1; start <= STARTS; start++) {
     const child = spawn(process.execPath, [...flags, '--import', METER, MAIN, 'serve', '--config', file], {
       env: { PATH: process.env.PATH, LOG_LEVEL: 'error', NODE_COMPILE_CACHE: COMPILE_CACHE },
@@ -84,13 +84,4 @@ async function measure(engine: string, databaseUrl: string): Promise<void> {
 
 function row([name, ...cells]: readonly string[]): string {
   return name!.padEnd(20) + cells.map((cell) => cell.padStart(Math.max(9, cell.length + 1))).join(' ');
-}
-
-function configText(dataDir: string, databaseUrl: string): string {
-  return `
-server: { port: 0 }
-database: { url: "${databaseUrl}", dataDir: ${dataDir} }
-providers: { static: { protocol: chat, baseUrl: "http://127.0.0.1:9/v1", apiKey: bench } }
-${BENCH_MODEL}
-`;
 }

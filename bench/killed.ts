@@ -31,7 +31,7 @@ const PROVIDER_MS = 5;
 const CHARGE_NANO = 2_000_000n;
 const USAGE = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
 
-/** What came of a round. */
+/** What came of a round, in the order in which it is printed. */
 interface Killed {
   readonly delivered: number;
   readonly servedByProvider: number;
@@ -72,16 +72,8 @@ try {
 }
 
 function print(engine: Engine, killed: Killed): void {
-  const cells = [
-    killed.delivered,
-    killed.servedByProvider,
-    killed.charged,
-    killed.unresolved,
-    killed.deliveredUncharged,
-    killed.servesAfterMs,
-    killed.resolvedAfterMs,
-  ];
-  console.log(`| ${engine} | ${cells.map((each) => each.toFixed(0)).join(' | ')} |`);
+  const cells = Object.values(killed).map((each: number) => each.toFixed(0));
+  console.log(`| ${engine} | ${cells.join(' | ')} |`);
   if (killed.deliveredUncharged > 0) process.exitCode = 1;
 }
 

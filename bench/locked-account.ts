@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { readOptions } from '../scripts/read-options.ts';
 import type { Database } from '../src/db/database.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';
@@ -21,18 +21,16 @@ import { gatewayOrder } from './targets.ts';
  *   node bench/locked-account.ts
  *   node bench/locked-account.ts --checkout directory   the first part of another version, which has its node_modules
  */
-const { values: options } = parseArgs({
-  options: {
-    checkout: { type: 'string', default: REPOSITORY },
-    /** For the processes of the second part. */
-    node: { type: 'string' },
-    url: { type: 'string', default: '' },
-  },
+const options = readOptions({
+  checkout: REPOSITORY,
+  /** For the processes of the second part. */
+  node: '',
+  url: '',
 });
 const BUSY_SECONDS = 8;
 const BUSY_CALLS = 64;
 
-if (options.node === undefined) await main();
+if (options.node === '') await main();
 else await beNode(options.node, options.url);
 
 async function main(): Promise<void> {

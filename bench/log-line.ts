@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../scripts/read-options.ts';
 import type { CallOutcome } from '../src/accounting/calls/call-outcome.ts';
 import { createRequestLog } from '../src/app/request-log.ts';
 import { LogStream } from '../src/cli/log/log-stream.ts';
@@ -19,7 +19,7 @@ import { sampleOutcome } from './sample-outcome.ts';
  *   node bench/log-line.ts
  *   node bench/log-line.ts --rounds 51
  */
-const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '21' } } });
+const options = readOptions({ rounds: 21 });
 /** Of a round: less than what may wait for the file. */
 const CALLS = 4_000;
 /** Calls that end in one turn of the event loop: about a batch of settlements. */
@@ -87,7 +87,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 /** Until what waits has been written. */
 const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 250));
 
-for (let round = -2; round < Number(options.rounds); round++) {
+for (let round = -2; round < options.rounds; round++) {
   for (const { work, rounds } of measured) {
     const start = process.cpuUsage();
     for (let call = 0; call < CALLS; call++) {

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../scripts/read-options.ts';
 import { startGatewayTarget } from './gateway-target.ts';
 import type { SwitchedPair, SwitchOrder } from './observer-switch.ts';
 import { benchFile, hasCores, spawnGateway } from './processes.ts';
@@ -19,27 +19,18 @@ import { chatCall, ENGINES, type Engine, gatewayOrder } from './targets.ts';
  *   node bench/observability.ts --pairs 30 --slice-ms 900 --connections 64
  *   node bench/observability.ts --profile directory    also writes a CPU profile of each gateway there, which slows it down
  */
-const { values: options } = parseArgs({
-  options: {
-    connections: { type: 'string', default: '64' },
-    pairs: { type: 'string', default: '60' },
-    'slice-ms': { type: 'string', default: '700' },
-    profile: { type: 'string' },
-  },
-});
+const {
+  connections,
+  pairs,
+  'slice-ms': sliceMs,
+  profile,
+} = readOptions({ connections: 64, pairs: 60, 'slice-ms': 700, profile: '' });
 /** Until code that is run often has been compiled. */
 const WARM_UP_S = 10;
-const pairs = Number(options.pairs);
-const sliceMs = Number(options['slice-ms']);
 
-const stage = await startStage(
-  0,
-  options.profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.profile],
-);
+const stage = await startStage(0, profile === '' ? [] : ['--cpu-prof', '--cpu-prof-dir', profile]);
 
-console.log(
-  `${pairs} pairs of ${sliceMs} ms, ${options.connections} connections${hasCores ? '' : ', not pinned to cores'}`,
-);
+console.log(`${pairs} pairs of ${sliceMs} ms, ${connections} connections${hasCores ? '' : ', not pinned to cores'}`);
 console.log('             off, µs   on, µs   on : off   95 %');
 for (const engine of ENGINES) {
   const measured = await measure(engine);
@@ -65,7 +56,6 @@ async function measure(engine: Engine): Promise<readonly SwitchedPair[]> {
     meter: benchFile('observer-switch.ts'),
   });
   const seconds = WARM_UP_S + (pairs * 2 * (sliceMs + 100)) / 1_000;
-  const connections = Number(options.connections);
   const loaded = stage.load({ kind: 'closed', call: chatCall(url, balanceKeys), connections, seconds });
   await new Promise((resolve) => setTimeout(resolve, WARM_UP_S * 1_000));
   const measured = await orders.ask<SwitchedPair[]>({ pairs, sliceMs } satisfies SwitchOrder);

@@ -41,6 +41,16 @@ const CONFLICTS = [
   ['record', 'profile', 'a profile slows all down; record without --profile'],
 ] as const;
 
+/** Ends the process with what is wrong, and exit code 2, if options cannot be read. */
+export function orExit<Read>(read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(2);
+  }
+}
+
 /** @throws Error that says which option is wrong, and what is expected. */
 export function parseOptions(args: readonly string[], peerNames: readonly string[]): Options {
   const { values } = parseArgs({

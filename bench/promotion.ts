@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readOptions } from '../scripts/read-options.ts';
 import { startGatewayTarget } from './gateway-target.ts';
 import { benchFile } from './processes.ts';
 import { REPOSITORY } from './revisions.ts';
@@ -14,13 +14,11 @@ import { chatCall, gatewayOrder } from './targets.ts';
  *
  * Before decision 58, starts of one version differed: some had a fifth of all that is allocated become old for as long as they ran.
  */
-const { values } = parseArgs({
-  options: {
-    connections: { type: 'string', default: '128' },
-    seconds: { type: 'string', default: '12' },
-    starts: { type: 'string', default: '2' },
-    embedded: { type: 'boolean', default: false },
-  },
+const { connections, seconds, starts, embedded } = readOptions({
+  connections: 128,
+  seconds: 12,
+  starts: 2,
+  embedded: false,
 });
 
 /** The first ones come while the program is still compiled. */
@@ -29,7 +27,7 @@ const SCAVENGE = /Scavenge ([\d.]+) \([\d.]+\) -> ([\d.]+) \(/g;
 
 const stage = await startStage(0, []);
 try {
-  for (let start = 1; start <= Number(values.starts); start++) console.log(`start ${start}: ${await measureStart()}`);
+  for (let start = 1; start <= starts; start++) console.log(`start ${start}: ${await measureStart()}`);
 } finally {
   await stage.stop();
 }
@@ -37,7 +35,7 @@ try {
 async function measureStart(): Promise<string> {
   let printed = '';
   const gateway = await startGatewayTarget({
-    ...gatewayOrder(stage, REPOSITORY, values.embedded ? '' : await stage.createDatabase()),
+    ...gatewayOrder(stage, REPOSITORY, embedded ? '' : await stage.createDatabase()),
     meter: benchFile('trace-collections.ts'),
   });
   gateway.child.stdout!.on('data', (text: string) => {
@@ -46,8 +44,8 @@ async function measureStart(): Promise<string> {
   const { done, failures } = await stage.load({
     kind: 'closed',
     call: chatCall(gateway.url, gateway.balanceKeys),
-    connections: Number(values.connections),
-    seconds: Number(values.seconds),
+    connections,
+    seconds,
   });
   gateway.child.kill();
   await gateway.stop();

@@ -1,3 +1,4 @@
+import { markdownTable } from '../scripts/markdown.ts';
 import { median } from './quantile.ts';
 import type { Column, FigureKey, Figures, Scenario } from './scenarios.ts';
 
@@ -87,10 +88,8 @@ export function renderText(result: ScenarioResult): string {
 
 /** A scenario's table for a page. */
 export function renderMarkdown(result: ScenarioResult): string {
-  const [head, ...rows] = tableOf(result);
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.trim()).join(' | ')} |`;
-  const rule = `|${head!.map(() => '---').join('|')}|`;
-  return [`### ${titleOf(result)}`, '', line(head!), rule, ...rows.map(line), ...belowTable(result)].join('\n');
+  const [head, ...rows] = tableOf(result).map((row) => row.map((cell) => cell.trim()));
+  return [`### ${titleOf(result)}`, '', markdownTable(head!, rows), ...belowTable(result)].join('\n');
 }
 
 function titleOf({ scenario }: ScenarioResult): string {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { snakeCase } from '../src/lib/snake-case.ts';
 import { parseNumber } from './options.ts';
 import { readTree } from './process-tree.ts';
 import { REPOSITORY } from './revisions.ts';
@@ -17,36 +18,27 @@ import { startGateway, type Target } from './targets.ts';
  *   node bench/scale.ts [--calls-per-second 50000] [--accounts 1000000] [--gateway-cores 8] [--database-cores 16] [--utilisation 0.6]
  *                       [--partitions-a-worker 4] [--calls-a-partition 2000] [--log-mb-a-worker 40] [--kept-days 30] [--average-of-peak 0.4] [--seconds 10]
  */
-const names = {
-  'calls-per-second': 50_000,
+const USUAL: ScaleOrder & { readonly seconds: number } = {
+  callsPerSecond: 50_000,
   accounts: 1_000_000,
-  'gateway-cores': 8,
-  'database-cores': 16,
+  gatewayCores: 8,
+  databaseCores: 16,
   utilisation: 0.6,
-  'partitions-a-worker': 4,
-  'calls-a-partition': 2_000,
-  'log-mb-a-worker': 40,
-  'kept-days': 30,
-  'average-of-peak': 0.4,
+  partitionsAWorker: 4,
+  callsAPartition: 2_000,
+  logMbAWorker: 40,
+  keptDays: 30,
+  averageOfPeak: 0.4,
   seconds: 10,
-} as const;
-const { values } = parseArgs({
-  options: Object.fromEntries(Object.keys(names).map((name) => [name, { type: 'string' as const }])),
-});
-const given = (name: keyof typeof names): number => parseNumber(name, values[name] as string | undefined, names[name]);
-
-const order: ScaleOrder = {
-  callsPerSecond: given('calls-per-second'),
-  accounts: given('accounts'),
-  gatewayCores: given('gateway-cores'),
-  databaseCores: given('database-cores'),
-  utilisation: given('utilisation'),
-  partitionsAWorker: given('partitions-a-worker'),
-  callsAPartition: given('calls-a-partition'),
-  logMbAWorker: given('log-mb-a-worker'),
-  keptDays: given('kept-days'),
-  averageOfPeak: given('average-of-peak'),
 };
+const optionOf = (key: string): string => snakeCase(key).replaceAll('_', '-');
+const { values } = parseArgs({
+  options: Object.fromEntries(Object.keys(USUAL).map((key) => [optionOf(key), { type: 'string' as const }])),
+});
+const given = Object.entries(USUAL).map(([key, usual]) => {
+  return [key, parseNumber(optionOf(key), values[optionOf(key)] as string | undefined, usual)];
+});
+const { seconds, ...order }: typeof USUAL = Object.fromEntries(given);
 const PARTITIONS = 4;
 const [scenario] = parseScenarios('chat-64');
 
@@ -65,9 +57,9 @@ try {
 }
 
 async function measure(stage: Stage, target: Target, url: string): Promise<CallCosts> {
-  const closed = { kind: 'closed', call: target.call, connections: scenario!.size } as const;
+  const closed = { kind: 'closed', call: target.call, connections: scenario!.size, seconds } as const;
   // Code is compiled and connections are opened.
-  await stage.load({ ...closed, seconds: given('seconds') });
+  await stage.load(closed);
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const read = async () => {
@@ -84,7 +76,7 @@ async function measure(stage: Stage, target: Target, url: string): Promise<CallC
     };
   };
   const before = await read();
-  const { done, failures, firstFailure } = await stage.load({ ...closed, seconds: given('seconds') });
+  const { done, failures, firstFailure } = await stage.load(closed);
   const after = await read();
   await client.end();
   if (failures > 0) throw new Error(`${failures} calls failed, the first with: ${firstFailure}`);

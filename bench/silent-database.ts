@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../scripts/read-options.ts';
 import { startProxy } from '../test/support/proxy.ts';
 import { startGatewayTarget } from './gateway-target.ts';
 import { report, send, sendAll } from './paced-calls.ts';
@@ -14,9 +14,7 @@ import { gatewayOrder } from './targets.ts';
  *   node bench/silent-database.ts
  *   node bench/silent-database.ts --checkout directory   of another version, which has its node_modules
  */
-const { values: options } = parseArgs({
-  options: { checkout: { type: 'string', default: REPOSITORY } },
-});
+const options = readOptions({ checkout: REPOSITORY });
 
 const stage = await startStage(0, []);
 const proxy = await startProxy(await stage.createDatabase());

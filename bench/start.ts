@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { LISTENING, type ReadPrinted, readPrinted } from '../scripts/started-demo.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
-import { ADMIN_TOKEN, BENCH_MODEL, createAccount, createKey } from './gateway-target.ts';
+import { ADMIN_TOKEN, benchConfig, createAccount, createKey } from './gateway-target.ts';
 import { createProvider } from './load/provider.ts';
 import { send } from './paced-calls.ts';
 import { parseStat } from './process-tree.ts';
@@ -100,7 +100,8 @@ async function startDemo(home: string, databaseUrl: string): Promise<Started> {
 
 async function startConfigured(home: string, databaseUrl: string): Promise<Started> {
   const file = join(home, 'faregate.yaml');
-  writeFileSync(file, configText(databaseUrl));
+  const { port } = provider.address() as AddressInfo;
+  writeFileSync(file, benchConfig({ upstreamUrl: `http://127.0.0.1:${port}`, databaseUrl, directory: home }));
   const keyFile = join(home, 'key');
   return startGateway(home, ['serve', '--config', file], {}, async (url) => {
     const isNew = !existsSync(keyFile);
@@ -147,13 +148,4 @@ function environment(added: Record<string, string> = {}): Record<string, string 
 
 function row([name, ...cells]: readonly string[]): string {
   return name!.padEnd(34) + cells.map((cell) => cell.padStart(14)).join('');
-}
-
-function configText(databaseUrl: string): string {
-  const { port } = provider.address() as AddressInfo;
-  return `
-database: { url: "${databaseUrl}" }
-providers: { static: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", apiKey: bench } }
-${BENCH_MODEL}
-`;
 }

@@ -1,4 +1,5 @@
 import type { ApiDocument, Body, Operation, Schema } from './endpoint-types.ts';
+import { markdownTable } from './markdown.ts';
 
 /** The pages of the site that list what each API serves, from the document at /openapi.json. */
 
@@ -84,8 +85,8 @@ function typeOf(schema: Schema | undefined): string {
 
 function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string[] {
   if (rows.length === 0) return [];
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(heads), `|${heads.map(() => '---|').join('')}`, ...rows.map((row) => line(row.map(escaped))), ''];
+  const cells = rows.map((row) => row.map(escaped));
+  return [markdownTable(heads, cells), ''];
 }
 
 const nameOf = (reference: string): string => reference.split('/').at(-1)!;

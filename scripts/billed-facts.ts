@@ -40,18 +40,35 @@ const ofResponsesAlone = inUsage(['responses'], responsesUsage);
 const ofMessages = inUsage(['messages'], messagesUsage);
 const ofImages = inUsage(['images.generate', 'images.edit'], imagesUsage);
 
+/** An object whose member at that path is the value. */
+const withMember = (path: string, value: unknown): object =>
+  path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
+
 /** A member of the usage by its path, whose value is the amount; `where`, if the path alone does not say it. */
 const member =
   (of: typeof ofChat) =>
-  (path: string, counts: Row['counts'], amount: Row['amount'], more: Partial<Row> = {}): BilledFact => {
-    const members = path.split('.').reduceRight<unknown>((value, name) => ({ [name]: value }), amount) as object;
-    return of(members, { where: `\`usage.${path}\``, counts, amount, ...more });
-  };
+  (path: string, counts: Row['counts'], amount: Row['amount'], more: Partial<Row> = {}): BilledFact =>
+    of(withMember(path, amount), { where: `\`usage.${path}\``, counts, amount, ...more });
 const chat = member(ofChat);
 const responses = member(ofResponses);
 const responsesAlone = member(ofResponsesAlone);
 const messages = member(ofMessages);
 const images = member(ofImages);
+
+/** A member beside the usage, likewise. */
+const beside = (
+  operations: readonly OperationName[],
+  usage: object,
+  path: string,
+  counts: Row['counts'],
+  amount: Row['amount'],
+): BilledFact => ({
+  operations,
+  where: `\`${path}\``,
+  counts,
+  example: { usage, ...withMember(path, amount) },
+  amount,
+});
 
 /** One item of the output. */
 const inOutput = (item: object, counts: UnitName, where: string, note?: string): BilledFact => ({
@@ -136,13 +153,7 @@ export const billedFacts: readonly BilledFact[] = [
   ),
   chat('completion_tokens_details.audio_tokens', 'audioOutputTokens', 5),
   chat('completion_tokens_details.image_tokens', 'imageOutputTokens', 5),
-  {
-    operations: ['chat'],
-    where: '`service_tier`',
-    counts: 'serviceTier',
-    example: { usage: chatUsage, service_tier: 'flex' },
-    amount: 'flex',
-  },
+  beside(['chat'], chatUsage, 'service_tier', 'serviceTier', 'flex'),
   chat('service_tier', 'serviceTier', 'flex', { where: 'else `usage.service_tier`', vendor: 'Mistral' }),
   chat('server_tool_use.web_search_requests', 'webSearches', 2, { vendor: 'OpenRouter' }),
   chat('server_tool_use.tool_calls_executed', 'otherToolUses', 2, {
@@ -216,25 +227,13 @@ export const billedFacts: readonly BilledFact[] = [
     { where: '`usage.total_tokens` - `input_tokens`, if that is more', counts: 'outputTokens', amount: 50 },
   ),
   responses('output_tokens_details.reasoning_tokens', 'reasoningTokens', 5),
-  {
-    operations: ['responses', 'compact'],
-    where: '`service_tier`',
-    counts: 'serviceTier',
-    example: { usage: responsesUsage, service_tier: 'flex' },
-    amount: 'flex',
-  },
+  beside(['responses', 'compact'], responsesUsage, 'service_tier', 'serviceTier', 'flex'),
   responsesAlone('x_tools.web_extractor.count', 'webFetches', 2, {
     where: '`usage.x_tools`, by tool: `count`',
     vendor: 'DashScope',
     note: '`web_extractor`; other tools by their names',
   }),
-  {
-    operations: ['responses'],
-    where: '`tool_usage.web_search.num_requests`',
-    counts: 'webSearches',
-    example: { usage: responsesUsage, tool_usage: { web_search: { num_requests: 2 } } },
-    amount: 2,
-  },
+  beside(['responses'], responsesUsage, 'tool_usage.web_search.num_requests', 'webSearches', 2),
   responsesAlone('tool_usage.web_search', 'webSearches', 2, {
     where: 'else `usage.tool_usage.web_search`',
     vendor: 'Volcengine Ark',

@@ -2,6 +2,7 @@ import { serviceTerms, type TermName } from '../src/protocols/metering/service-t
 import { type UnitName, type UsageUnit, usageUnits } from '../src/protocols/metering/usage-units.ts';
 import { type BilledFact, billedFacts, unreadFacts } from './billed-facts.ts';
 import { writeLastPart } from './generated-doc.ts';
+import { markdownTable } from './markdown.ts';
 
 /**
  * Writes the tables of `docs/charges.md` from `scripts/billed-facts.ts` and the table of usage units.
@@ -9,22 +10,17 @@ import { writeLastPart } from './generated-doc.ts';
 
 const rows = billedFacts.map((fact) => {
   const where = fact.vendor === undefined ? fact.where : `${fact.where} (${fact.vendor})`;
-  return `| ${fact.operations.join(', ')} | ${where} | ${priceOf(fact)} |`;
+  return [fact.operations.join(', '), where, priceOf(fact)];
 });
-const unread = unreadFacts.map(([operation, where, why]) => `| ${operation} | ${where} | ${why} |`);
 
-const part = `| operation | what the response has | what prices it |
-|---|---|---|
-${rows.join('\n')}
+const part = `${markdownTable(['operation', 'what the response has', 'what prices it'], rows)}
 
 The same members count in streams: the greatest figure of each, wherever it comes; chat also has them in \`x_groq\` (Groq) and in the choice
 that finishes (Moonshot). The input of messages is [one tuple](client-aborts.md#figures-of-a-stream).
 
 What is not read:
 
-| operation | what | why |
-|---|---|---|
-${unread.join('\n')}
+${markdownTable(['operation', 'what', 'why'], unreadFacts)}
 `;
 
 writeLastPart('docs/charges.md', part);

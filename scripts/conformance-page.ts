@@ -1,4 +1,5 @@
 import { posix, relative, sep } from 'node:path';
+import { markdownTable } from './markdown.ts';
 
 /**
  * The page `test/conformance/REPORT.md`, made of what tests say of themselves. Every test under `test/conformance` is a rule of
@@ -19,16 +20,14 @@ export interface TestEvent {
   readonly todo: string | boolean | undefined;
 }
 
-interface Rule {
-  readonly section: readonly number[];
-  readonly text: string;
-  readonly file: string;
-  readonly result: string;
-}
-
 interface NumberedName {
   readonly section: readonly number[];
   readonly text: string;
+}
+
+interface Rule extends NumberedName {
+  readonly file: string;
+  readonly result: string;
 }
 
 /** The tests of the rules, and the page itself, whose links are relative to it. */
@@ -80,12 +79,11 @@ export class ConformanceResults {
 
   #section(number: string, rules: readonly Rule[]): string {
     const title = this.#titles.get(number)?.text;
-    const rows = rules.map(
-      ({ text, file, result }) =>
-        `| ${cell(text)} | [${posix.basename(file, '.test.ts')}](${posix.relative(FOLDER, file)}) | ${cell(result)} |`,
-    );
+    const rows = rules.map(({ text, file, result }) => {
+      return [cell(text), `[${posix.basename(file, '.test.ts')}](${posix.relative(FOLDER, file)})`, cell(result)];
+    });
     const heading = `## ${number}${title === undefined ? '' : ` ${title}`}`;
-    return `${heading}\n\n| rule | test file | result |\n|---|---|---|\n${rows.join('\n')}\n`;
+    return `${heading}\n\n${markdownTable(['rule', 'test file', 'result'], rows)}\n`;
   }
 
   #fileOf({ file }: TestEvent): string {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { errorCatalogue } from '../src/errors/catalogue.ts';
 import { type Fault, type FaultTest, faultGroups } from './faults.ts';
 import { writeDoc } from './generated-doc.ts';
+import { markdownTable } from './markdown.ts';
 
 /**
  * Writes `docs/faults.md` from `scripts/faults.ts`. It fails if a test that is named there does not exist.
@@ -33,17 +34,15 @@ function renderSeen({ error, of, seen }: Fault): string {
   return `${of === undefined ? '' : `${of}: `}${status} \`${code}\`${RETRY[retry]}${seen === undefined ? '' : `; ${seen}`}`;
 }
 
-function renderRow(fault: Fault): string {
+function rowOf(fault: Fault): string[] {
   for (const test of fault.tests) requireTest(test);
-  return `| ${fault.fault} | ${renderSeen(fault)} | ${fault.account ?? 'nothing'} | ${fault.tests.map(renderTest).join('<br>')} |`;
+  return [fault.fault, renderSeen(fault), fault.account ?? 'nothing', fault.tests.map(renderTest).join('<br>')];
 }
 
 const sections = faultGroups.map(
   ({ title, faults }) => `## ${title}
 
-| fault | what clients see | what accounts see | shown by |
-|---|---|---|---|
-${faults.map(renderRow).join('\n')}
+${markdownTable(['fault', 'what clients see', 'what accounts see', 'shown by'], faults.map(rowOf))}
 `,
 );
 

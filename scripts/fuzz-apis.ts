@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import { type FuzzReport, fuzz } from '../test/fuzz/fuzz.ts';
 import { globalSetup, globalTeardown } from '../test/support/global-setup.ts';
+import { readOptions } from './read-options.ts';
 
 /**
  * `npm run fuzz:apis -- --minutes 60 [--seed N]`: requests to every address of `/openapi.json` as everybody, with values that the
@@ -8,9 +8,7 @@ import { globalSetup, globalTeardown } from '../test/support/global-setup.ts';
  * having been asked for, costs much of the main thread, or shows what is another account's.
  */
 
-const { values: flags } = parseArgs({ options: { minutes: { type: 'string' }, seed: { type: 'string' } } });
-const minutes = Number(flags.minutes ?? '1');
-const seed = Number(flags.seed ?? Date.now() % 2 ** 31);
+const { minutes, seed } = readOptions({ minutes: 1, seed: Date.now() % 2 ** 31 });
 if (!(minutes > 0) || !Number.isInteger(seed)) throw new RangeError('--minutes and --seed are numbers');
 
 await globalSetup();

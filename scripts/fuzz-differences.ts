@@ -1,18 +1,16 @@
-import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { compareForm, compareJson, type Outcome } from '../test/differential/differences.ts';
 import { formCase } from '../test/differential/forms.ts';
 import { jsonCase } from '../test/differential/json-bodies.ts';
 import { type BodyReader, startGoReader, startPythonReader } from '../test/differential/readers.ts';
+import { readOptions } from './read-options.ts';
 
 /**
  * `npm run fuzz -- --minutes 60 [--seed N]`: bodies and forms that two readers could understand differently, given to the
  * gateway's readers and to servers' readers in other languages, until the time is over or a difference is found.
  */
 
-const { values: flags } = parseArgs({ options: { minutes: { type: 'string' }, seed: { type: 'string' } } });
-const minutes = Number(flags.minutes ?? '1');
-const seed = Number(flags.seed ?? Date.now() % 2 ** 31);
+const { minutes, seed } = readOptions({ minutes: 1, seed: Date.now() % 2 ** 31 });
 if (!(minutes > 0) || !Number.isInteger(seed)) throw new RangeError('--minutes and --seed are numbers');
 
 const BATCH_RUNS = 2000;

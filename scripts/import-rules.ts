@@ -35,7 +35,6 @@ const below = (root: string, folders: readonly string[]): IForbiddenRuleType[] =
   folders.slice(1).map((folder, at) => ({
     name: `${folder}-is-below`,
     comment: `Take what you need of ${folders.slice(0, at + 1).join(', ')} as an argument, or move it down to ${folder} or below.`,
-    severity: 'error',
     from: { path: `^${root}/${folder}/` },
     to: { path: `^${root}/(${folders.slice(0, at + 1).join('|')})/` },
   }));
@@ -44,14 +43,12 @@ export const RULES: readonly IForbiddenRuleType[] = [
   {
     name: 'no-circle-of-files',
     comment: 'Move what two of them share into a file of its own that imports neither.',
-    severity: 'error',
     from: {},
     to: { circular: true },
   },
   {
     name: 'no-circle-of-folders',
     comment: 'Move what two of them share into a folder below both.',
-    severity: 'error',
     scope: 'folder',
     from: {},
     to: { circular: true },
@@ -59,7 +56,6 @@ export const RULES: readonly IForbiddenRuleType[] = [
   {
     name: 'in-a-room',
     comment: `Put it into the room that it belongs to: ${ROOMS.join(', ')}.`,
-    severity: 'error',
     from: { path: '^src/' },
     to: { path: '^src/', pathNot: `^src/(${ROOMS.join('|')})/` },
   },
@@ -68,7 +64,6 @@ export const RULES: readonly IForbiddenRuleType[] = [
   {
     name: 'sql-in-stores',
     comment: 'Put the SQL into the store of its domain, and the columns of a table into its tables.ts.',
-    severity: 'error',
     from: {
       path: '^src/',
       // `principals.ts` hears of revoked keys, whose cache it keeps; `placed-lanes.ts` has connections alone.
@@ -83,35 +78,30 @@ export const RULES: readonly IForbiddenRuleType[] = [
   {
     name: 'requests-stop-at-the-api',
     comment: 'Take what you need as an argument, so that this part works without a request.',
-    severity: 'error',
     from: { path: '^src/', pathNot: '^src/(app|api|cli|http|requests)/' },
     to: { path: '^src/http/' },
   },
   {
     name: 'pure',
     comment: 'Protocols, prices and limits decide over plain values: no database, no request, no clock of their own.',
-    severity: 'error',
     from: { path: '^src/(protocols|accounting/pricing|accounting/reservations/limits)/', pathNot: 'store\\.ts$' },
     to: { path: '^src/(db|http)/' },
   },
   {
     name: 'only-the-demo-has-a-past',
     comment: 'Records of calls that did not happen are made for the demo alone.',
-    severity: 'error',
     from: { path: '^src/', pathNot: '^src/cli/|^src/accounting/history/' },
     to: { path: '^src/accounting/history/' },
   },
   {
     name: 'features-do-not-know-each-other',
     comment: 'Put what two features of the console need into parts, by its subject.',
-    severity: 'error',
     from: { path: '^console/src/features/([^/]+)/' },
     to: { path: '^console/src/features/', pathNot: '^console/src/features/$1/' },
   },
   {
     name: 'no-tests',
     comment: 'Move what it needs here.',
-    severity: 'error',
     from: { path: '^src/' },
     to: { path: '^(test|bench|scripts)/' },
   },

@@ -1,5 +1,6 @@
 import { metricRows } from '../src/telemetry/metrics.ts';
 import { writeLastPart } from './generated-doc.ts';
+import { markdownTable } from './markdown.ts';
 
 /**
  * Writes the table of `docs/metrics.md` from the metrics of the code, so that the two cannot drift apart.
@@ -7,11 +8,8 @@ import { writeLastPart } from './generated-doc.ts';
 
 const rows = metricRows.map(({ name, type, labels, unit, help, ofWorkers = 'sum' }) => {
   const quoted = labels.map((label) => `\`${label}\``).join(', ');
-  return `| \`${name}\` | ${type} | ${quoted} | ${unit} | ${ofWorkers} | ${help} |`;
+  return [`\`${name}\``, type, quoted, unit, ofWorkers, help];
 });
-const part = `| name | type | labels | unit | of workers | what it is |
-|---|---|---|---|---|---|
-${rows.join('\n')}
-`;
+const heads = ['name', 'type', 'labels', 'unit', 'of workers', 'what it is'];
 
-writeLastPart('docs/metrics.md', part);
+writeLastPart('docs/metrics.md', `${markdownTable(heads, rows)}\n`);

@@ -6,6 +6,7 @@ import { FAMILIES } from '../src/protocols/token-estimate/families.ts';
 import { PIECE_BYTES_MAX } from '../src/protocols/token-estimate/merge.ts';
 import { Tokenizer } from '../src/protocols/token-estimate/tokenizer.ts';
 import { writeDoc } from './generated-doc.ts';
+import { markdownTable } from './markdown.ts';
 import { longRuns, type TokenSample, tokenSamples } from './token-samples.ts';
 
 /**
@@ -44,24 +45,25 @@ ${accuracyTable(longRuns())}
 The first row that matches the model's name counts; 1 if none does. \`tokenFactor\` of a model in the configuration goes
 before the table. Chinese text takes more tokens of Claude than these factors say.
 
-| family | factor | source |
-|---|---|---|
-${FAMILIES.map(({ name, factor, source }) => `| ${name} | ${factor} | ${source} |`).join('\n')}
+${markdownTable(
+  ['family', 'factor', 'source'],
+  FAMILIES.map(({ name, factor, source }) => [name, String(factor), source]),
+)}
 
 ## Budgets
 
-| tokens | added | why |
-|---|---|---|
-${Object.values(BUDGETS)
-  .map(({ tokens, when, why }) => `| ${figure(tokens)} | ${when} | ${why} |`)
-  .join('\n')}
+${markdownTable(
+  ['tokens', 'added', 'why'],
+  Object.values(BUDGETS).map(({ tokens, when, why }) => [figure(tokens), when, why]),
+)}
 
 Files and documents by the size that their base64 decodes to. \`text/plain\` is text instead: the \`data\` of a \`text\` source,
 and the decoded text of a data URL.
 
-| size | tokens | why |
-|---|---|---|
-${FILE_TIERS.map(({ sizeBytesMax, tokens, why }) => `| ${sizeLimit(sizeBytesMax)} | ${figure(tokens)} | ${why} |`).join('\n')}
+${markdownTable(
+  ['size', 'tokens', 'why'],
+  FILE_TIERS.map(({ sizeBytesMax, tokens, why }) => [sizeLimit(sizeBytesMax), figure(tokens), why]),
+)}
 
 \`encrypted_content\` and other \`encrypted_...\` members, the \`data\` of redacted thinking, and the signature of thinking whose
 text was left out count one token for 4 bytes of what their base64 decodes to.
@@ -92,9 +94,9 @@ function accuracyTable(samples: readonly TokenSample[]): string {
     const plain = countTokens(text, { disallowedSpecial: new Set() });
     const ours = tokenizer.count(text);
     const deviation = `${((100 * (ours - plain)) / plain).toFixed(2)} %`;
-    return `| ${kind} | ${figure(Buffer.byteLength(text))} | ${figure(plain)} | ${figure(ours)} | ${deviation} |`;
+    return [kind, ...[Buffer.byteLength(text), plain, ours].map(figure), deviation];
   });
-  return `| sample | bytes | plain | ours | deviation |\n|---|---|---|---|---|\n${rows.join('\n')}`;
+  return markdownTable(['sample', 'bytes', 'plain', 'ours', 'deviation'], rows);
 }
 
 function sizeLimit(sizeBytes: number): string {

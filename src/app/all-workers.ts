@@ -1,6 +1,7 @@
 import type { Readiness, ReadReadiness } from '../http/health.ts';
 import { InTime, LATE } from '../lib/in-time.ts';
 import type { ProcessLink } from '../lib/process-link.ts';
+import { shareUnderWay } from '../lib/shared-reads.ts';
 import { createPrimaryMetrics, type PrimaryMetrics } from '../telemetry/primary-metrics.ts';
 import {
   addReports,
@@ -40,8 +41,6 @@ export class AllWorkers {
   #ended: MetricsReport = [];
   #adding: Promise<void> = Promise.resolve();
   #primary: PrimaryMetrics | null = null;
-  #asking: Promise<Readiness> | null = null;
-  #scraping: Promise<MetricsText> | null = null;
 
   /** `workers`: all that there should be. */
   constructor(workers: () => readonly AskedWorker[]) {
@@ -49,20 +48,10 @@ export class AllWorkers {
   }
 
   /** Asked once for all who want to know at the same time. */
-  readonly readReadiness: ReadReadiness = () => {
-    this.#asking ??= this.#readReadiness().finally(() => {
-      this.#asking = null;
-    });
-    return this.#asking;
-  };
+  readonly readReadiness: ReadReadiness = shareUnderWay(() => this.#readReadiness());
 
   /** Scrapes at the same time get the same text. */
-  readonly scrape = (): Promise<MetricsText> => {
-    this.#scraping ??= this.#scrape().finally(() => {
-      this.#scraping = null;
-    });
-    return this.#scraping;
-  };
+  readonly scrape = shareUnderWay((): Promise<MetricsText> => this.#scrape());
 
   /** A worker has ended: what it counted until it was asked last stays. */
   left(number: number): void {

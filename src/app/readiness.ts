@@ -1,4 +1,5 @@
 import { InTime } from '../lib/in-time.ts';
+import { shareUnderWay } from '../lib/shared-reads.ts';
 
 /** As `/readyz` has it, whose callers do not wait for longer. */
 const PATIENCE_MS = 1_000;
@@ -9,16 +10,11 @@ const PATIENCE_MS = 1_000;
  */
 export function createReadiness(ping: () => Promise<unknown>, patienceMs = PATIENCE_MS): () => Promise<boolean> {
   const inTime = new InTime(patienceMs);
-  let asked: Promise<boolean> | null = null;
-  return async () => {
-    asked ??= ping()
-      .then(
-        () => true,
-        () => false,
-      )
-      .finally(() => {
-        asked = null;
-      });
-    return (await inTime.of(asked)) === true;
-  };
+  const ask = shareUnderWay(() =>
+    ping().then(
+      () => true,
+      () => false,
+    ),
+  );
+  return async () => (await inTime.of(ask())) === true;
 }

@@ -7,7 +7,7 @@ import {
   type ConfigOverrides,
   type Environment,
   loadConfig,
-  readConfigText,
+  readConfigFile,
 } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { CliError, type GlobalFlags, UsageError } from './command.ts';
@@ -62,7 +62,7 @@ export function loadForBooks(flags: GlobalFlags, environment: Environment): Conf
   } catch (error) {
     if (!(error instanceof ConfigError) || !error.problems.every(({ key }) => key.startsWith('providers.')))
       throw error;
-    const named = [...readConfigText(error.file).matchAll(/\$\{(\w+)\}/g)].map((match) => match[1]!);
+    const named = [...readConfigFile(error.file).text.matchAll(/\$\{(\w+)\}/g)].map((match) => match[1]!);
     const placeholders = Object.fromEntries(named.map((name) => [name, 'not-set']));
     try {
       return loadForCommand(flags, { ...placeholders, ...environment }, options);

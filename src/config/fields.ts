@@ -160,9 +160,7 @@ export const corsOrigins = listOf(
   'origins such as https://app.example, or "*"',
   z
     .string({ error: ORIGIN })
-    .refine((origin) => origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin), {
-      error: ORIGIN,
-    }),
+    .refine((origin) => origin === '*' || URL.parse(origin)?.origin === origin, { error: ORIGIN }),
 );
 
 export const addressRange = parsed(parseAddressRange, 'an IP address, or a range such as 10.0.0.0/8');
@@ -252,26 +250,30 @@ function timezoneExpected(misspelt: string | null): string {
 
 /** An http or https address; returned without a trailing slash. */
 export const baseUrl = parsed((value) => {
-  if (!URL.canParse(value)) return null;
-  const url = new URL(value);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
-  if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') return null;
-  return withoutTrailing(url.href, '/');
+  const url = URL.parse(value);
+  return isBareHttp(url) ? withoutTrailing(url.href, '/') : null;
 }, 'an http:// or https:// address without credentials, query or fragment');
+
+/** Whether it is an http or https address without credentials, query or fragment. */
+export function isBareHttp(url: URL | null): url is URL {
+  return isHttp(url) && [url.search, url.hash, url.username, url.password].every((part) => part === '');
+}
+
+function isHttp(url: URL | null): url is URL {
+  return url?.protocol === 'http:' || url?.protocol === 'https:';
+}
 
 /** The address that people reach the gateway at, as an origin. */
 export const publicUrl = parsed((value) => {
-  if (!URL.canParse(value)) return null;
-  const { protocol, origin, href } = new URL(value);
-  return (protocol === 'http:' || protocol === 'https:') && href === `${origin}/` ? origin : null;
+  const url = URL.parse(value);
+  return isHttp(url) && url.href === `${url.origin}/` ? url.origin : null;
 }, 'an http:// or https:// address without a path, such as https://gateway.example');
 
 /** The address of an HTTP proxy, or nothing. */
 export const proxyUrl = parsed((value) => {
   if (value === '') return '';
-  if (!URL.canParse(value)) return null;
-  const url = new URL(value);
-  if (url.protocol !== 'http:' || url.pathname !== '/' || url.search !== '' || url.hash !== '') return null;
+  const url = URL.parse(value);
+  if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search !== '' || url.hash !== '') return null;
   return isDecodable(url.username) && isDecodable(url.password) ? url.href : null;
 }, 'the address of an HTTP proxy such as http://user:password@proxy.example:3128');
 

@@ -70,16 +70,7 @@ export interface ConfigOptions extends ConfigOverrides {
  * @throws ConfigError with every problem found.
  */
 export function loadConfig(file: string, environment: Environment, options: ConfigOptions = {}): Config {
-  return parseConfig(readConfigText(file), file, environment, options);
-}
-
-/**
- * Reads the text of a configuration file.
- *
- * @throws ConfigError if it cannot be read.
- */
-export function readConfigText(file: string): string {
-  return readConfigFile(file).text;
+  return parseConfig(readConfigFile(file).text, file, environment, options);
 }
 
 /** The text of a configuration file, and the data that shows whether it is being written to. */
@@ -87,7 +78,11 @@ export interface ConfigText extends Omit<ReadFile, 'bytes'> {
   readonly text: string;
 }
 
-/** @throws ConfigError if it cannot be read. */
+/**
+ * Reads the text of a configuration file.
+ *
+ * @throws ConfigError if it cannot be read.
+ */
 export function readConfigFile(file: string): ConfigText {
   const refuse = (message: string): ConfigError => new ConfigError(file, [{ line: 0, key: '', message }]);
   try {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isRecord } from '../lib/json/json.ts';
-import { durationMs, listOf, name, secret, section, trueOrFalse, wireName } from './fields.ts';
+import { durationMs, isBareHttp, listOf, name, secret, section, trueOrFalse, wireName } from './fields.ts';
 
 /** The providers at which people can sign in by OpenID Connect, in a configuration. */
 
@@ -12,9 +12,7 @@ const ISSUER_LENGTH_MAX = 500;
 export const issuerUrl = z.string({ error: ISSUER }).refine(isIssuer, { error: ISSUER });
 
 function isIssuer(value: string): boolean {
-  if (!URL.canParse(value) || value.length > ISSUER_LENGTH_MAX) return false;
-  const { protocol, search, hash, username, password } = new URL(value);
-  return /^https?:$/.test(protocol) && [search, hash, username, password].every((part) => part === '');
+  return value.length <= ISSUER_LENGTH_MAX && isBareHttp(URL.parse(value));
 }
 
 /** A scope of OAuth (RFC 6749, section 3.3). */

@@ -40,38 +40,34 @@ const READ_ON = '2026-11-27';
 /** An address of one's own machine needs a key in the configuration, whatever it is. */
 const OWN_SERVER = 'A server without a key of its own takes any text as its key.';
 
-const chat = (name: string, baseUrl: string): PresetProvider => ({ name, protocol: 'chat', baseUrl });
-/** All of them take Anthropic's headers of version and betas; under another name these would be lost. */
-const messages = (name: string, baseUrl: string, auth?: PresetProvider['auth']): PresetProvider => ({
-  name,
-  protocol: 'messages',
-  baseUrl,
-  vendor: 'anthropic',
-  ...(auth !== undefined && { auth }),
-});
-const mayLackUsage = (provider: PresetProvider): PresetProvider => ({ ...provider, missingUsage: 'estimate' });
+/** What is known of a vendor, as far as it does not follow from the name. */
+interface Vendor
+  extends Omit<Preset, 'providers' | 'keyVariable' | 'priceFileNames' | 'readOn'>,
+    Partial<Pick<Preset, 'keyVariable' | 'priceFileNames'>>,
+    Pick<PresetProvider, 'missingUsage'> {
+  /** Where it speaks the protocol of this name. */
+  readonly chat?: string;
+  readonly messages?: string;
+  readonly messagesAuth?: PresetProvider['auth'];
+}
 
-const VENDORS: readonly Omit<Preset, 'readOn'>[] = [
+const VENDORS: readonly Vendor[] = [
   {
     name: 'openai',
     title: 'OpenAI',
-    providers: [chat('openai', 'https://api.openai.com/v1')],
-    keyVariable: 'OPENAI_API_KEY',
-    priceFileNames: ['openai'],
+    chat: 'https://api.openai.com/v1',
     source: 'the npm package openai 7.55.0',
   },
   {
     name: 'anthropic',
     title: 'Anthropic',
-    providers: [messages('anthropic', 'https://api.anthropic.com')],
-    keyVariable: 'ANTHROPIC_API_KEY',
-    priceFileNames: ['anthropic'],
+    messages: 'https://api.anthropic.com',
     source: 'the npm package @anthropic-ai/sdk 1.11.0',
   },
   {
     name: 'google',
     title: 'Google Gemini, the compatible address',
-    providers: [chat('google', 'https://generativelanguage.googleapis.com/v1beta/openai')],
+    chat: 'https://generativelanguage.googleapis.com/v1beta/openai',
     lacks: ['images.edit'],
     keyVariable: 'GEMINI_API_KEY',
     priceFileNames: ['gemini'],
@@ -80,23 +76,16 @@ const VENDORS: readonly Omit<Preset, 'readOn'>[] = [
   {
     name: 'deepseek',
     title: 'DeepSeek',
-    providers: [
-      chat('deepseek', 'https://api.deepseek.com'),
-      messages('deepseek-messages', 'https://api.deepseek.com/anthropic'),
-    ],
-    keyVariable: 'DEEPSEEK_API_KEY',
-    priceFileNames: ['deepseek'],
+    chat: 'https://api.deepseek.com',
+    messages: 'https://api.deepseek.com/anthropic',
     source: 'https://api-docs.deepseek.com/guides/anthropic_api',
   },
   {
     name: 'moonshot',
     title: 'Moonshot AI (Kimi)',
-    providers: [
-      chat('moonshot', 'https://api.moonshot.cn/v1'),
-      messages('moonshot-messages', 'https://api.moonshot.cn/anthropic', 'bearer'),
-    ],
-    keyVariable: 'MOONSHOT_API_KEY',
-    priceFileNames: ['moonshot'],
+    chat: 'https://api.moonshot.cn/v1',
+    messages: 'https://api.moonshot.cn/anthropic',
+    messagesAuth: 'bearer',
     otherRegion: { baseUrl: 'https://api.moonshot.ai' },
     source:
       'https://docs.rs/rig-core/0.43.0/src/rig_core/providers/moonshot.rs.html, and https://gist.github.com/mbijon/eb01efe3368e9c5e6b5230b6a920d506 for how messages take the key',
@@ -104,11 +93,8 @@ const VENDORS: readonly Omit<Preset, 'readOn'>[] = [
   {
     name: 'zhipu',
     title: 'Zhipu (BigModel)',
-    providers: [
-      chat('zhipu', 'https://open.bigmodel.cn/api/paas/v4'),
-      messages('zhipu-messages', 'https://open.bigmodel.cn/api/anthropic'),
-    ],
-    keyVariable: 'ZHIPU_API_KEY',
+    chat: 'https://open.bigmodel.cn/api/paas/v4',
+    messages: 'https://open.bigmodel.cn/api/anthropic',
     priceFileNames: ['bigmodel', 'zai'],
     otherRegion: { baseUrl: 'https://api.z.ai/api/paas/v4', priceFileNames: ['zai'] },
     source:
@@ -117,21 +103,17 @@ const VENDORS: readonly Omit<Preset, 'readOn'>[] = [
   {
     name: 'dashscope',
     title: 'Alibaba Cloud DashScope',
-    providers: [
-      chat('dashscope', 'https://dashscope.aliyuncs.com/compatible-mode/v1'),
-      messages('dashscope-messages', 'https://dashscope.aliyuncs.com/apps/anthropic'),
-    ],
+    chat: 'https://dashscope.aliyuncs.com/compatible-mode/v1',
+    messages: 'https://dashscope.aliyuncs.com/apps/anthropic',
     // It has pictures and rerank at addresses of their own.
     lacks: ['images.generate', 'images.edit', 'rerank'],
-    keyVariable: 'DASHSCOPE_API_KEY',
-    priceFileNames: ['dashscope'],
     otherRegion: { baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' },
     source: 'https://help.aliyun.com/zh/model-studio/compatibility-of-openai-with-dashscope',
   },
   {
     name: 'volcengine-ark',
     title: 'Volcengine Ark',
-    providers: [chat('volcengine-ark', 'https://ark.cn-beijing.volces.com/api/v3')],
+    chat: 'https://ark.cn-beijing.volces.com/api/v3',
     keyVariable: 'ARK_API_KEY',
     priceFileNames: ['volcengine'],
     source: 'https://www.volcengine.com/docs/82379/1298459',
@@ -139,12 +121,9 @@ const VENDORS: readonly Omit<Preset, 'readOn'>[] = [
   {
     name: 'minimax',
     title: 'MiniMax',
-    providers: [
-      chat('minimax', 'https://api.minimax.io/v1'),
-      messages('minimax-messages', 'https://api.minimax.io/anthropic', 'bearer'),
-    ],
-    keyVariable: 'MINIMAX_API_KEY',
-    priceFileNames: ['minimax'],
+    chat: 'https://api.minimax.io/v1',
+    messages: 'https://api.minimax.io/anthropic',
+    messagesAuth: 'bearer',
     otherRegion: { baseUrl: 'https://api.minimaxi.com/v1' },
     source:
       'https://platform.minimax.io/docs/api-reference/text-anthropic-api, and https://github.com/anomalyco/models.dev/issues/1398 for how messages take the key',
@@ -152,53 +131,42 @@ const VENDORS: readonly Omit<Preset, 'readOn'>[] = [
   {
     name: 'siliconflow',
     title: 'SiliconFlow',
-    providers: [chat('siliconflow', 'https://api.siliconflow.cn/v1')],
-    keyVariable: 'SILICONFLOW_API_KEY',
-    priceFileNames: ['siliconflow'],
+    chat: 'https://api.siliconflow.cn/v1',
     otherRegion: { baseUrl: 'https://api.siliconflow.com/v1' },
     source: 'https://docs.siliconflow.cn/docs/userguide/quickstart',
   },
   {
     name: 'xai',
     title: 'xAI',
-    providers: [chat('xai', 'https://api.x.ai/v1')],
-    keyVariable: 'XAI_API_KEY',
-    priceFileNames: ['xai'],
+    chat: 'https://api.x.ai/v1',
     source: 'https://docs.x.ai/developers/rest-api-reference/inference',
   },
   {
     name: 'mistral',
     title: 'Mistral',
-    providers: [chat('mistral', 'https://api.mistral.ai/v1')],
-    keyVariable: 'MISTRAL_API_KEY',
-    priceFileNames: ['mistral'],
+    chat: 'https://api.mistral.ai/v1',
     source: 'the npm package @ai-sdk/mistral 2.0.0',
   },
   {
     name: 'groq',
     title: 'Groq',
-    providers: [chat('groq', 'https://api.groq.com/openai/v1')],
-    keyVariable: 'GROQ_API_KEY',
-    priceFileNames: ['groq'],
+    chat: 'https://api.groq.com/openai/v1',
     notes: ['It refuses logprobs, logit_bias, top_logprobs, names of messages, and n other than 1.'],
     source: 'https://console.groq.com/docs/openai',
   },
   {
     name: 'openrouter',
     title: 'OpenRouter',
-    providers: [chat('openrouter', 'https://openrouter.ai/api/v1')],
-    keyVariable: 'OPENROUTER_API_KEY',
-    priceFileNames: ['openrouter'],
+    chat: 'https://openrouter.ai/api/v1',
     source: 'https://openrouter.ai/docs/use-cases/usage-accounting',
   },
   {
     name: 'vllm',
     title: 'vLLM',
-    providers: [
-      mayLackUsage(chat('vllm', 'http://127.0.0.1:8000/v1')),
-      mayLackUsage(messages('vllm-messages', 'http://127.0.0.1:8000', 'bearer')),
-    ],
-    keyVariable: 'VLLM_API_KEY',
+    chat: 'http://127.0.0.1:8000/v1',
+    messages: 'http://127.0.0.1:8000',
+    messagesAuth: 'bearer',
+    missingUsage: 'estimate',
     priceFileNames: [],
     notes: [OWN_SERVER],
     source:
@@ -207,27 +175,43 @@ const VENDORS: readonly Omit<Preset, 'readOn'>[] = [
   {
     name: 'ollama',
     title: 'Ollama',
-    providers: [
-      mayLackUsage(chat('ollama', 'http://127.0.0.1:11434/v1')),
-      mayLackUsage(messages('ollama-messages', 'http://127.0.0.1:11434')),
-    ],
-    keyVariable: 'OLLAMA_API_KEY',
-    priceFileNames: ['ollama'],
+    chat: 'http://127.0.0.1:11434/v1',
+    messages: 'http://127.0.0.1:11434',
+    missingUsage: 'estimate',
     notes: [OWN_SERVER, 'Messages are served from version 0.14.0 on.'],
     source: 'https://docs.ollama.com/api/openai-compatibility and https://ollama.com/blog/claude',
   },
   {
     name: 'sglang',
     title: 'SGLang',
-    providers: [mayLackUsage(chat('sglang', 'http://127.0.0.1:30000/v1'))],
-    keyVariable: 'SGLANG_API_KEY',
+    chat: 'http://127.0.0.1:30000/v1',
+    missingUsage: 'estimate',
     priceFileNames: [],
     notes: [OWN_SERVER],
     source: 'https://mintlify.com/sgl-project/sglang/quickstart',
   },
 ];
 
-export const presets: readonly Preset[] = VENDORS.map((vendor) => ({ ...vendor, readOn: READ_ON }));
+export const presets: readonly Preset[] = VENDORS.map(presetOf);
+
+function presetOf({ chat, messages, messagesAuth: auth, missingUsage, ...vendor }: Vendor): Preset {
+  const { name } = vendor;
+  const usage = missingUsage && { missingUsage };
+  const providers: PresetProvider[] = [];
+  if (chat !== undefined) providers.push({ name, protocol: 'chat', baseUrl: chat, ...usage });
+  if (messages !== undefined) {
+    // All of them take Anthropic's headers of version and betas; under another name these would be lost.
+    const likeAnthropic = {
+      protocol: 'messages',
+      baseUrl: messages,
+      vendor: 'anthropic',
+      ...(auth && { auth }),
+    } as const;
+    providers.push({ name: chat === undefined ? name : `${name}-messages`, ...likeAnthropic, ...usage });
+  }
+  const usual = { keyVariable: `${name.toUpperCase()}_API_KEY`, priceFileNames: [name], readOn: READ_ON };
+  return { ...usual, ...vendor, providers };
+}
 
 /** What to know of it, a sentence each. */
 export function notesOf({ otherRegion, notes = [] }: Preset): readonly string[] {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isRecord } from '../lib/json/json.ts';
+import { NamedError } from '../lib/named-error.ts';
 import { secret, section } from './fields.ts';
 import { readRegularFile, UnreadableFileError } from './regular-file.ts';
 
@@ -68,12 +69,7 @@ export function credentialFilesOf(providers: Readonly<Record<string, CredentialS
 }
 
 /** A file holds no credential that can be used. The message says why and shows nothing of the file, nor its path. */
-export class CredentialFileError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'CredentialFileError';
-  }
-}
+export class CredentialFileError extends NamedError {}
 
 /**
  * Reads the credential in a file. White space around it, such as the line break that editors and `echo` add, is no part

@@ -1,15 +1,11 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { NamedError } from '../lib/named-error.ts';
 
 /** Far above any configuration; a file of another kind, given by mistake, must not fill the memory. */
 const BYTES_MAX = 16 * 2 ** 20;
 
 /** The file cannot be read as a whole; the message says why. */
-export class UnreadableFileError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UnreadableFileError';
-  }
-}
+export class UnreadableFileError extends NamedError {}
 
 export interface ReadFile {
   readonly bytes: Buffer;

@@ -33,6 +33,7 @@ import {
 import { issuerUrl, scope } from './oidc.ts';
 import { type ConfiguredCredential, providerCredential } from './provider-credentials.ts';
 import { type Config, configSchema } from './schema.ts';
+import { formatDayRange, formatDuration, formatSize } from './units.ts';
 
 /** Stands in place of what may be secret. */
 export const NOT_SHOWN = '(not shown)';
@@ -46,7 +47,7 @@ type Shown = string | number | boolean | readonly Shown[] | { readonly [key: str
  * be harmless is not shown.
  */
 export function showConfig(config: Config): Shown {
-  return show(configSchema, config);
+  return showValue(configSchema, config);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each function takes the values of its own field
@@ -54,12 +55,12 @@ const FIELDS = new Map<unknown, (value: any) => Shown>([
   ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl, sender].map((field) => [field, asItIs] as const),
   ...[corsOrigins, issuerUrl, protocolNames, publicUrl, scope].map((field) => [field, asItIs] as const),
   ...[durationMs, durationOrZeroMs, longDurationMs, keptDayMs, keptWeekMs, keptOrZeroMs].map(
-    (field) => [field, showDuration] as const,
+    (field) => [field, formatDuration] as const,
   ),
   ...[amountNano, priceFactor].map((field) => [field, formatYuan] as const),
-  [sizeBytes, showSize],
+  [sizeBytes, formatSize],
   [imagePrices, showPrices],
-  [dayRange, showDayRange],
+  [dayRange, formatDayRange],
   [addressRange, ({ address, prefixBits }: z.infer<typeof addressRange>) => `${address}/${prefixBits}`],
   [
     listenAddress,
@@ -72,11 +73,12 @@ const FIELDS = new Map<unknown, (value: any) => Shown>([
   [certificates, (pem: string) => `(${pem.split('-----BEGIN').length - 1} as PEM)`],
 ]);
 
-function show(schema: z.core.$ZodType, value: unknown): Shown {
+/** As `showConfig`, of a part of a configuration. */
+export function showValue(schema: z.core.$ZodType, value: unknown): Shown {
   const showField = FIELDS.get(schema);
   if (showField !== undefined) return showField(value);
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
-    return show(schema.unwrap(), value);
+    return showValue(schema.unwrap(), value);
   }
   if (schema instanceof z.ZodObject) {
     const { shape } = schema;
@@ -88,7 +90,7 @@ function show(schema: z.core.$ZodType, value: unknown): Shown {
   }
   if (schema instanceof z.ZodArray) {
     const { element } = schema;
-    return (value as readonly unknown[]).map((item) => show(element, item));
+    return (value as readonly unknown[]).map((item) => showValue(element, item));
   }
   // A few words, or no text at all.
   if (schema instanceof z.ZodEnum || typeof value === 'number' || typeof value === 'boolean') return value as Shown;
@@ -97,7 +99,7 @@ function show(schema: z.core.$ZodType, value: unknown): Shown {
 
 function showMembers(value: unknown, schemaOf: (key: string) => z.core.$ZodType): Shown {
   const members = Object.entries(value as Record<string, unknown>).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(members.map(([key, member]) => [key, show(schemaOf(key), member)]));
+  return Object.fromEntries(members.map(([key, member]) => [key, showValue(schemaOf(key), member)]));
 }
 
 function asItIs(value: Shown): Shown {
@@ -109,40 +111,11 @@ function showCredential(credential: ConfiguredCredential): Shown {
   return typeof credential === 'string' ? NOT_SHOWN : { file: credential.file };
 }
 
-const DURATIONS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
-] as const;
+type Prices = bigint | { readonly [name: string]: Prices };
 
-function showDuration(ms: number): string {
-  const [unit, unitMs] = DURATIONS.find(([, length]) => ms > 0 && ms % length === 0) ?? ['ms', 1];
-  return `${ms / unitMs}${unit}`;
-}
-
-const SIZES = [
-  ['GiB', 2 ** 30],
-  ['MiB', 2 ** 20],
-  ['KiB', 2 ** 10],
-] as const;
-
-function showSize(bytes: number): string {
-  const [unit, unitBytes] = SIZES.find(([, size]) => bytes % size === 0) ?? ['B', 1];
-  return `${bytes / unitBytes}${unit}`;
-}
-
-function showPrices(prices: bigint | { readonly [name: string]: unknown }): Shown {
+function showPrices(prices: Prices): Shown {
   if (typeof prices === 'bigint') return formatYuan(prices);
-  return Object.fromEntries(
-    Object.entries(prices).map(([key, price]) => [key, showPrices(price as Parameters<typeof showPrices>[0])]),
-  );
-}
-
-function showDayRange({ fromMinute, toMinute }: { readonly fromMinute: number; readonly toMinute: number }): string {
-  const time = (minute: number): string =>
-    `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
-  return `${time(fromMinute)}-${time(toMinute)}`;
+  return Object.fromEntries(Object.entries(prices).map(([key, price]) => [key, showPrices(price)]));
 }
 
 /** Members of a query that say how to connect, and are not secret. Any other one may be a password, or hold one. */

@@ -1,35 +1,41 @@
 /**
- * Readers of the human spellings in the configuration: sizes, durations, times of day. They return `null` for any other
- * text.
+ * Readers and writers of the human spellings in the configuration: sizes, durations, times of day. Readers return `null` for any
+ * other text.
  */
 
 const DECIMAL_WITH_UNIT = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/;
 
-const SIZE_FACTORS: Readonly<Record<string, number>> = {
-  '': 1,
-  B: 1,
-  KB: 1e3,
-  KiB: 2 ** 10,
-  MB: 1e6,
-  MiB: 2 ** 20,
-  GB: 1e9,
-  GiB: 2 ** 30,
-};
+type Factors = Readonly<Record<string, number>>;
+
+/** The largest first. */
+const BINARY_FACTORS: Factors = { GiB: 2 ** 30, MiB: 2 ** 20, KiB: 2 ** 10, B: 1 };
+const SIZE_FACTORS: Factors = { ...BINARY_FACTORS, '': 1, KB: 1e3, MB: 1e6, GB: 1e9 };
 
 /** `64MiB`, `500 KB` or plain bytes. */
 export function parseSizeBytes(text: string): number | null {
   return parseScaled(text, SIZE_FACTORS);
 }
 
-const DURATION_FACTORS: Readonly<Record<string, number>> = { ms: 1, s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7 };
+/** In the largest binary unit of which it is a whole number. */
+export function formatSize(bytes: number): string {
+  return formatScaled(bytes, BINARY_FACTORS);
+}
+
+/** The largest first. */
+const DURATION_FACTORS: Factors = { d: 8.64e7, h: 3.6e6, m: 6e4, s: 1e3, ms: 1 };
 
 /** `500ms`, `10s`, `5m`, `2h` or `1d`. */
 export function parseDurationMs(text: string): number | null {
   return parseScaled(text, DURATION_FACTORS);
 }
 
+/** In the largest unit of which it is a whole number. */
+export function formatDuration(ms: number): string {
+  return formatScaled(ms, DURATION_FACTORS);
+}
+
 /** Decimal x factor if that is a whole number. In floating point 1.1MB would be 1100000.0000000002 bytes. */
-function parseScaled(text: string, factors: Readonly<Record<string, number>>): number | null {
+function parseScaled(text: string, factors: Factors): number | null {
   const [, decimal = '', unit = ''] = DECIMAL_WITH_UNIT.exec(text.trim()) ?? [];
   const factor = Object.hasOwn(factors, unit) ? factors[unit]! : null;
   if (decimal === '' || factor === null) return null;
@@ -40,10 +46,22 @@ function parseScaled(text: string, factors: Readonly<Record<string, number>>): n
   return scaled % divisor === 0n && Number.isSafeInteger(value) ? value : null;
 }
 
+function formatScaled(value: number, factors: Factors): string {
+  const units = Object.entries(factors);
+  const [unit, factor] = units.find(([, each]) => value >= each && value % each === 0) ?? units.at(-1)!;
+  return `${value / factor}${unit}`;
+}
+
 const DAY_RANGE = /^(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})$/;
 
-/** `09:00-21:00`, in minutes since midnight; it may cross midnight, and 24:00 is allowed as an end. */
-export function parseDayRange(text: string): { fromMinute: number; toMinute: number } | null {
+/** Minutes since midnight; the range may cross it. */
+interface DayRange {
+  readonly fromMinute: number;
+  readonly toMinute: number;
+}
+
+/** `09:00-21:00`; it may cross midnight, and 24:00 is allowed as an end. */
+export function parseDayRange(text: string): DayRange | null {
   const match = DAY_RANGE.exec(text.trim());
   if (match === null) return null;
   const [fromHour, fromMin, toHour, toMin] = match.slice(1).map(Number) as [number, number, number, number];
@@ -51,4 +69,10 @@ export function parseDayRange(text: string): { fromMinute: number; toMinute: num
   const toMinute = toHour * 60 + toMin;
   if (fromMin > 59 || toMin > 59 || fromMinute >= 1440 || toMinute > 1440 || fromMinute === toMinute) return null;
   return { fromMinute, toMinute };
+}
+
+export function formatDayRange({ fromMinute, toMinute }: DayRange): string {
+  const time = (minute: number): string =>
+    `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
+  return `${time(fromMinute)}-${time(toMinute)}`;
 }

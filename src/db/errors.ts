@@ -1,4 +1,5 @@
 import { ForeseenError } from '../lib/foreseen-error.ts';
+import { NamedError } from '../lib/named-error.ts';
 
 /** What errors of the database mean and may say; the same for both engines. */
 
@@ -19,7 +20,7 @@ export function isDataError(error: unknown): boolean {
  * text of the statement, in which values stand, and the server's details quote rows. Errors are logged whole, and values are
  * the bodies of responses, names and hashes of keys.
  */
-export class StatementError extends Error {
+export class StatementError extends NamedError {
   /** The name of the statement, or of what was asked of the database. */
   readonly statement: string;
   /** The words of the server, without values. */
@@ -30,7 +31,6 @@ export class StatementError extends Error {
 
   constructor(statement: string, reason: string, code: string | undefined, constraint: string | undefined) {
     super(`${statement}: ${reason}`);
-    this.name = 'StatementError';
     this.statement = statement;
     this.reason = reason;
     if (code !== undefined) this.code = code;
@@ -96,10 +96,9 @@ export async function asStatement<Result>(statement: string, work: () => Promise
 }
 
 /** The embedded engine has ended in the middle of its work, as a server does whose disk fails. */
-export class EngineStoppedError extends Error {
+export class EngineStoppedError extends NamedError {
   constructor(reason: string) {
     super(`the embedded database has stopped, and recovers when the gateway is started again: ${reason}`);
-    this.name = 'EngineStoppedError';
   }
 }
 
@@ -115,10 +114,9 @@ export class AdvisedError extends ForeseenError {
 }
 
 /** More statements wait for connections that are not those of calls than may (`lanes.ts`). */
-export class LaneFullError extends Error {
+export class LaneFullError extends NamedError {
   constructor(lane: string, waitingMax: number) {
     super(`more than ${waitingMax} statements wait for a connection of "${lane}"`);
-    this.name = 'LaneFullError';
   }
 }
 

@@ -8,34 +8,23 @@ import type { Home } from './homes.ts';
  */
 declare const HOME: unique symbol;
 
-export interface QueryableOf<Which extends Home> extends Queryable {
+interface Of<Which extends Home> {
   readonly [HOME]?: Which;
 }
 
-export interface LaneOf<Which extends Home> extends Lane {
-  readonly [HOME]?: Which;
+export type QueryableOf<Which extends Home> = Queryable & Of<Which>;
+export type TableReaderOf<Which extends Home> = TableReader & Of<Which>;
+
+export interface LaneOf<Which extends Home> extends Lane, Of<Which> {
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
 }
 
-export interface TableReaderOf<Which extends Home> extends TableReader {
-  readonly [HOME]?: Which;
-}
-
-interface OpenTableReaderOf<Which extends Home> extends OpenTableReader {
-  readonly [HOME]?: Which;
-}
-
-interface SnapshotReaderOf<Which extends Home> extends SnapshotReader {
-  readonly [HOME]?: Which;
-}
-
-interface DatabaseOf<Which extends Home> extends Database {
-  readonly [HOME]?: Which;
+interface DatabaseOf<Which extends Home> extends Database, Of<Which> {
   lane(name: LaneName): LaneOf<Which>;
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
   readTables<Result>(work: (reader: TableReaderOf<Which>) => Promise<Result>): Promise<Result>;
-  openTables(): Promise<OpenTableReaderOf<Which>>;
-  openSnapshots(): Promise<SnapshotReaderOf<Which>>;
+  openTables(): Promise<OpenTableReader & Of<Which>>;
+  openSnapshots(): Promise<SnapshotReader & Of<Which>>;
 }
 
 /** Also a transaction. */
@@ -45,49 +34,40 @@ export type DirectoryLane = LaneOf<'directory'>;
 export type PartitionLane = LaneOf<'partition'>;
 export type DirectoryTables = TableReaderOf<'directory'>;
 export type PartitionTables = TableReaderOf<'partition'>;
-export type DirectorySnapshots = SnapshotReaderOf<'directory'>;
-export type PartitionSnapshots = SnapshotReaderOf<'partition'>;
+export type DirectorySnapshots = SnapshotReader & Of<'directory'>;
+export type PartitionSnapshots = SnapshotReader & Of<'partition'>;
 export type DirectoryDatabase = DatabaseOf<'directory'>;
 export type PartitionDatabase = DatabaseOf<'partition'>;
+
+/** Something of each home. */
+interface OfBoth<OfDirectory, OfPartition> {
+  readonly directory: OfDirectory;
+  readonly partition: OfPartition;
+}
+
+/** Something of the directory and of all partitions, by number. */
+interface Partitioned<OfDirectory, OfPartition> {
+  readonly directory: OfDirectory;
+  readonly partitions: readonly OfPartition[];
+}
 
 /**
  * Where the statements of both homes run. Both are the same connections while all accounts are in the first partition, in the schema of the
  * directory; nothing may rely on that: a transaction of one sees and locks nothing of the other.
  */
-export interface HomeLanes {
-  readonly directory: DirectoryLane;
-  readonly partition: PartitionLane;
-}
+export type HomeLanes = OfBoth<DirectoryLane, PartitionLane>;
 
 /** The handles of both homes. Only who opens databases knows whether they are one. */
-export interface HomeDatabases {
-  readonly directory: DirectoryDatabase;
-  readonly partition: PartitionDatabase;
-}
+export type HomeDatabases = OfBoth<DirectoryDatabase, PartitionDatabase>;
 
-/** The handles of the directory and of all partitions, by number. */
-export interface PartitionedDatabases {
-  readonly directory: DirectoryDatabase;
-  readonly partitions: readonly PartitionDatabase[];
-}
+export type PartitionedDatabases = Partitioned<DirectoryDatabase, PartitionDatabase>;
 
-/** Transactions of the directory and of all partitions, by number. The first partition has that of the directory. */
-export interface PartitionedTransactions {
-  readonly directory: DirectoryQueryable;
-  readonly partitions: readonly PartitionQueryable[];
-}
+/** The first partition has the transaction of the directory. */
+export type PartitionedTransactions = Partitioned<DirectoryQueryable, PartitionQueryable>;
 
-/** What reads whole tables of both homes. */
-export interface HomeTables {
-  readonly directory: DirectoryTables;
-  readonly partition: PartitionTables;
-}
-
-/** What reads whole tables of the directory and of all partitions, by number. */
-export interface PartitionedTables {
-  readonly directory: DirectoryTables;
-  readonly partitions: readonly PartitionTables[];
-}
+/** What reads whole tables. */
+export type HomeTables = OfBoth<DirectoryTables, PartitionTables>;
+export type PartitionedTables = Partitioned<DirectoryTables, PartitionTables>;
 
 /** Both homes in one database, whose only partition is the first one. */
 export const inOneDatabase = <Both extends Lane | Pick<Database, 'readTables'>>(

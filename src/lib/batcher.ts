@@ -1,3 +1,4 @@
+import { NamedError } from './named-error.ts';
 import { systemTimers, type Timers } from './timers.ts';
 
 /**
@@ -65,24 +66,19 @@ export interface KindBatcher<Item, Result> extends Batcher<Item, Result> {
 }
 
 /** The work was never begun, so nothing came of it for certain. */
-export class NotBegunError extends Error {
-  override readonly name: string = 'NotBegunError';
-}
+export class NotBegunError extends NamedError {}
 
 /** The queue has reached its limit: the database is slower than the calls that come in. */
 export class BatcherFullError extends NotBegunError {
-  override readonly name = 'BatcherFullError';
-
   constructor(limit: number) {
     super(`more than ${limit} items are waiting for the database`);
   }
 }
 
 /** The work was begun and took too long; its outcome is unknown. */
-export class LateError extends Error {
+export class LateError extends NamedError {
   constructor(message = 'the database did not respond in time') {
     super(message);
-    this.name = 'LateError';
   }
 }
 

@@ -1,3 +1,5 @@
+import { NamedError } from './named-error.ts';
+
 /** What two processes send each other messages by: a worker of `node:cluster`, or the process itself in a worker. */
 export interface Channel {
   send(message: object, done: (error: Error | null) => void): unknown;
@@ -9,18 +11,16 @@ export interface Channel {
 export type Handlers = Readonly<Record<string, (...given: any[]) => unknown>>;
 
 /** The other process is gone, or cannot be reached any more. */
-export class LinkClosedError extends Error {
+export class LinkClosedError extends NamedError {
   constructor(name: string) {
     super(`the other process is gone, and does not say "${name}" any more`);
-    this.name = 'LinkClosedError';
   }
 }
 
 /** The other process failed to reply. */
-class ReplyFailedError extends Error {
+class ReplyFailedError extends NamedError {
   constructor(name: string, reason: string) {
     super(`the other process failed at "${name}": ${reason}`);
-    this.name = 'ReplyFailedError';
   }
 }
 

@@ -27,3 +27,16 @@ export function shareReads<Result>(read: (key: string) => Promise<Result>): (key
     return waiting;
   };
 }
+
+/** Shares work that is under way: whoever asks meanwhile gets the same result. */
+export function shareUnderWay<Given extends readonly unknown[], Result>(
+  work: (...given: Given) => Promise<Result>,
+): (...given: Given) => Promise<Result> {
+  let running: Promise<Result> | null = null;
+  return (...given) => {
+    running ??= work(...given).finally(() => {
+      running = null;
+    });
+    return running;
+  };
+}

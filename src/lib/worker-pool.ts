@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
 import { FairTurns } from './fair/fair-turns.ts';
 import { type ShareHolder, Shares } from './fair/shares.ts';
+import { NamedError } from './named-error.ts';
 
 export interface WorkerPoolOptions {
   /** The file whose function `run` the threads run. */
@@ -52,20 +53,14 @@ export interface WorkerPool {
 }
 
 /** Too many tasks wait. The task itself is not at fault: it may be run again. */
-export class WorkerPoolBusyError extends Error {
+export class WorkerPoolBusyError extends NamedError {
   constructor(name: string) {
     super(`too many tasks wait for the threads of the pool "${name}"`);
-    this.name = 'WorkerPoolBusyError';
   }
 }
 
 /** The thread of the task has ended: by the limit of time, by that of its heap, or because it failed. */
-export class WorkerFailedError extends Error {
-  constructor(message: string, cause: unknown) {
-    super(message, { cause });
-    this.name = 'WorkerFailedError';
-  }
-}
+export class WorkerFailedError extends NamedError {}
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { file, name, threadsMax, placesMax, taskMsMax, heapMiBMax, idleMs } = options;
@@ -127,9 +122,10 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       return await pool.run(task, { transferList: moved, signal: overdue.signal });
     } catch (error) {
       if (overdue.signal.aborted) {
-        throw new WorkerFailedError(`a task of the pool "${name}" took longer than ${taskMsMax} ms`, error);
+        throw new WorkerFailedError(`a task of the pool "${name}" took longer than ${taskMsMax} ms`, { cause: error });
       }
-      if (isEndOfThread(error)) throw new WorkerFailedError(`a thread of the pool "${name}" has ended`, error);
+      if (isEndOfThread(error))
+        throw new WorkerFailedError(`a thread of the pool "${name}" has ended`, { cause: error });
       throw error;
     } finally {
       clearTimeout(timer);

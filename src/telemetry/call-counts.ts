@@ -37,15 +37,6 @@ export class RouteCounts {
     this.provider = provider;
   }
 
-  count(end: RequestEnd, code: string, calls: number): void {
-    let codes = this.ends.get(end);
-    if (codes === undefined) {
-      codes = new Map();
-      this.ends.set(end, codes);
-    }
-    codes.set(code, (codes.get(code) ?? 0) + calls);
-  }
-
   addUnits(usage: UnitCounts): void {
     // The members of an object are read faster in their own order, and most of them are zero.
     for (const name in usage) {
@@ -87,7 +78,7 @@ export class CallCounts {
 
   /** Shows routes with zero as long as nothing is counted, so that the first call is seen as an increase. */
   know(routes: readonly { readonly model: string; readonly provider: string }[]): void {
-    for (const { model, provider } of routes) this.#routeOf(model, provider).count('succeeded', NONE, 0);
+    for (const { model, provider } of routes) add(this.#routeOf(model, provider).ends, 'succeeded', NONE, 0);
   }
 
   *routes(): Iterable<RouteCounts> {
@@ -100,7 +91,7 @@ export class CallCounts {
     const { outcome, model } = report;
     const modelLabel = model ?? (report.modelAsked === null ? NONE : OTHER);
     const route = this.#routeOf(modelLabel, outcome?.provider ?? NONE);
-    route.count(report.end, codeLabel(report.errorCode), 1);
+    add(route.ends, report.end, codeLabel(report.errorCode));
     if (outcome === null) return;
 
     route.times ??= this.#timesOf(route.model, route.provider);
@@ -136,11 +127,11 @@ export class CallCounts {
   }
 }
 
-function add(counts: Map<string, Map<string, number>>, outer: string, inner: string): void {
+function add<Outer>(counts: Map<Outer, Map<string, number>>, outer: Outer, inner: string, count = 1): void {
   let ofOuter = counts.get(outer);
   if (ofOuter === undefined) {
     ofOuter = new Map();
     counts.set(outer, ofOuter);
   }
-  ofOuter.set(inner, (ofOuter.get(inner) ?? 0) + 1);
+  ofOuter.set(inner, (ofOuter.get(inner) ?? 0) + count);
 }

@@ -1,18 +1,12 @@
 import { formatYuan } from '../lib/yuan.ts';
 import { type UnitName, unitNames, usageUnits } from '../protocols/metering/usage-units.ts';
 import type { CallCounts, RouteCounts } from './call-counts.ts';
-import { type HistogramRow, type MetricRow, type ReadMetric, type Sample, SLOW_BUCKETS } from './metric.ts';
+import { histogram, metricsOf, type ReadMetric, type Sample, SLOW_BUCKETS } from './metric.ts';
 
-type RouteCounter = Omit<MetricRow, 'labels'> & { value(route: RouteCounts): number };
-
-function byRoute({ value, ...row }: RouteCounter): ReadMetric<CallCounts> {
-  return {
-    ...row,
-    type: 'counter',
-    labels: ['model', 'provider'],
-    read: (counts) => [...counts.routes()].map((route) => ({ labels: labelsOf(route), value: value(route) })),
-  };
-}
+const ofRoute = metricsOf((counts: CallCounts) => counts.routes(), {
+  model: ({ model }) => model,
+  provider: ({ provider }) => provider,
+});
 
 /** A sample for each unit of a route that was used. */
 function* byUnit(counts: CallCounts, shows: (name: UnitName) => boolean): Iterable<Sample> {
@@ -77,9 +71,7 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     help: 'Tokens of calls by kind, as on record. The kinds are disjoint: their sum is what was read and written.',
     read: (counts) => byUnit(counts, isToken),
   },
-  byRoute({
-    name: 'faregate_reasoning_tokens_total',
-    unit: 'tokens',
+  ofRoute.counter('faregate_reasoning_tokens_total', 'tokens', {
     help: 'The output tokens among them that were reasoning.',
     value: ({ units }) => units[REASONING]!,
   }),
@@ -91,40 +83,28 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     help: 'What calls used beside tokens, such as searches, by the unit in which the provider counts it.',
     read: (counts) => byUnit(counts, isOther),
   },
-  byRoute({
-    name: 'faregate_charged_yuan_total',
-    unit: 'yuan',
+  ofRoute.counter('faregate_charged_yuan_total', 'yuan', {
     help: 'What was charged for calls, as in the ledger.',
     // The nearest number to the exact sum.
     value: ({ chargedNano }) => Number(formatYuan(chargedNano)),
   }),
-  byRoute({
-    name: 'faregate_response_chunks_total',
-    unit: 'chunks',
+  ofRoute.counter('faregate_response_chunks_total', 'chunks', {
     help: 'Pieces of responses of providers that were passed on.',
     value: ({ chunks }) => chunks,
   }),
-  byRoute({
-    name: 'faregate_calls_estimated_total',
-    unit: 'calls',
+  ofRoute.counter('faregate_calls_estimated_total', 'calls', {
     help: 'Calls whose usage was estimated, because the provider had not reported all of it: most are aborted streams.',
     value: ({ estimated }) => estimated,
   }),
-  byRoute({
-    name: 'faregate_streams_without_usage_total',
-    unit: 'calls',
+  ofRoute.counter('faregate_streams_without_usage_total', 'calls', {
     help: 'Of those, streams that came to their end: their provider does not report usage.',
     value: ({ streamsWithoutUsage }) => streamsWithoutUsage,
   }),
-  byRoute({
-    name: 'faregate_calls_unpriced_total',
-    unit: 'calls',
+  ofRoute.counter('faregate_calls_unpriced_total', 'calls', {
     help: 'Calls that used something for which the price list of their model has no price; GET /admin/v1/unpriced names it.',
     value: ({ unpriced }) => unpriced,
   }),
-  byRoute({
-    name: 'faregate_calls_excess_usage_total',
-    unit: 'calls',
+  ofRoute.counter('faregate_calls_excess_usage_total', 'calls', {
     help: 'Calls whose provider reported more than they can have used; the excess is not charged.',
     value: ({ excess }) => excess,
   }),
@@ -140,20 +120,12 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
 
 /** The times of calls. */
 export const callHistograms = {
-  duration: {
-    type: 'histogram',
-    name: 'faregate_call_duration_seconds',
+  duration: histogram('faregate_call_duration_seconds', 'seconds', SLOW_BUCKETS, {
     labels: ['model', 'provider'],
-    unit: 'seconds',
-    buckets: SLOW_BUCKETS,
     help: 'From the arrival of a call to the end of its response.',
-  },
-  firstByte: {
-    type: 'histogram',
-    name: 'faregate_call_first_byte_seconds',
+  }),
+  firstByte: histogram('faregate_call_first_byte_seconds', 'seconds', SLOW_BUCKETS, {
     labels: ['model', 'provider'],
-    unit: 'seconds',
-    buckets: SLOW_BUCKETS,
     help: "From the beginning of a call to the first byte of the provider's response.",
-  },
-} as const satisfies Readonly<Record<string, HistogramRow>>;
+  }),
+};

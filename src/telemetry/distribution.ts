@@ -1,4 +1,4 @@
-import type { HistogramRow } from './metric.ts';
+import { type HistogramRow, labelled } from './metric.ts';
 
 /** Events sorted by size, for one set of labels. */
 export class Distribution {
@@ -49,8 +49,7 @@ export class Distributions {
   /** Adds a distribution; each set of labels once. */
   add(...values: readonly string[]): Distribution {
     const distribution = new Distribution(this.row.buckets);
-    const labels = Object.fromEntries(this.row.labels.map((label, i) => [label, values[i]!]));
-    this.#distributions.push({ labels, distribution });
+    this.#distributions.push({ labels: labelled(this.row.labels, values), distribution });
     return distribution;
   }
 

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, type OpenMetricsContentType, Registry } from 'prom-client';
 import type { CallCounts } from './call-counts.ts';
 import type { Distributions } from './distribution.ts';
-import type { ReadMetric } from './metric.ts';
+import { labelled, type ReadMetric } from './metric.ts';
 import type { NodeFigures } from './node-figures.ts';
 import type { MetricsReport, MetricsText } from './summed-metrics.ts';
 
@@ -50,10 +50,6 @@ function copierOf<Figures>(row: ReadMetric<Figures>, registry: OpenRegistry): (f
     metric.reset();
     for (const sample of read(figures)) metric.inc(labelled(labels, sample.labels), sample.value);
   };
-}
-
-function labelled(names: readonly string[], values: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.map((name, i) => [name, values[i]!]));
 }
 
 /**

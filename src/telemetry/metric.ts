@@ -30,21 +30,56 @@ export interface HistogramRow extends MetricRow {
   readonly buckets: readonly number[];
 }
 
-/** A gauge without labels; true is 1, false 0. */
-export function gauge<Figures>(
-  row: Omit<MetricRow, 'labels'> & { ofWorkers: OfWorkers; value(figures: Figures): number | boolean },
-): ReadMetric<Figures> {
-  const { value, ...rest } = row;
-  return { ...rest, type: 'gauge', labels: [], read: (figures) => [{ labels: [], value: Number(value(figures)) }] };
+/** What a metric is, in words, and how it is read of an item; true is 1, false 0. */
+interface Reading<Item> {
+  readonly help: string;
+  value(item: Item): number | boolean;
 }
 
-/** A sample for each item. */
-export function each<Item>(
-  items: readonly Item[],
-  labels: (item: Item) => readonly string[],
-  value: (item: Item) => number,
-): Sample[] {
-  return items.map((item) => ({ labels: labels(item), value: value(item) }));
+/**
+ * Makes the rows of metrics with a sample for each of some items, by its labels. Gauges are called by what is shown of the values of several
+ * workers.
+ */
+export function metricsOf<Figures, Item>(
+  itemsOf: (figures: Figures) => Iterable<Item>,
+  labels: Readonly<Record<string, (item: Item) => string>> = {},
+) {
+  const labelsOf = Object.values(labels);
+  const rows =
+    (kind: { readonly type: ReadMetric<Figures>['type']; readonly ofWorkers?: OfWorkers }) =>
+    (name: string, unit: string, { help, value }: Reading<Item>): ReadMetric<Figures> => ({
+      ...kind,
+      name,
+      unit,
+      help,
+      labels: Object.keys(labels),
+      *read(figures) {
+        for (const item of itemsOf(figures)) {
+          yield { labels: labelsOf.map((labelOf) => labelOf(item)), value: Number(value(item)) };
+        }
+      },
+    });
+  return {
+    counter: rows({ type: 'counter' }),
+    sum: rows({ type: 'gauge', ofWorkers: 'sum' }),
+    lowest: rows({ type: 'gauge', ofWorkers: 'min' }),
+    highest: rows({ type: 'gauge', ofWorkers: 'max' }),
+  };
+}
+
+/** The values of labels by their names. */
+export function labelled(names: readonly string[], values: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name, i) => [name, values[i]!]));
+}
+
+/** Makes the row of a metric of single events. */
+export function histogram(
+  name: string,
+  unit: string,
+  buckets: readonly number[],
+  { help, labels = [] }: { readonly help: string; readonly labels?: readonly string[] },
+): HistogramRow {
+  return { type: 'histogram', name, labels, unit, buckets, help };
 }
 
 /** Times from a millisecond to minutes. */

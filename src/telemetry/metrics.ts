@@ -1,5 +1,6 @@
 import type { AdmissionObserver } from '../accounting/reservations/reservations.ts';
 import type { EndPlace } from '../accounting/settlement/settlement.ts';
+import { shareUnderWay } from '../lib/shared-reads.ts';
 import type { RequestObserver } from '../requests/request-report.ts';
 import { accountingMetrics } from './accounting-metrics.ts';
 import { CallCounts } from './call-counts.ts';
@@ -64,7 +65,6 @@ export function createMetrics(): Metrics {
     nowhere: observed.settlement.add('nowhere'),
   } as const satisfies Record<EndPlace, Distribution>;
   let exposition: Promise<Exposition> | null = null;
-  let scraping: Promise<MetricsText> | null = null;
 
   async function load(): Promise<Exposition> {
     const { createExposition } = await import('./exposition.ts');
@@ -104,17 +104,8 @@ export function createMetrics(): Metrics {
       },
       settlement: (place, tookMs) => settlements[place].observe(tookMs / 1_000),
     },
-    scrape(readNode) {
-      scraping ??= fill(readNode)
-        .then((exposed) => exposed.text())
-        .finally(() => {
-          scraping = null;
-        });
-      return scraping;
-    },
-    async report(readNode) {
-      return (await fill(readNode)).values();
-    },
+    scrape: shareUnderWay(async (readNode) => (await fill(readNode)).text()),
+    report: async (readNode) => (await fill(readNode)).values(),
   };
 }
 

@@ -2,7 +2,7 @@ import type { PoolTasks } from '../calls/request-workers.ts';
 import type { RouteStatus } from '../providers/routing/health.ts';
 import type { CredentialCounts } from '../providers/upstream/credentials.ts';
 import type { EventLoopDelays } from './event-loop.ts';
-import type { ReadMetric } from './metric.ts';
+import { metricsOf, type ReadMetric } from './metric.ts';
 
 /** What a node does at one moment, read from all of its parts for one scrape. */
 export interface NodeFigures {
@@ -85,3 +85,6 @@ export interface RouteFigures {
 }
 
 export type NodeMetric = ReadMetric<NodeFigures>;
+
+/** Rows of metrics of the node as a whole. */
+export const ofNode = metricsOf((node: NodeFigures) => [node]);

@@ -1,5 +1,4 @@
-import { gauge } from './metric.ts';
-import type { NodeMetric } from './node-figures.ts';
+import { type NodeMetric, ofNode } from './node-figures.ts';
 
 /** What accounts and operators are told of. */
 export const noticeMetrics: readonly NodeMetric[] = [
@@ -14,17 +13,11 @@ export const noticeMetrics: readonly NodeMetric[] = [
       { labels: ['failed'], value: failed },
     ],
   },
-  gauge({
-    name: 'faregate_notice_attempts_running',
-    ofWorkers: 'sum',
-    unit: 'receivers',
+  ofNode.sum('faregate_notice_attempts_running', 'receivers', {
     help: 'Receivers that this node sends notices to at the moment.',
     value: ({ notices }) => notices.inFlight,
   }),
-  gauge({
-    name: 'faregate_notice_receivers_due',
-    ofWorkers: 'max',
-    unit: 'receivers',
+  ofNode.highest('faregate_notice_receivers_due', 'receivers', {
     help: 'Receivers for which notices were due on all nodes when this one looked last, up to 10,000.',
     value: ({ notices }) => notices.due,
   }),

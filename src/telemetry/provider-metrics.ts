@@ -1,55 +1,34 @@
-import { each, type MetricRow } from './metric.ts';
-import type { NodeMetric, ProviderFigures, RouteFigures } from './node-figures.ts';
+import { metricsOf } from './metric.ts';
+import type { NodeFigures, NodeMetric, RouteFigures } from './node-figures.ts';
 
 const STATES = ['closed', 'open', 'probing'] as const satisfies readonly RouteFigures['state'][];
 
-type ProviderMetric = Omit<MetricRow, 'labels'> & {
-  type: 'counter' | 'gauge';
-  value(provider: ProviderFigures): number;
-};
-
-function byProvider({ value, ...row }: ProviderMetric): NodeMetric {
-  return { ...row, labels: ['provider'], read: ({ providers }) => each(providers, ({ id }) => [id], value) };
-}
+const ofProvider = metricsOf(({ providers }: NodeFigures) => providers, { provider: ({ id }) => id });
+const ofRoute = metricsOf(({ routes }: NodeFigures) => routes, {
+  model: ({ model }) => model,
+  provider: ({ provider }) => provider,
+  provider_model: ({ providerModel }) => providerModel,
+});
 
 /** Providers, their credentials, and the breakers of routes. */
 export const providerMetrics: readonly NodeMetric[] = [
-  byProvider({
-    type: 'gauge',
-    name: 'faregate_provider_calls_in_flight',
-    ofWorkers: 'sum',
-    unit: 'calls',
+  ofProvider.sum('faregate_provider_calls_in_flight', 'calls', {
     help: 'Calls under way at a provider.',
     value: ({ callsUnderWay }) => callsUnderWay,
   }),
-  byProvider({
-    type: 'gauge',
-    name: 'faregate_provider_calls_max',
-    ofWorkers: 'max',
-    unit: 'calls',
+  ofProvider.highest('faregate_provider_calls_max', 'calls', {
     help: 'The most of them: the connections of the provider.',
     value: ({ callsMax }) => callsMax,
   }),
-  byProvider({
-    type: 'gauge',
-    name: 'faregate_provider_calls_waiting',
-    ofWorkers: 'sum',
-    unit: 'calls',
+  ofProvider.sum('faregate_provider_calls_waiting', 'calls', {
     help: 'Calls in the queue of a provider.',
     value: ({ callsWaiting }) => callsWaiting,
   }),
-  byProvider({
-    type: 'counter',
-    name: 'faregate_provider_queue_refused_total',
-    unit: 'calls',
+  ofProvider.counter('faregate_provider_queue_refused_total', 'calls', {
     help: 'Calls that found no place in the queue, or waited in it for as long as they may. A change of the provider begins anew.',
     value: ({ callsRefused }) => callsRefused,
   }),
-  byProvider({
-    type: 'gauge',
-    name: 'faregate_provider_connections_open',
-    ofWorkers: 'sum',
-    unit: 'connections',
+  ofProvider.sum('faregate_provider_connections_open', 'connections', {
     help: 'Open connections to a provider.',
     value: ({ connectionsOpen }) => connectionsOpen,
   }),
@@ -77,18 +56,8 @@ export const providerMetrics: readonly NodeMetric[] = [
         STATES.map((state) => ({ labels: [model, provider, providerModel, state], value: Number(state === current) })),
       ),
   },
-  {
-    name: 'faregate_route_accounts_left_out',
-    ofWorkers: 'max',
-    type: 'gauge',
-    labels: ['model', 'provider', 'provider_model'],
-    unit: 'accounts',
+  ofRoute.highest('faregate_route_accounts_left_out', 'accounts', {
     help: 'Accounts that are not let through over a route, because their own calls keep failing there.',
-    read: (node) =>
-      each(
-        node.routes,
-        ({ model, provider, providerModel }) => [model, provider, providerModel],
-        ({ accountsLeftOut }) => accountsLeftOut,
-      ),
-  },
+    value: ({ accountsLeftOut }) => accountsLeftOut,
+  }),
 ];

@@ -2,6 +2,7 @@ import type { HrTime, SpanContext } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { TracingConfig } from '../config/schema.ts';
+import { InTime } from '../lib/in-time.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
 import { programVersion } from '../lib/version.ts';
@@ -52,7 +53,7 @@ export async function loadSpanExporter(
   { endpoint, headers, serviceName }: TracingConfig,
   { logger, nowMs, timing }: { readonly logger: Logger; readonly nowMs: () => number; readonly timing: ExportTiming },
 ): Promise<SpanSink> {
-  const { OTLPTraceExporter, BatchSpanProcessor, resourceFromAttributes } = await loadPackages();
+  const [{ OTLPTraceExporter }, { BatchSpanProcessor }, { resourceFromAttributes }] = await loadPackages();
   const resource = resourceFromAttributes({ 'service.name': serviceName, 'service.version': programVersion() });
   const exporter = new OTLPTraceExporter({
     url: `${endpoint}/v1/traces`,
@@ -68,25 +69,19 @@ export async function loadSpanExporter(
   return {
     add: (span) => processor.onEnd(readable(span, resource)),
     async close() {
-      const limit = Promise.withResolvers<void>();
-      const timer = setTimeout(limit.resolve, CLOSE_TIMEOUT_MS);
-      await Promise.race([processor.shutdown().catch(() => undefined), limit.promise]);
-      clearTimeout(timer);
+      await new InTime(CLOSE_TIMEOUT_MS).of(processor.shutdown()).catch(() => undefined);
     },
   };
 }
 
-async function loadPackages() {
-  try {
-    const [{ OTLPTraceExporter }, { BatchSpanProcessor }, { resourceFromAttributes }] = await Promise.all([
-      import('@opentelemetry/exporter-trace-otlp-http'),
-      import('@opentelemetry/sdk-trace'),
-      import('@opentelemetry/resources'),
-    ]);
-    return { OTLPTraceExporter, BatchSpanProcessor, resourceFromAttributes };
-  } catch (error) {
+function loadPackages() {
+  return Promise.all([
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/sdk-trace'),
+    import('@opentelemetry/resources'),
+  ]).catch((error: unknown) => {
     throw missingPackages(error);
-  }
+  });
 }
 
 /** What is said where a package could not be loaded; any other error stays as it is. */

@@ -1,10 +1,10 @@
 import { CallTrace } from '../calls/call-trace.ts';
 import type { Config, TracingConfig } from '../config/schema.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createTraceIds, isInSample, parseTraceparent, type TraceIds } from '../lib/trace-context.ts';
+import { createTraceIds, isInSample, parseTraceparent } from '../lib/trace-context.ts';
 import type { OpenTrace, RequestObserver } from '../requests/request-report.ts';
 import { callSpans, type ServerAddress } from './call-spans.ts';
-import { EXPORT_TIMING, type ExportTiming, loadSpanExporter, type SpanSink } from './span-exporter.ts';
+import { EXPORT_TIMING, type ExportTiming, loadSpanExporter } from './span-exporter.ts';
 
 /** The traces of a node: each call is opened with its request, and its spans are made of its report. */
 export interface Traces {
@@ -30,13 +30,9 @@ export interface TracesOptions {
  * @throws where the packages of OpenTelemetry are not installed.
  */
 export async function createTraces(options: TracesOptions): Promise<Traces> {
-  const { tracing, logger, monotonicMs: nowMs, timing = EXPORT_TIMING } = options;
+  const { tracing, providers, logger, monotonicMs: nowMs, timing = EXPORT_TIMING } = options;
   const sink = await loadSpanExporter(tracing, { logger, nowMs, timing });
-  return tracesInto(sink, createTraceIds(), tracing.sampleRatio, options.providers);
-}
-
-/** Traces whose spans go to that sink. */
-function tracesInto(sink: SpanSink, ids: TraceIds, sampleRatio: number, providers: TracesOptions['providers']): Traces {
+  const ids = createTraceIds();
   const sources = {
     nextSpanId: ids.spanId,
     providerAddress: (provider: string) => addressOf(providers()[provider]?.baseUrl),
@@ -45,7 +41,7 @@ function tracesInto(sink: SpanSink, ids: TraceIds, sampleRatio: number, provider
     openTrace(traceparent) {
       const parent = parseTraceparent(traceparent);
       const traceId = parent?.traceId ?? ids.traceId();
-      const isSampled = parent?.isSampled ?? isInSample(traceId, sampleRatio);
+      const isSampled = parent?.isSampled ?? isInSample(traceId, tracing.sampleRatio);
       return new CallTrace({ traceId, spanId: ids.spanId(), isSampled }, parent, ids.spanId);
     },
     observer(report) {

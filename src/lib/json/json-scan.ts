@@ -1,3 +1,4 @@
+import { NamedError } from '../named-error.ts';
 import { wholeNumberEnd } from './json-number.ts';
 import { decodeString, isEscapeLetter, isHexDigit, isSpecial, skipPlain } from './json-string.ts';
 
@@ -30,25 +31,21 @@ export interface JsonOutline {
 }
 
 /** The text is not JSON, or beyond a limit. `offset` is the byte at which that became clear. */
-export class JsonSyntaxError extends Error {
+export class JsonSyntaxError extends NamedError {
   readonly offset: number;
   constructor(message: string, offset: number) {
     super(message);
-    this.name = 'JsonSyntaxError';
     this.offset = offset;
   }
 }
 
 /** The text may be JSON, and is beyond one of the limits that `JsonScanLimits` explains. */
-export class JsonLimitError extends JsonSyntaxError {
-  override readonly name = 'JsonLimitError';
-}
+export class JsonLimitError extends JsonSyntaxError {}
 
 /** The scan took more steps than `JsonScanLimits.stepsMax`. That says nothing against the text. */
-export class JsonStepsError extends Error {
+export class JsonStepsError extends NamedError {
   constructor(stepsMax: number) {
     super(`the scan of the text takes more than ${stepsMax} steps`);
-    this.name = 'JsonStepsError';
   }
 }
 
