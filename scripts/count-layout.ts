@@ -7,6 +7,7 @@ import { join, posix } from 'node:path';
  * Counts what `docs/architecture.md` compares under "Old and new", of commits of this repository:
  *
  *   node scripts/count-layout.ts 370eabb HEAD
+ *   node scripts/count-layout.ts 85564c89..e20f3d81 2fea6219^1..2fea6219   lines that changes have added, less those that they removed
  *
  * A circle is a set of folders of which each reaches each other by imports, types too. A file belongs to the folder in which it
  * stands; tests are left out, and imports between a folder and those inside it. A form of a call is an exported type whose name ends
@@ -14,7 +15,11 @@ import { join, posix } from 'node:path';
  */
 const ROOTS = ['src', 'test', 'console/src'];
 
-for (const commit of process.argv.slice(2)) {
+const given = process.argv.slice(2);
+const ranges = given.filter((one) => one.includes('..'));
+if (ranges.length > 0) console.log(addedBy(ranges));
+
+for (const commit of given.filter((one) => !ranges.includes(one))) {
   const root = mkdtempSync(join(tmpdir(), 'faregate-layout-'));
   try {
     execFileSync('tar', ['-x', '-C', root], {
@@ -24,6 +29,19 @@ for (const commit of process.argv.slice(2)) {
   } finally {
     rmSync(root, { recursive: true });
   }
+}
+
+/** Of TypeScript and SQL, fixtures left out. */
+function addedBy(changes: readonly string[]): object {
+  const added = { source: 0, tests: 0 };
+  for (const change of changes) {
+    const files = execFileSync('git', ['diff', '--numstat', '--no-renames', change], { encoding: 'utf8' });
+    for (const [, more, less, file] of files.matchAll(/^(\d+)\t(\d+)\t(\S+\.(?:tsx?|sql))$/gm)) {
+      const isOfTests = /^test\/|\.test\.tsx?$/.test(file!);
+      if (!file!.startsWith('test/fixtures/')) added[isOfTests ? 'tests' : 'source'] += Number(more) - Number(less);
+    }
+  }
+  return added;
 }
 
 function count(root: string): object {
