@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import { csvOf } from '../../api/management/list-csv.ts';
 import type { UsageResponse } from '../../api/usage/admin.ts';
-import { usageColumns } from '../../api/usage/columns.ts';
+import { MEMBERS, usageColumns } from '../../api/usage/columns.ts';
 import type { UsageRowResponse } from '../../api/usage/wire.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
@@ -13,16 +13,8 @@ import { pages } from '../pages.ts';
 import { queryOf } from '../query.ts';
 import { type Column, renderTable } from '../table.ts';
 
-const GROUPS = {
-  account: 'accountName',
-  key: 'keyName',
-  month: 'month',
-  day: 'day',
-  model: 'model',
-  provider: 'provider',
-  status: 'status',
-  context: 'context',
-} as const;
+/** What names a group in a table. */
+const GROUPS = { ...MEMBERS, account: 'accountName', key: 'keyName' } as const;
 type Group = keyof typeof GROUPS;
 const groupNames = Object.keys(GROUPS) as readonly Group[];
 
