@@ -1,6 +1,6 @@
 import type { Parameter, Queryable, Statement } from './database.ts';
 
-/** Rows that a statement deletes at a time. */
+/** Rows that a statement of housekeeping deletes at a time. */
 export const DELETED_ROWS_MAX = 1000;
 
 /** Deletes some rows whose time is over. Plan: the index of the table by `expires_at`. */

@@ -8,23 +8,23 @@ import type { Home } from './homes.ts';
  */
 declare const HOME: unique symbol;
 
-interface Of<Which extends Home> {
+interface OfHome<Which extends Home> {
   readonly [HOME]?: Which;
 }
 
-export type QueryableOf<Which extends Home> = Queryable & Of<Which>;
-export type TableReaderOf<Which extends Home> = TableReader & Of<Which>;
+export type QueryableOf<Which extends Home> = Queryable & OfHome<Which>;
+export type TableReaderOf<Which extends Home> = TableReader & OfHome<Which>;
 
-export interface LaneOf<Which extends Home> extends Lane, Of<Which> {
+export interface LaneOf<Which extends Home> extends Lane, OfHome<Which> {
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
 }
 
-interface DatabaseOf<Which extends Home> extends Database, Of<Which> {
+interface DatabaseOf<Which extends Home> extends Database, OfHome<Which> {
   lane(name: LaneName): LaneOf<Which>;
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
   readTables<Result>(work: (reader: TableReaderOf<Which>) => Promise<Result>): Promise<Result>;
-  openTables(): Promise<OpenTableReader & Of<Which>>;
-  openSnapshots(): Promise<SnapshotReader & Of<Which>>;
+  openTables(): Promise<OpenTableReader & OfHome<Which>>;
+  openSnapshots(): Promise<SnapshotReader & OfHome<Which>>;
 }
 
 /** Also a transaction. */
@@ -34,13 +34,13 @@ export type DirectoryLane = LaneOf<'directory'>;
 export type PartitionLane = LaneOf<'partition'>;
 export type DirectoryTables = TableReaderOf<'directory'>;
 export type PartitionTables = TableReaderOf<'partition'>;
-export type DirectorySnapshots = SnapshotReader & Of<'directory'>;
-export type PartitionSnapshots = SnapshotReader & Of<'partition'>;
+export type DirectorySnapshots = SnapshotReader & OfHome<'directory'>;
+export type PartitionSnapshots = SnapshotReader & OfHome<'partition'>;
 export type DirectoryDatabase = DatabaseOf<'directory'>;
 export type PartitionDatabase = DatabaseOf<'partition'>;
 
 /** Something of each home. */
-interface OfBoth<OfDirectory, OfPartition> {
+interface OfBothHomes<OfDirectory, OfPartition> {
   readonly directory: OfDirectory;
   readonly partition: OfPartition;
 }
@@ -55,10 +55,10 @@ interface Partitioned<OfDirectory, OfPartition> {
  * Where the statements of both homes run. Both are the same connections while all accounts are in the first partition, in the schema of the
  * directory; nothing may rely on that: a transaction of one sees and locks nothing of the other.
  */
-export type HomeLanes = OfBoth<DirectoryLane, PartitionLane>;
+export type HomeLanes = OfBothHomes<DirectoryLane, PartitionLane>;
 
 /** The handles of both homes. Only who opens databases knows whether they are one. */
-export type HomeDatabases = OfBoth<DirectoryDatabase, PartitionDatabase>;
+export type HomeDatabases = OfBothHomes<DirectoryDatabase, PartitionDatabase>;
 
 export type PartitionedDatabases = Partitioned<DirectoryDatabase, PartitionDatabase>;
 
@@ -66,7 +66,7 @@ export type PartitionedDatabases = Partitioned<DirectoryDatabase, PartitionDatab
 export type PartitionedTransactions = Partitioned<DirectoryQueryable, PartitionQueryable>;
 
 /** What reads whole tables. */
-export type HomeTables = OfBoth<DirectoryTables, PartitionTables>;
+export type HomeTables = OfBothHomes<DirectoryTables, PartitionTables>;
 export type PartitionedTables = Partitioned<DirectoryTables, PartitionTables>;
 
 /** Both homes in one database, whose only partition is the first one. */

@@ -1,6 +1,7 @@
 import { EVERYBODY, type OwnedBy } from '../accounting/calls/calls-store.ts';
 import { columnsOf, toTimestamp } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
+import { DELETED_ROWS_MAX, deleteInBatches } from '../db/expired-rows-store.ts';
 import { createFilteredList } from '../db/filtered-list.ts';
 import type { DirectoryLane } from '../db/home-lanes.ts';
 import { countColumn, instantColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
@@ -51,13 +52,11 @@ select ${columns.of('r')} from refusals r where r.client_request_id = $1 and r.i
 order by id desc limit $2::int`,
 };
 
-const FORGOTTEN_ROWS_MAX = 1000;
-
 /** The oldest come first in the primary key, because ids sort by time: a deletion reads no more than it deletes. */
 const deleteOld: Statement = {
   name: 'refusals.delete-old',
   text: `delete from refusals where id in (
-  select id from (select id, at from refusals order by id limit ${FORGOTTEN_ROWS_MAX} for update skip locked) oldest
+  select id from (select id, at from refusals order by id limit ${DELETED_ROWS_MAX} for update skip locked) oldest
   where at < $1::timestamptz
 )
 returning 1 as gone`,
@@ -111,10 +110,7 @@ export function createRefusalsStore(database: DirectoryLane) {
       return columns.all(await database.query(findRefusals, [requestId, limit, ...of]));
     },
     /** In batches, until none is left or the signal has aborted. */
-    async deleteBefore(instantMs: number, signal: AbortSignal): Promise<void> {
-      let rows: unknown[];
-      do rows = await database.query(deleteOld, [toTimestamp(instantMs)]);
-      while (rows.length === FORGOTTEN_ROWS_MAX && !signal.aborted);
-    },
+    deleteBefore: (instantMs: number, signal: AbortSignal) =>
+      deleteInBatches(database, deleteOld, toTimestamp(instantMs), signal),
   };
 }

@@ -1,5 +1,6 @@
 import { toTimestamp } from '../../db/columns.ts';
 import type { Statement, StoredRow } from '../../db/database.ts';
+import { DELETED_ROWS_MAX, deleteInBatches } from '../../db/expired-rows-store.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { countColumn, jsonbColumn, type RowOf, selection } from '../../db/table.ts';
 import { ofEachPartition, type Routes } from '../partitions/routes.ts';
@@ -68,10 +69,9 @@ limit $6::int`,
 const deleteHours: Statement = {
   name: 'latency.delete-before',
   text: `delete from route_hours where ctid = any (array(
-  select ctid from route_hours where hour < $1::timestamptz limit 1000
+  select ctid from route_hours where hour < $1::timestamptz limit ${DELETED_ROWS_MAX}
 )) returning 1 as n`,
 };
-const DELETED_MAX = 1_000;
 
 export type LatencyStore = ReturnType<typeof createLatencyStore>;
 
@@ -86,11 +86,8 @@ export function createLatencyStore(partition: PartitionLane) {
       return rows.map((row) => ({ group: groupBy.map((_, i) => row[`group_${i}`]!), ...SUMS.read(row) }));
     },
     /** Ends after a batch once the signal has aborted. */
-    async deleteBefore(instantMs: number, signal: AbortSignal): Promise<void> {
-      let rows: unknown[];
-      do rows = await partition.query(deleteHours, [toTimestamp(instantMs)]);
-      while (rows.length === DELETED_MAX && !signal.aborted);
-    },
+    deleteBefore: (instantMs: number, signal: AbortSignal) =>
+      deleteInBatches(partition, deleteHours, toTimestamp(instantMs), signal),
   };
 }
 
