@@ -33,7 +33,7 @@ const ITEM_REFERENCE_TOKENS = 4_096;
 export class ContentReader {
   readonly #reader: JsonReader;
   readonly #imageTokens: number;
-  readonly #onTools: (path: string) => void;
+  readonly #onTools: () => void;
   /** The member of the request that is read. */
   #member = '';
   /** Tokens of content that stands outside of the request, at an address. */
@@ -43,7 +43,7 @@ export class ContentReader {
   writesCache = false;
 
   /** `onTools` reads tools that are offered in the middle of the content, which come next in `reader`. */
-  constructor(reader: JsonReader, imageTokens: number, onTools: (path: string) => void) {
+  constructor(reader: JsonReader, imageTokens: number, onTools: () => void) {
     this.#reader = reader;
     this.#imageTokens = imageTokens;
     this.#onTools = onTools;
@@ -102,7 +102,7 @@ export class ContentReader {
           this.#address(this.#addresses(), BUDGETS.fileUnknown.tokens);
           break;
         case 'tools':
-          this.#onTools('input.tools');
+          this.#onTools();
           break;
         case 'cache_control':
         case 'prompt_cache_breakpoint':
