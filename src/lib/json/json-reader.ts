@@ -211,8 +211,8 @@ export class JsonMemberError extends Error {
  * `*` stands for all names that end with what follows; a whole name takes precedence.
  */
 export class MemberNames {
-  /** Every name of every reader so far: tests of all readers make their bodies of them. */
-  static readonly all = new Set<string>();
+  /** Those of all readers so far: tests make bodies of them. */
+  static readonly all: MemberNames[] = [];
   readonly names: readonly string[];
   /** Folded, in the order of the names. */
   readonly #folded: readonly string[];
@@ -225,7 +225,7 @@ export class MemberNames {
   readonly #firstLetters: number;
 
   constructor(...names: readonly string[]) {
-    for (const name of names) MemberNames.all.add(name.replace(ANY, ''));
+    MemberNames.all.push(this);
     this.names = names;
     this.#folded = names.map((name) => foldedName(name.replace(ANY, '')));
     this.#suffixes = [...names.keys()].filter((index) => names[index]!.startsWith('*'));
