@@ -74,12 +74,12 @@ export class StepCounter {
   }
 
   #post(method: string, params: object = {}): unknown {
-    let answer: unknown;
+    let reply: unknown;
     this.#session.post(method, params, (error, result) => {
       if (error !== null) throw error;
-      answer = result;
+      reply = result;
     });
-    return answer;
+    return reply;
   }
 }
 

@@ -81,7 +81,7 @@ describe('JsonReader', () => {
 describe('MemberNames', () => {
   const find = (names: MemberNames, key: string) => names.find(Buffer.from(key), 0, Buffer.byteLength(key));
 
-  it('finds a name by its ending, after those that are equal as a whole', () => {
+  it('finds a name by its suffix, after those that are equal as a whole', () => {
     const names = new MemberNames('*model', 'draft_model', '*_ids', 'type');
     for (const [key, index] of [
       ['model', 0],

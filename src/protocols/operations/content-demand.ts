@@ -17,11 +17,11 @@ const PARTS = new MemberNames(
     'video',
     'detail',
   ],
-  ...['input', 'arguments', 'tools', 'cache_control', 'prompt_cache_breakpoint', 'id'],
+  ...['input', 'arguments', '*tools', 'cache_control', 'prompt_cache_breakpoint', 'id'],
 );
 const ADDRESSES = new MemberNames('url', 'file_id', 'file_url', 'detail');
-/** The types of parts and the names of details are shorter. */
-const TEXT_BYTES_MAX = 64;
+/** The types of parts and the names of details are shorter, also if each character is an escape of six bytes. */
+const TEXT_BYTES_MAX = 6 * 64;
 
 /** Types of parts that are audio. */
 const AUDIO_TYPES: readonly string[] = ['input_audio', 'audio', 'audio_url'];
@@ -101,7 +101,7 @@ export class ContentReader {
         case 'video_url':
           this.#address(this.#addresses(), BUDGETS.fileUnknown.tokens);
           break;
-        case 'tools':
+        case '*tools':
           this.#onTools();
           break;
         case 'cache_control':

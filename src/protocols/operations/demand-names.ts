@@ -54,22 +54,17 @@ export const Meaning = {
   /** Says when an edit of the context is made. */
   trigger: 1 << 27,
   threshold: 1 << 28,
+  /** Repeats tools that are offered elsewhere. */
+  toolChoice: 1 << 29,
   /** Nothing here, and it is no setting that vendors document. */
-  unknown: 1 << 29,
+  unknown: 1 << 30,
 } as const;
 
 const NAMES: readonly (readonly [meaning: number, names: readonly string[]])[] = [
   [Meaning.content, ['messages', 'input', 'system', 'prompt', 'instructions', 'documents', 'query', 'contents']],
-  [Meaning.tools, ['tools']],
+  [Meaning.tools, ['*tools']],
   [Meaning.toolServers, ['mcp_servers', 'plugins']],
-  [
-    Meaning.free,
-    [
-      ...['metadata', 'client_metadata', 'litellm_metadata', 'user', 'logit_bias', 'functions', 'stop'],
-      // Lists tools that are offered elsewhere.
-      'tool_choice',
-    ],
-  ],
+  [Meaning.free, ['metadata', 'client_metadata', 'litellm_metadata', 'user', 'logit_bias', 'functions', 'stop']],
   [Meaning.prediction, ['prediction']],
   [Meaning.more, ['extra_body']],
   [Meaning.ownModel, ['model']],
@@ -108,7 +103,7 @@ const NAMES: readonly (readonly [meaning: number, names: readonly string[]])[] =
     [
       ...['schema', 'json_schema', 'input_schema', 'output_schema', 'properties', 'function', '$defs', 'definitions'],
       ...['guided_json', 'guided_grammar', 'structured_outputs', 'grammar', 'examples', 'input_examples', 'metadata'],
-      ...['headers', 'tool_choice'],
+      'headers',
     ],
   ],
   [Meaning.parameters, ['parameters']],
@@ -116,6 +111,7 @@ const NAMES: readonly (readonly [meaning: number, names: readonly string[]])[] =
   [Meaning.maxUses, ['max_uses']],
   [Meaning.contextManagement, ['context_management']],
   [Meaning.trigger, ['trigger']],
+  [Meaning.toolChoice, ['tool_choice']],
   [Meaning.threshold, ['value', 'compact_threshold']],
   // Settings that stand in an entry of a list of models too, and mean nothing else here.
   [
@@ -131,10 +127,10 @@ const meanings = new Map<string, number>();
 for (const [meaning, names] of NAMES) {
   for (const name of names) meanings.set(name, (meanings.get(name) ?? 0) | meaning);
 }
-// A whole name means what all names with its ending mean.
-for (const [ending, meaning] of [...meanings].filter(([name]) => name.startsWith('*'))) {
+// A whole name means what its suffix means, too.
+for (const [suffix, meaning] of [...meanings].filter(([name]) => name.startsWith('*'))) {
   for (const [name, own] of meanings) {
-    if (foldedName(name).endsWith(foldedName(ending.slice(1)))) meanings.set(name, own | meaning);
+    if (foldedName(name).endsWith(foldedName(suffix.slice(1)))) meanings.set(name, own | meaning);
   }
 }
 

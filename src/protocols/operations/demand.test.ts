@@ -183,6 +183,10 @@ describe('what a request may cost', () => {
       '"context_management":{"edits":[{"type":"clear_x","keep":{"value":5}},{"type":"compact_x","keep":{"value":5}}]}',
       0,
     ],
+    [
+      `"context_management":[{"type":"${'compaction'.replace(/./g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)}"}]`,
+      0,
+    ],
     ['"context_management":{"edits":[{"type":"clear_thinking_20251015"}]}', null],
     ['"context_management":null', null],
     ['"context_management":"compaction"', null],

@@ -41,7 +41,9 @@ export function readDemand(fields: BodyFields, imageTokens: number = BUDGETS.ima
   return new DemandReader(fields, imageTokens).read();
 }
 
-const TYPE_BYTES_MAX = 64;
+/** Names of types have up to 64 characters, each of which may be written as an escape of six bytes. */
+const TYPE_BYTES_MAX = 6 * 64;
+const TERM_BYTES_MAX = 64;
 const NUMBER_BYTES_MAX = 64;
 /** Where the request itself is the first level. */
 const NEAR_TOP_DEPTH_MAX = 2;
@@ -82,7 +84,8 @@ class DemandReader {
   readonly #terms: { [Name in TermName]?: string } = {};
   #audioOutput: string | null = null;
   #tool: OpenTool | null = null;
-  #isInParameters = false;
+  /** Whether nothing counts of what is being read but the names of models. */
+  #isForModelsOnly = false;
   #edit: OpenEdit | null = null;
 
   constructor(fields: BodyFields, imageTokens: number) {
@@ -133,7 +136,7 @@ class DemandReader {
     if (kind === 'string') {
       if ((meaning & Meaning.term) === 0) return false;
       const term = termOf(bytes, start, end);
-      const value = reader.text(TYPE_BYTES_MAX) ?? TOO_LONG;
+      const value = reader.text(TERM_BYTES_MAX) ?? TOO_LONG;
       const before = this.#terms[term];
       if (before === undefined || isPlainTerm(term, before)) this.#terms[term] = value;
       return true;
@@ -169,12 +172,13 @@ class DemandReader {
       return;
     }
     if (kind === 'null' || kind === 'number' || (meaning & Meaning.schema) !== 0) return;
-    if (!this.#isInParameters) this.#flags(meaning, depth);
+    if (!this.#isForModelsOnly) this.#flags(meaning, depth);
     if (kind === 'true' || kind === 'false') return;
     if ((meaning & Meaning.models) !== 0) this.#named((meaning & Meaning.modelMap) !== 0, depth);
     else if (kind === 'string') return;
     else if ((meaning & Meaning.contextManagement) !== 0) this.#contextManagement(depth);
     else if ((meaning & Meaning.tools) !== 0) this.#offered(true);
+    else if ((meaning & Meaning.toolChoice) !== 0) this.#modelsOnly(depth);
     else if ((meaning & Meaning.parameters) !== 0 && depth > 1) this.#parameters(depth);
     else this.#controls(depth);
   }
@@ -348,12 +352,12 @@ class DemandReader {
     this.#object((meaning) => {
       if ((meaning & Meaning.maxUses) !== 0) tool.uses = this.#toolUses() ?? tool.uses;
       else if ((meaning & Meaning.type) !== 0 && reader.kind === 'string')
-        tool.isRunByProvider = isServerTool(reader.text(TYPE_BYTES_MAX) ?? '') || tool.isRunByProvider;
+        tool.isRunByProvider = isServerTool(reader.text(TYPE_BYTES_MAX) ?? TOO_LONG) || tool.isRunByProvider;
       else this.#control(meaning, 2);
     });
     this.#tool = outer;
     if (!tool.isRunByProvider) return;
-    if (!this.#isInParameters) this.#serverToolUses += tool.uses ?? TOOL_USES;
+    if (!this.#isForModelsOnly) this.#serverToolUses += tool.uses ?? TOOL_USES;
     if (tool.models !== null) this.#models.addAll(tool.models);
   }
 
@@ -361,14 +365,18 @@ class DemandReader {
   #parameters(depth: number): void {
     const tool = this.#tool;
     if (tool === null) return;
-    const outerModels = this.#models;
-    const outerPlace = this.#isInParameters;
+    const outer = this.#models;
     tool.models ??= new NamedModels();
     this.#models = tool.models;
-    this.#isInParameters = true;
+    this.#modelsOnly(depth);
+    this.#models = outer;
+  }
+
+  #modelsOnly(depth: number): void {
+    const outer = this.#isForModelsOnly;
+    this.#isForModelsOnly = true;
     this.#controls(depth);
-    this.#models = outerModels;
-    this.#isInParameters = outerPlace;
+    this.#isForModelsOnly = outer;
   }
 
   /** The uses of a tool that a request allows; `null`: it does not say. */
@@ -391,7 +399,7 @@ class DemandReader {
 /** How often a tool that the provider runs is expected to be used if the request does not limit it. */
 const TOOL_USES = 2;
 
-/** In place of the name of a term that is longer than any that has a price. */
+/** In place of the name of a term that is longer than any that has a price, and of a type that is longer than any that is known. */
 const TOO_LONG = '…';
 
 /**

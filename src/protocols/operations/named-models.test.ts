@@ -8,6 +8,9 @@ import type { InnerModel } from './operation.ts';
 const namedBy = (members: string): readonly InnerModel[] =>
   readDemand(BodyFields.read(Buffer.from(`{"model":"m",${members}}`))).innerModels;
 
+const escaped = (text: string): string =>
+  [...text].map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+
 const advisor = '"tools":[{"type":"openrouter:advisor","parameters":{"model":"dear"}}]';
 
 describe('models that a request names', () => {
@@ -50,6 +53,14 @@ describe('models that a request names', () => {
       `"messages":[{"role":"user","content":[{"type":"x",${advisor}}]}]`,
       { 'messages[0].content[0].tools[0].parameters.model': 'dear' },
     ],
+    [`"input":[{"additional_tools":[{"type":"x","model":"dear"}]}]`, { 'input[0].additional_tools[0].model': 'dear' }],
+    ['"server_tools":[{"type":"x","parameters":{"model":"dear"}}]', { 'server_tools[0].parameters.model': 'dear' }],
+    ['"tool_choice":{"type":"x","model":"dear"}', { 'tool_choice.model': 'dear' }],
+    [
+      `"tools":[{"type":"${escaped('openrouter:advisor')}","parameters":{"model":"dear"}}]`,
+      { 'tools[0].parameters.model': 'dear' },
+    ],
+    [`"tools":[{"type":"${'x'.repeat(500)}","parameters":{"model":"dear"}}]`, { 'tools[0].parameters.model': 'dear' }],
     // Functions: their schemas are content.
     ['"tools":[{"type":"function","parameters":{"model":"no","models":["no"]}}]', {}],
     ['"tools":[{"parameters":{"model":"no"},"name":"f","type":"function"}]', {}],
