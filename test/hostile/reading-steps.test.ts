@@ -7,6 +7,7 @@ import { findRepeatedMember } from '../../src/lib/json/json-repeats.ts';
 import { captureWhole } from '../../src/protocols/metering/captured-response.ts';
 import { operations } from '../../src/protocols/operations/all.ts';
 import { countTokens } from '../../src/protocols/operations/count-tokens.ts';
+import { EditFormReader } from '../../src/protocols/operations/edit-form.ts';
 import { BodyFields } from '../../src/protocols/operations/fields.ts';
 import { inputTokens } from '../../src/protocols/operations/input-tokens.ts';
 import { countBody } from '../../src/protocols/token-estimate/count-body.ts';
@@ -213,6 +214,32 @@ describe('reading a response', () => {
       }
     }
   });
+});
+
+describe('reading a form', () => {
+  const BOUNDARY = 'x-boundary';
+  const part = (name: string, content: string): string =>
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${content}\r\n`;
+  const forms: readonly string[] = [
+    ...['\r', '\r\n', '\r\n--x-bound', '\r\n--x-boundar', '-', '-x-boundar', '--x', 'a'].map((filling) =>
+      part('notes', filling.repeat(20_000 / filling.length)),
+    ),
+    Array.from({ length: 900 }, (_, n) => part(`n${n}`, 'a')).join(''),
+    part('_'.repeat(10_000), 'a'),
+    part('notes', 'a').replace('\r\n\r\n', `${'\r\nx-a: b'.repeat(1_000)}\r\n\r\n`),
+  ];
+  const chunks: Readonly<Record<string, number>> = { 'as a whole': 2 ** 20, 'in chunks of 7 bytes': 7 };
+
+  for (const [how, chunkBytes] of Object.entries(chunks)) {
+    it(`goes over each byte a bounded number of times, ${how}`, () => {
+      const read = (body: Buffer): void => {
+        const reader = new EditFormReader(BOUNDARY);
+        for (let at = 0; at < body.length; at += chunkBytes) reader.push(body.subarray(at, at + chunkBytes));
+        reader.finish();
+      };
+      for (const form of forms) assertBounded({ name: how, read }, Buffer.from(`${form}--${BOUNDARY}--\r\n`));
+    });
+  }
 });
 
 /** All of a list with their places in it, in a quick run every tenth, from another one on each time. */
