@@ -90,6 +90,22 @@ describe('bodies of calls', () => {
     assert.deepEqual((await workers.read(messages, Buffer.from(values), alone)).facts, messages.read(values));
   });
 
+  it('of more than 64 KiB are read by another thread if what is in them takes long to read', async (test) => {
+    const withoutThreads = createRequestWorkers({ file: '/nonexistent/worker.js', taskMsMax: 100 });
+    test.after(() => withoutThreads.close());
+    const slow = {
+      'values in levels': `${'{"context_management":'.repeat(200)}[${'1,'.repeat(50_000)}1]${'}'.repeat(200)}`,
+      'an escaped key': `{"${'\\u005f'.repeat(60_000)}":1}`,
+      'a long key': `{"${'_'.repeat(300_000)}":1}`,
+      'long keys': `{${Array.from({ length: 500 }, (_, n) => `"${'_'.repeat(1_000)}${n}":1`)}}`,
+      'many keys': `[${'{"":1},'.repeat(20_000)}0]`,
+    };
+    for (const [what, value] of Object.entries(slow)) {
+      const body = Buffer.from(`{"model":"m","max_tokens":1,"messages":[],"x":${value}}`);
+      await assert.rejects(async () => withoutThreads.read(messages, body, alone), what);
+    }
+  });
+
   it('keep only as much of a prompt as its refusal needs', async () => {
     const body = Buffer.from(JSON.stringify({ prompt: 'p'.repeat(MIB) }));
     const { facts } = await workers.read(imageGeneration, body, alone);

@@ -29,6 +29,7 @@ import { equalReferences } from './stop/equal-references.ts';
 import { halfSentBodies } from './stop/half-sent-bodies.ts';
 import { halfSentEdits } from './stop/half-sent-edits.ts';
 import { largeEstimates } from './stop/large-estimates.ts';
+import { namesInThemselves } from './stop/names-in-themselves.ts';
 import { ownLists } from './stop/own-lists.ts';
 import { providerErrors } from './stop/provider-errors.ts';
 import { refusals } from './stop/refusals.ts';
@@ -50,6 +51,7 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [emptyArrays],
     [largeEstimates],
     [deepNesting],
+    [namesInThemselves],
     [equalReferences],
     [valuesInCalls],
     [valuesInEstimates],

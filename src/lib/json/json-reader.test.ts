@@ -77,3 +77,31 @@ describe('JsonReader', () => {
     reader('"id"').members(new MemberNames('id'), () => assert.fail('it is a string'));
   });
 });
+
+describe('MemberNames', () => {
+  const find = (names: MemberNames, key: string) => names.find(Buffer.from(key), 0, Buffer.byteLength(key));
+
+  it('finds a name by its suffix, after those that are equal as a whole', () => {
+    const names = new MemberNames('*model', 'draft_model', '*_ids', 'type');
+    for (const [key, index] of [
+      ['model', 0],
+      ['Judge_Model', 0],
+      ['judgemode\\u006c', 0],
+      ['draftModel', 1],
+      ['dr\\u0061ft_model', 1],
+      ['skill-ids', 2],
+      ['type', 3],
+      ['model_type', -1],
+      ['mode', -1],
+      ['', -1],
+    ] as const) {
+      assert.equal(find(names, key), index, key);
+    }
+  });
+
+  it('may be many, of which members takes 31', () => {
+    const names = new MemberNames(...Array.from({ length: 100 }, (_, n) => `name${n}`));
+    assert.equal(find(names, 'name99'), 99);
+    assert.throws(() => reader('{}').members(names, () => {}), RangeError);
+  });
+});

@@ -54,11 +54,12 @@ export class JsonReader {
 
   /**
    * Goes over the members of the object that comes next; skips a value of another kind. `visit` reads the value of a
-   * wanted member, or leaves it to be skipped.
+   * wanted member, of which there are 31 at most, or leaves it to be skipped.
    *
    * @throws JsonMemberError for a wanted member that stands there twice or in another spelling.
    */
   members(names: MemberNames, visit: (name: string) => void): void {
+    if (names.names.length > NAMES_MAX) throw new RangeError(`an object has more than ${NAMES_MAX} wanted members`);
     let seen = 0;
     this.eachMember((keyStart, keyEnd) => {
       const index = names.find(this.bytes, keyStart, keyEnd);
@@ -205,24 +206,40 @@ export class JsonMemberError extends Error {
   }
 }
 
-/** The names of the members that a reader wants of an object, at most 31, prepared for the comparison of bytes. */
+/**
+ * The names of the members that a reader wants of an object, prepared for the comparison of bytes. A name that begins with
+ * `*` stands for all names that end with what follows; a whole name takes precedence.
+ */
 export class MemberNames {
+  /** Those of all readers so far: tests make bodies of them. */
+  static readonly all: MemberNames[] = [];
   readonly names: readonly string[];
   /** Folded, in the order of the names. */
   readonly #folded: readonly string[];
+  /** By the length of the folded name, the indexes of the whole names that have it. */
+  readonly #byLength: readonly (readonly number[])[];
+  /** The indexes of the names that begin with `*`. */
+  readonly #suffixes: readonly number[];
   readonly #bytesMin: number;
-  /** A bit for each letter that a name begins with. */
+  /** A bit for each letter that a name begins with; all bits if there are suffixes. */
   readonly #firstLetters: number;
 
   constructor(...names: readonly string[]) {
-    if (names.length > NAMES_MAX) throw new RangeError(`an object has more than ${NAMES_MAX} wanted members`);
+    MemberNames.all.push(this);
     this.names = names;
-    this.#folded = names.map((name) => foldedName(name));
+    this.#folded = names.map((name) => foldedName(name.replace(ANY, '')));
+    this.#suffixes = [...names.keys()].filter((index) => names[index]!.startsWith('*'));
+    const byLength: number[][] = Array.from({ length: FOLDED_BYTES_MAX + 1 }, () => []);
+    for (const [index, { length }] of this.#folded.entries()) {
+      if (!this.#suffixes.includes(index)) byLength[length]!.push(index);
+    }
+    this.#byLength = byLength;
     this.#bytesMin = Math.min(...this.#folded.map(({ length }) => length));
-    this.#firstLetters = this.#folded.reduce((bits, name) => bits | letterBit(name.charCodeAt(0)), 0);
+    this.#firstLetters =
+      this.#suffixes.length > 0 ? -1 : this.#folded.reduce((bits, name) => bits | letterBit(name.charCodeAt(0)), 0);
   }
 
-  /** The place of the name that the bytes between two quotes are equal to when folded; -1 if there is none. */
+  /** The index of the name that the bytes between two quotes are equal to when folded; -1 if there is none. */
   find(bytes: Buffer, start: number, end: number): number {
     if (end - start < this.#bytesMin) return NONE;
     const first = letterBit(bytes[start]!);
@@ -236,14 +253,20 @@ export class MemberNames {
       if (length === FOLDED_BYTES_MAX) return NONE;
       folding[length++] = byte >= LETTER_A && byte <= LETTER_Z ? byte + 0x20 : byte;
     }
-    for (let i = 0; i < this.#folded.length; i++) if (isFolding(this.#folded[i]!, length)) return i;
+    for (const index of this.#byLength[length]!) if (endsFolding(this.#folded[index]!, length)) return index;
+    for (const index of this.#suffixes) if (endsFolding(this.#folded[index]!, length)) return index;
     return NONE;
   }
 
   #findDecoded(bytes: Buffer, start: number, end: number): number {
-    return this.#folded.indexOf(foldedName(decodeString(bytes, start, end)));
+    const name = foldedName(decodeString(bytes, start, end));
+    const index = this.#folded.findIndex((folded, i) => folded === name && !this.#suffixes.includes(i));
+    return index === NONE ? (this.#suffixes.find((i) => name.endsWith(this.#folded[i]!)) ?? NONE) : index;
   }
 }
+
+/** What a name begins with that stands for all that end as it does. */
+const ANY = /^\*/;
 
 /** A bit for an ASCII letter, small or capital; 0 for any other byte. */
 function letterBit(byte: number): number {
@@ -251,15 +274,15 @@ function letterBit(byte: number): number {
   return small >= 0x61 && small <= 0x7a ? 1 << (small - 0x61) : 0;
 }
 
-/** The bits of a number that shifts can address. */
-const NAMES_MAX = 31;
 const FOLDED_BYTES_MAX = 64;
 /** The name that is being compared; one for all, since a comparison is never interrupted. */
 const folding = new Uint8Array(FOLDED_BYTES_MAX);
 
-function isFolding(folded: string, length: number): boolean {
-  if (folded.length !== length) return false;
-  for (let i = 0; i < length; i++) if (folded.charCodeAt(i) !== folding[i]) return false;
+/** Whether the name that is being compared, of this length, ends with another one. */
+function endsFolding(folded: string, length: number): boolean {
+  const start = length - folded.length;
+  if (start < 0) return false;
+  for (let i = 0; i < folded.length; i++) if (folded.charCodeAt(i) !== folding[start + i]) return false;
   return true;
 }
 
@@ -278,6 +301,8 @@ function endsWord(byte: number): boolean {
 }
 
 const NONE = -1;
+/** The bits of a number that shifts can address. */
+const NAMES_MAX = 31;
 /** The bytes of a string that are read one by one before a search pays. */
 const SHORT_BYTES = 64;
 

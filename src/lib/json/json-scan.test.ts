@@ -242,7 +242,7 @@ describe('scanJson', () => {
     }
   });
 
-  it('gives a text up, without a word against it, that has more values and escapes than it may take steps', () => {
+  it('gives a text up, without a word against it, that has more values, escapes and bytes of long keys than it may take steps', () => {
     const given = (text: string) =>
       scanJson(Buffer.from(text), 0, text.length, { ...defaultJsonScanLimits, stepsMax: 12 });
     for (const [most, more] of [
@@ -251,6 +251,8 @@ describe('scanJson', () => {
       ['{"a":"b","c":""}', '{"a":"\\n","c":""}'],
       [`"${'\\"'.repeat(8)}"`, `"${'\\"'.repeat(13)}"`],
       [`["${'\\u0041'.repeat(4)}"]`, `["${'\\u0041'.repeat(4)}",""]`],
+      [`{"${'k'.repeat(62)}":1}`, `{"${'k'.repeat(63)}":1}`],
+      [`[{"${'k'.repeat(62)}":1}]`, `[{"${'k'.repeat(63)}":1}]`],
     ] as const) {
       assert.doesNotThrow(() => given(most), most);
       assert.throws(() => given(more), JsonStepsError, more);

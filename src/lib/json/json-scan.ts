@@ -60,8 +60,9 @@ export interface JsonScanLimits {
   /** More members in the outermost object than this are refused, which bounds the memory of the outline. */
   readonly membersMax: number;
   /**
-   * An escape is a step, a value is four of them; absent: as many as there are. They are what makes a text slow to read, what stands
-   * between them is gone over by words. So this bounds the time of whoever tries to read a text of bounded size.
+   * An escape is a step, a value is four of them, a long key one for each 8 bytes; absent: as many as there are. They are what makes a text
+   * slow to read, what stands between them is gone over by words. So this bounds the time of whoever tries to read a text of bounded
+   * size.
    */
   readonly stepsMax?: number;
 }
@@ -75,6 +76,9 @@ export const defaultJsonScanLimits: JsonScanLimits = { depthMax: 256, valuesMax:
 
 /** What is then read of a value takes so much longer than to go over an escape. */
 const VALUE_STEPS = 4;
+/** 8 bytes of a key, which readers compare byte by byte, take as long as an escape; those of a short key belong to its value. */
+const KEY_STEP_BYTES = 8;
+const SHORT_KEY_BYTES = 64;
 
 /** The bytes of a string that are read one by one before reading by words pays. */
 const SHORT_BYTES = 32;
@@ -113,7 +117,8 @@ class JsonScanner {
   readonly #limits: JsonScanLimits;
   /** Values that have begun so far. */
   #values = 0;
-  #escapes = 0;
+  /** Those that values do not take. */
+  #steps = 0;
   readonly #stepsMax: number;
 
   constructor(bytes: Buffer, end: number, limits: JsonScanLimits) {
@@ -145,7 +150,7 @@ class JsonScanner {
         throw new JsonLimitError(`the object has more than ${this.#limits.membersMax} members`, at);
       }
       const keyStart = at;
-      const keyEnd = this.#string(at);
+      const keyEnd = this.#key(at);
       const valueStart = this.#afterColon(keyEnd);
       const kind = this.#kindAt(valueStart);
       const valueEnd = this.#value(valueStart, 1);
@@ -171,7 +176,7 @@ class JsonScanner {
     let at = start;
     for (;;) {
       if (++values > valuesMax) throw new JsonLimitError(`the text has more than ${valuesMax} values`, at);
-      if (VALUE_STEPS * values + this.#escapes > this.#stepsMax) throw new JsonStepsError(this.#stepsMax);
+      if (VALUE_STEPS * values + this.#steps > this.#stepsMax) throw new JsonStepsError(this.#stepsMax);
       const byte = at < end ? bytes[at] : -1;
       if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         if (outerDepth + open.length >= depthMax) {
@@ -183,7 +188,7 @@ class JsonScanner {
           at++;
         } else {
           open.push(closing);
-          if (closing === CLOSE_BRACE) at = this.#afterColon(this.#string(at));
+          if (closing === CLOSE_BRACE) at = this.#afterColon(this.#key(at));
           continue;
         }
       } else {
@@ -204,7 +209,7 @@ class JsonScanner {
         }
         at = this.#afterComma(at);
         if (closing === CLOSE_BRACE) {
-          at = this.#afterColon(this.#string(at));
+          at = this.#afterColon(this.#key(at));
         } else {
           // Vectors and token ids: a number that another one follows. The last one is read like any other value.
           let next = wholeNumberEnd(bytes, at);
@@ -217,6 +222,12 @@ class JsonScanner {
         break;
       }
     }
+  }
+
+  #key(start: number): number {
+    const end = this.#string(start);
+    if (end - start > SHORT_KEY_BYTES) this.#steps += Math.ceil((end - start) / KEY_STEP_BYTES);
+    return end;
   }
 
   #scalar(at: number): number {
@@ -273,7 +284,7 @@ class JsonScanner {
   }
 
   #escape(start: number): number {
-    if (++this.#escapes > this.#stepsMax) throw new JsonStepsError(this.#stepsMax);
+    if (++this.#steps > this.#stepsMax) throw new JsonStepsError(this.#stepsMax);
     const byte = start + 1 < this.#end ? this.#bytes[start + 1]! : -1;
     if (isEscapeLetter(byte)) return start + 2;
     if (byte !== 0x75) throw new JsonSyntaxError('an escape sequence is unknown', start);

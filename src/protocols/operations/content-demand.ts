@@ -17,11 +17,11 @@ const PARTS = new MemberNames(
     'video',
     'detail',
   ],
-  ...['input', 'arguments', 'tools', 'cache_control', 'prompt_cache_breakpoint', 'id'],
+  ...['input', 'arguments', '*tools', 'cache_control', 'prompt_cache_breakpoint', 'id'],
 );
 const ADDRESSES = new MemberNames('url', 'file_id', 'file_url', 'detail');
-/** The types of parts and the names of details are shorter. */
-const TEXT_BYTES_MAX = 64;
+/** The types of parts and the names of details are shorter, also if each character is an escape of six bytes. */
+const TEXT_BYTES_MAX = 6 * 64;
 
 /** Types of parts that are audio. */
 const AUDIO_TYPES: readonly string[] = ['input_audio', 'audio', 'audio_url'];
@@ -33,7 +33,7 @@ const ITEM_REFERENCE_TOKENS = 4_096;
 export class ContentReader {
   readonly #reader: JsonReader;
   readonly #imageTokens: number;
-  readonly #onTools: (path: string) => void;
+  readonly #onTools: () => void;
   /** The member of the request that is read. */
   #member = '';
   /** Tokens of content that stands outside of the request, at an address. */
@@ -43,7 +43,7 @@ export class ContentReader {
   writesCache = false;
 
   /** `onTools` reads tools that are offered in the middle of the content, which come next in `reader`. */
-  constructor(reader: JsonReader, imageTokens: number, onTools: (path: string) => void) {
+  constructor(reader: JsonReader, imageTokens: number, onTools: () => void) {
     this.#reader = reader;
     this.#imageTokens = imageTokens;
     this.#onTools = onTools;
@@ -101,8 +101,8 @@ export class ContentReader {
         case 'video_url':
           this.#address(this.#addresses(), BUDGETS.fileUnknown.tokens);
           break;
-        case 'tools':
-          this.#onTools('input.tools');
+        case '*tools':
+          this.#onTools();
           break;
         case 'cache_control':
         case 'prompt_cache_breakpoint':

@@ -1,13 +1,14 @@
-import { invalidRequest } from '../../errors/gateway-error.ts';
-import { JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
+import { JsonReader } from '../../lib/json/json-reader.ts';
+import { decodeString } from '../../lib/json/json-string.ts';
 import { estimateTokens } from '../metering/estimate.ts';
-import { isPlainTerm, serviceTerms, type TermName, termNames } from '../metering/service-terms.ts';
+import { isPlainTerm, type TermName } from '../metering/service-terms.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { BUDGETS } from '../token-estimate/budgets.ts';
-import { readCompaction } from './compaction-demand.ts';
 import { ContentReader } from './content-demand.ts';
+import { Meaning, meaningOf, termOf } from './demand-names.ts';
 import type { BodyFields } from './fields.ts';
-import type { Demand, InnerModel } from './operation.ts';
+import { NamedModels } from './named-models.ts';
+import type { Demand } from './operation.ts';
 
 /** What requests of every operation state in the same way. */
 export interface ReadDemand
@@ -31,7 +32,7 @@ export interface ReadDemand
 
 /**
  * Reads what multiplies the cost of a request, in the spellings of all vendors with similar interfaces: a relay may
- * pass any of them on. One walk over the body. A member whose form is not that of the vendors is ignored; if several
+ * pass any of them on. One pass over the body. A member whose form is not that of the vendors is ignored; if several
  * members state the same thing, the greatest counts. See `docs/reservations.md`.
  *
  * @throws GatewayError `invalidRequest` if a request names very many models.
@@ -40,76 +41,30 @@ export function readDemand(fields: BodyFields, imageTokens: number = BUDGETS.ima
   return new DemandReader(fields, imageTokens).read();
 }
 
-/** What a member has: something that models read, tools, how the call is to run, or data that only the caller reads. */
-const CONTENT = new MemberNames(
-  ...['messages', 'input', 'system', 'prompt', 'instructions', 'documents', 'query', 'contents'],
-);
-const OFFERED = new MemberNames('tools', 'mcp_servers', 'plugins');
-const FREE = new MemberNames(
-  'metadata',
-  'client_metadata',
-  'litellm_metadata',
-  'user',
-  'logit_bias',
-  'functions',
-  'stop',
-);
-const PREDICTION = new MemberNames('prediction');
-
-/** Numbers that limit or multiply the output. */
-const NUMBERS = new MemberNames(
-  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_new_tokens', 'max_generated_tokens'],
-  ...['max_gen_tokens', 'num_predict', 'n_predict', 'budget_tokens'],
-  ...['thinking_budget', 'thinking_token_budget', 'thinking_budget_tokens', 'max_thinking_tokens'],
-  ...['max_reasoning_tokens', 'reasoning_budget'],
-  ...['best_of', 'num_return_sequences', 'candidate_count', 'n'],
-);
-const THINKING_FROM = NUMBERS.names.indexOf('thinking_budget');
-const CHOICES_FROM = NUMBERS.names.indexOf('best_of');
-/** A name so short is the count of choices only near the top. */
-const N = NUMBERS.names.indexOf('n');
-const N_DEPTH_MAX = 2;
-
-/** Members that name other models, as one text, as several, or as objects that have such a member. */
-const MODELS = new MemberNames(
-  ...[
-    'model',
-    'models',
-    'model_name',
-    'fallbacks',
-    'fallback_model',
-    'fallback_models',
-    'allowed_models',
-    'draft_model',
-  ],
-);
-/** What a search is asked for with where it is no tool. */
-const SEARCHES = new MemberNames('web_search_options', 'enable_search', 'search_parameters');
-/** The same where vendors read it at the top alone: in a tool it says what that tool searches. Baidu, Doubao; Hunyuan. */
-const SEARCHES_AT_TOP = new MemberNames('web_search', 'enable_enhancement', 'force_search_enhancement');
-/** The terms of service that are asked for, and audio. They count where vendors read them: at the top, and in `MORE`. */
-const TERMS = new MemberNames(...termNames.map((name) => serviceTerms[name].member));
-/** What relays put at the top before they pass a request on. */
-const MORE = new MemberNames('extra_body');
-const MODALITIES = new MemberNames('modalities', 'response_modalities', 'output_modalities');
-const AUDIO = new MemberNames('audio');
-const THINKS = new MemberNames('enable_thinking');
-const CACHES = new MemberNames('cache_control', 'prompt_cache_breakpoint');
-/** Descriptions of data, in which any word may be the name of a member. */
-const SCHEMAS = new MemberNames(
-  ...['schema', 'json_schema', 'input_schema', 'output_schema', 'parameters', 'properties', 'function'],
-  ...['guided_json', 'guided_grammar', 'structured_outputs', 'grammar', 'examples', 'input_examples', 'metadata'],
-);
-
-const TOOL = new MemberNames('type', 'tools', 'max_uses');
-const TOOL_CALLS = new MemberNames('max_tool_calls');
-/** What may ask a provider to summarize a long input. */
-const CONTEXT_MANAGEMENT = new MemberNames('context_management');
-
-const TYPE_BYTES_MAX = 64;
-const NAME_BYTES_MAX = 512;
+/** Names of types have up to 64 characters, each of which may be written as an escape of six bytes. */
+const TYPE_BYTES_MAX = 6 * 64;
+const TERM_BYTES_MAX = 64;
 const NUMBER_BYTES_MAX = 64;
-const INNER_MODELS_MAX = 32;
+/** Where the request itself is the first level. */
+const NEAR_TOP_DEPTH_MAX = 2;
+
+const NUMBERS = Meaning.limit | Meaning.thinking | Meaning.choices;
+
+/** The tool whose members are being read. */
+interface OpenTool {
+  /** Whether a type says that the provider runs it. */
+  isRunByProvider: boolean;
+  /** How often it may be used; `null`: it does not say. */
+  uses: number | null;
+  /** The models that its parameters name: those of a function are a schema. */
+  models: NamedModels | null;
+}
+
+/** An edit of the context that is being read. */
+interface OpenEdit {
+  isCompaction: boolean;
+  aboveTokens: number | null;
+}
 
 class DemandReader {
   readonly #fields: BodyFields;
@@ -124,27 +79,24 @@ class DemandReader {
   #compactsAboveTokens: number | null = null;
   #writesCache = false;
   #predictedTokens = 0;
-  readonly #innerModels = new Map<string, InnerModel>();
+  /** Where the names of models go that are being read. */
+  #models = new NamedModels();
   readonly #terms: { [Name in TermName]?: string } = {};
   #audioOutput: string | null = null;
+  #tool: OpenTool | null = null;
+  /** Whether nothing counts of what is being read but the names of models. */
+  #isForModelsOnly = false;
+  #edit: OpenEdit | null = null;
 
   constructor(fields: BodyFields, imageTokens: number) {
     this.#fields = fields;
     this.#reader = new JsonReader(fields.bytes, fields.start);
-    this.#content = new ContentReader(this.#reader, imageTokens, (path) => this.#offered(path));
+    this.#content = new ContentReader(this.#reader, imageTokens, () => this.#offered(true));
   }
 
   read(): ReadDemand {
-    const reader = this.#reader;
-    const { bytes } = this.#fields;
-    reader.eachMember((start, end) => {
-      const has = (names: MemberNames): boolean => names.find(bytes, start, end) !== -1;
-      if (has(CONTENT)) this.#content.read(this.#keyText(start, end));
-      else if (has(OFFERED)) this.#offered(this.#keyText(start, end));
-      else if (has(PREDICTION)) this.#predictedTokens = estimateTokens(this.#skippedBytes());
-      else if (reader.kind === 'object' && has(MORE)) this.#more(this.#keyText(start, end));
-      else if (!has(FREE) && !this.#asksFor(start, end)) this.#control(start, end, '', 1);
-    });
+    this.#members(true);
+    const { bytes, start } = this.#fields;
     const isThinkingOpen = this.#isThinkingOpen && this.#thinkingTokens === 0;
     return {
       outputTokensLimit: this.#limit,
@@ -155,128 +107,206 @@ class DemandReader {
       compactsAboveTokens: this.#compactsAboveTokens,
       writesCache: this.#writesCache || this.#content.writesCache,
       moreOutputTokens: this.#predictedTokens + (isThinkingOpen ? OPEN_THINKING_TOKENS : 0),
-      innerModels: [...this.#innerModels.values()],
+      innerModels: this.#models.list(bytes, start),
       terms: this.#terms,
       audioInput: this.#content.audioInput,
       audioOutput: this.#audioOutput,
     };
   }
 
-  /** The members of an object that a relay puts at the top. */
-  #more(path: string): void {
-    this.#reader.eachMember((start, end) => {
-      if (!this.#asksFor(start, end)) this.#control(start, end, path, 2);
+  /** The members of the request, or of an object that a relay merges into it. */
+  #members(isRequest: boolean): void {
+    const reader = this.#reader;
+    reader.eachMember((start, end) => {
+      const meaning = meaningOf(reader.bytes, start, end);
+      if (meaning === Meaning.unknown) this.#control(meaning, 1);
+      else if ((meaning & Meaning.content) !== 0) this.#content.read(this.#keyText(start, end));
+      else if ((meaning & (Meaning.tools | Meaning.toolServers)) !== 0) this.#offered((meaning & Meaning.tools) !== 0);
+      else if ((meaning & Meaning.prediction) !== 0) this.#predictedTokens += estimateTokens(this.#skippedBytes());
+      else if (isRequest && reader.kind === 'object' && (meaning & Meaning.more) !== 0) this.#members(false);
+      else if ((meaning & Meaning.free) !== 0 || (isRequest && (meaning & Meaning.ownModel) !== 0)) return;
+      else if (!this.#asksFor(start, end, meaning)) this.#control(meaning, 1);
     });
   }
 
   /** Reads a member at the top that asks for a term of service, or for audio; `false`: it is none, or has more to read. */
-  #asksFor(start: number, end: number): boolean {
+  #asksFor(start: number, end: number, meaning: number): boolean {
     const reader = this.#reader;
     const { bytes, kind } = reader;
     if (kind === 'string') {
-      const term = termNames[TERMS.find(bytes, start, end)];
-      if (term === undefined) return false;
-      const value = reader.text(TYPE_BYTES_MAX) ?? TOO_LONG;
+      if ((meaning & Meaning.term) === 0) return false;
+      const term = termOf(bytes, start, end);
+      const value = reader.text(TERM_BYTES_MAX) ?? TOO_LONG;
       const before = this.#terms[term];
       if (before === undefined || isPlainTerm(term, before)) this.#terms[term] = value;
       return true;
     }
-    if (kind === 'array' && MODALITIES.find(bytes, start, end) !== -1) {
+    if (kind === 'array' && (meaning & Meaning.modalities) !== 0) {
       reader.items(() => {
         if (reader.kind !== 'string' || reader.text(TYPE_BYTES_MAX)?.toLowerCase() !== 'audio') return;
         this.#audioOutput = this.#keyText(start, end);
       });
       return true;
     }
-    if (kind === 'object' && AUDIO.find(bytes, start, end) !== -1) this.#audioOutput ??= this.#keyText(start, end);
+    if (kind === 'object' && (meaning & Meaning.audio) !== 0) this.#audioOutput ??= this.#keyText(start, end);
     return false;
   }
 
   /** A member that says how the call is to run. */
-  #control(start: number, end: number, path: string, depth: number, countsNumbers = true): void {
+  #control(meaning: number, depth: number): void {
     const reader = this.#reader;
-    const { bytes, kind } = reader;
-    if (kind === 'number' || kind === 'string') {
-      const number = NUMBERS.find(bytes, start, end);
-      if (number !== -1) {
-        if (countsNumbers && (number !== N || depth <= N_DEPTH_MAX)) this.#number(number);
-        return;
-      }
+    const { kind } = reader;
+    // Most members of a request are not known by name.
+    if (meaning === Meaning.unknown) {
+      if (kind === 'object' || kind === 'array') this.#controls(depth);
+      return;
     }
-    if (kind === 'number' && TOOL_CALLS.find(bytes, start, end) !== -1) {
+    if (this.#edit !== null && this.#readEdit(this.#edit, meaning, depth)) return;
+    if ((kind === 'number' || kind === 'string') && (meaning & NUMBERS) !== 0) {
+      const isCounted = this.#tool === null && ((meaning & Meaning.nearTop) === 0 || depth <= NEAR_TOP_DEPTH_MAX);
+      if (isCounted) this.#number(meaning);
+      return;
+    }
+    if (kind === 'number' && (meaning & Meaning.toolCalls) !== 0) {
       this.#toolCallsLimit = Math.max(this.#toolCallsLimit, this.#toolUses() ?? 0);
       return;
     }
-    if (kind === 'null' || kind === 'number') return;
-    if (CONTEXT_MANAGEMENT.find(bytes, start, end) !== -1) {
-      const aboveTokens = readCompaction(reader.from(reader.offset));
-      if (aboveTokens !== null)
-        this.#compactsAboveTokens = Math.min(this.#compactsAboveTokens ?? aboveTokens, aboveTokens);
-    }
-    if (depth > 1 && SCHEMAS.find(bytes, start, end) !== -1) return;
-    if (CACHES.find(bytes, start, end) !== -1) this.#writesCache = true;
-    if (THINKS.find(bytes, start, end) !== -1 && kind === 'true') this.#isThinkingOpen = true;
-    const isAtTop = countsNumbers && depth <= N_DEPTH_MAX;
-    const searches =
-      SEARCHES.find(bytes, start, end) !== -1 || (isAtTop && SEARCHES_AT_TOP.find(bytes, start, end) !== -1);
-    if (searches && kind !== 'false') this.#serverToolUses += TOOL_USES;
+    if (kind === 'null' || kind === 'number' || (meaning & Meaning.schema) !== 0) return;
+    if (!this.#isForModelsOnly) this.#flags(meaning, depth);
     if (kind === 'true' || kind === 'false') return;
-    const name = MODELS.find(bytes, start, end);
-    // The model of the call itself.
-    const isOwn = depth === 1 && MODELS.names[name] === 'model';
-    if (name !== -1 && !isOwn) {
-      this.#models(pathTo(path, this.#keyText(start, end)), depth, countsNumbers);
-    } else if (kind === 'object' || kind === 'array') {
-      this.#controls(pathTo(path, this.#keyText(start, end)), depth, countsNumbers);
-    }
+    if ((meaning & Meaning.models) !== 0) this.#named((meaning & Meaning.modelMap) !== 0, depth);
+    else if (kind === 'string') return;
+    else if ((meaning & Meaning.contextManagement) !== 0) this.#contextManagement(depth);
+    else if ((meaning & Meaning.tools) !== 0) this.#offered(true);
+    else if ((meaning & Meaning.toolChoice) !== 0) this.#modelsOnly(depth);
+    else if ((meaning & Meaning.parameters) !== 0 && depth > 1) this.#parameters(depth);
+    else this.#controls(depth);
+  }
+
+  /** What a member asks for by its presence. */
+  #flags(meaning: number, depth: number): void {
+    const { kind } = this.#reader;
+    if ((meaning & Meaning.caches) !== 0) this.#writesCache = true;
+    if ((meaning & Meaning.thinks) !== 0 && kind === 'true') this.#isThinkingOpen = true;
+    const isAtTop = this.#tool === null && depth <= NEAR_TOP_DEPTH_MAX;
+    const searches = (meaning & Meaning.search) !== 0 || (isAtTop && (meaning & Meaning.searchAtTop) !== 0);
+    if (searches && kind !== 'false') this.#serverToolUses += TOOL_USES;
   }
 
   /** The members of what comes next, an object or an array of them. */
-  #controls(path: string, depth: number, countsNumbers: boolean): void {
+  #controls(depth: number): void {
     const reader = this.#reader;
     if (reader.kind === 'array') {
-      reader.items((index) => {
+      reader.items(() => {
         const { kind } = reader;
-        if (kind === 'object' || kind === 'array') this.#controls(`${path}[${index}]`, depth, countsNumbers);
+        if (kind === 'object' || kind === 'array') this.#controls(depth);
       });
     } else {
-      reader.eachMember((start, end) => this.#control(start, end, path, depth + 1, countsNumbers));
+      this.#object((meaning) => this.#control(meaning, depth + 1));
     }
   }
 
+  /** The members of the object that comes next, which is an edit of the context where one may stand. */
+  #object(visit: (meaning: number, start: number, end: number) => void): void {
+    const reader = this.#reader;
+    const outer = this.#edit;
+    const edit = outer === null ? null : { isCompaction: false, aboveTokens: null };
+    this.#edit = edit;
+    reader.eachMember((start, end) => visit(meaningOf(reader.bytes, start, end), start, end));
+    this.#edit = outer;
+    if (edit !== null) this.#compact(edit);
+  }
+
+  #compact({ isCompaction, aboveTokens }: OpenEdit): void {
+    if (!isCompaction) return;
+    this.#compactsAboveTokens = Math.min(this.#compactsAboveTokens ?? Number.MAX_SAFE_INTEGER, aboveTokens ?? 0);
+  }
+
+  /**
+   * What may ask a provider to summarize a long input: one edit of the context, a list of them, or an object that has such a list.
+   * Each object in it may be an edit.
+   */
+  #contextManagement(depth: number): void {
+    const outer = this.#edit;
+    this.#edit = { isCompaction: false, aboveTokens: null };
+    this.#controls(depth);
+    this.#edit = outer;
+  }
+
+  /** Reads a member of an edit that says what it is, or above which length of the input it is made; `false`: it is none. */
+  #readEdit(edit: OpenEdit, meaning: number, depth: number): boolean {
+    const reader = this.#reader;
+    if ((meaning & Meaning.type) !== 0 && reader.kind === 'string') {
+      edit.isCompaction ||= reader.text(TYPE_BYTES_MAX)?.startsWith('compact') === true;
+      return true;
+    }
+    if ((meaning & Meaning.threshold) !== 0) {
+      const aboveTokens = reader.kind === 'number' ? Math.max(0, this.#wholeNumber() ?? 0) : 0;
+      edit.aboveTokens = Math.min(edit.aboveTokens ?? aboveTokens, aboveTokens);
+      return reader.kind === 'number';
+    }
+    if ((meaning & Meaning.trigger) === 0 || reader.kind !== 'object') return false;
+    reader.eachMember((start, end) => {
+      const inner = meaningOf(reader.bytes, start, end);
+      // It has a type of its own.
+      if ((inner & Meaning.type) === 0) this.#control(inner, depth + 1);
+    });
+    return true;
+  }
+
   /** What comes next names models. */
-  #models(path: string, depth: number, countsNumbers: boolean): void {
+  #named(isMap: boolean, depth: number): void {
     const reader = this.#reader;
     switch (reader.kind) {
-      case 'string':
-        this.#innerModel(path);
+      case 'string': {
+        const { offset } = reader;
+        reader.skip();
+        this.#models.add(reader.bytes, offset + 1, reader.offset - 1, offset);
         break;
+      }
       case 'array':
-        reader.items((index) => this.#models(`${path}[${index}]`, depth, countsNumbers));
+        reader.items(() => this.#named(isMap, depth));
         break;
       case 'object':
-        this.#controls(path, depth, countsNumbers);
+        this.#namedInObject(isMap, depth);
         break;
       default:
     }
   }
 
-  #innerModel(param: string): void {
-    const name = this.#reader.text(NAME_BYTES_MAX);
-    if (name === '') return;
-    if (name === null) throw invalidRequest(`The name in "${param}" is too long.`, param);
-    if (this.#innerModels.has(name)) return;
-    if (this.#innerModels.size === INNER_MODELS_MAX) {
-      throw invalidRequest(`The request names more than ${INNER_MODELS_MAX} models.`, param);
-    }
-    this.#innerModels.set(name, { name, param });
+  /**
+   * An object that stands for a model, with its settings, or that maps models to others: `{"gpt":["other"]}`. A member that names the
+   * model tells the first form from the second.
+   */
+  #namedInObject(isMap: boolean, depth: number): void {
+    const reader = this.#reader;
+    const keys = new NamedModels();
+    let isOneModel = false;
+    this.#object((meaning, start, end) => {
+      const { kind, offset } = reader;
+      if ((meaning & (Meaning.models | Meaning.modelId)) !== 0) {
+        isOneModel = true;
+        this.#named((meaning & Meaning.modelMap) !== 0, depth + 1);
+      } else if ((meaning & Meaning.content) !== 0) {
+        this.#content.read(this.#keyText(start, end));
+      } else if (meaning !== Meaning.unknown || !isMap) {
+        this.#control(meaning, depth + 1);
+      } else if (kind === 'string' || kind === 'array') {
+        this.#models.add(reader.bytes, start, end, offset);
+        this.#named(true, depth + 1);
+      } else {
+        keys.add(reader.bytes, start, end, offset);
+        this.#control(meaning, depth + 1);
+      }
+    });
+    if (!isOneModel) this.#models.addAll(keys);
   }
 
-  #number(index: number): void {
+  #number(meaning: number): void {
     const value = this.#wholeNumber();
     if (value === null) return;
-    if (index >= CHOICES_FROM) this.#choices = Math.max(this.#choices, value);
-    else if (index < THINKING_FROM) this.#limit = value > 0 ? Math.max(this.#limit ?? 0, value) : this.#limit;
+    if ((meaning & Meaning.choices) !== 0) this.#choices = Math.max(this.#choices, value);
+    else if ((meaning & Meaning.limit) !== 0) this.#limit = value > 0 ? Math.max(this.#limit ?? 0, value) : this.#limit;
     else if (value < 0) this.#isThinkingOpen = true;
     else this.#thinkingTokens = Math.max(this.#thinkingTokens, value);
   }
@@ -290,36 +320,63 @@ class DemandReader {
       text = reader.text(NUMBER_BYTES_MAX);
     } else {
       reader.skip();
-      text = this.#slice(offset, reader.offset);
+      text = reader.bytes.toString('utf8', offset, reader.offset);
     }
     const value = text === null || text.trim() === '' ? Number.NaN : Number(text);
     return Number.isNaN(value) ? null : Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER);
   }
 
-  /** Tools, or servers of tools. */
-  #offered(path: string): void {
+  /** Tools, or servers of tools: all of those are run by the provider. */
+  #offered(areTools: boolean): void {
     const reader = this.#reader;
-    if (reader.kind !== 'array') {
-      this.#controls(path, 1, false);
-      return;
+    if (reader.kind === 'array') {
+      reader.items(() => {
+        if (reader.kind === 'object') this.#readTool(!areTools);
+        else if (reader.kind === 'array') this.#offered(areTools);
+      });
+    } else if (reader.kind === 'object') {
+      const outer = this.#tool;
+      const tool: OpenTool = { isRunByProvider: true, uses: null, models: null };
+      this.#tool = tool;
+      this.#controls(1);
+      this.#tool = outer;
+      if (tool.models !== null) this.#models.addAll(tool.models);
     }
-    reader.items((index) => {
-      if (reader.kind === 'object') this.#tool(`${path}[${index}]`, path === 'tools' || path.endsWith('.tools'));
-    });
   }
 
-  #tool(path: string, isTyped: boolean): void {
+  #readTool(isRunByProvider: boolean): void {
     const reader = this.#reader;
-    let type: string | null = null;
-    let uses: number | null = null;
-    reader.eachMember((start, end) => {
-      const name = TOOL.names[TOOL.find(reader.bytes, start, end)];
-      if (name === 'max_uses') uses = this.#toolUses() ?? uses;
-      else if (name === 'type' && reader.kind === 'string') type = reader.text(TYPE_BYTES_MAX) ?? '';
-      else if (name === 'tools') this.#offered(`${path}.tools`);
-      else this.#control(start, end, path, 2, false);
+    const tool: OpenTool = { isRunByProvider, uses: null, models: null };
+    const outer = this.#tool;
+    this.#tool = tool;
+    this.#object((meaning) => {
+      if ((meaning & Meaning.maxUses) !== 0) tool.uses = this.#toolUses() ?? tool.uses;
+      else if ((meaning & Meaning.type) !== 0 && reader.kind === 'string')
+        tool.isRunByProvider = isServerTool(reader.text(TYPE_BYTES_MAX) ?? TOO_LONG) || tool.isRunByProvider;
+      else this.#control(meaning, 2);
     });
-    if (!isTyped || (type !== null && isServerTool(type))) this.#serverToolUses += uses ?? TOOL_USES;
+    this.#tool = outer;
+    if (!tool.isRunByProvider) return;
+    if (!this.#isForModelsOnly) this.#serverToolUses += tool.uses ?? TOOL_USES;
+    if (tool.models !== null) this.#models.addAll(tool.models);
+  }
+
+  /** The settings of a tool that the provider runs, or the schema of a function: only the models that they name matter. */
+  #parameters(depth: number): void {
+    const tool = this.#tool;
+    if (tool === null) return;
+    const outer = this.#models;
+    tool.models ??= new NamedModels();
+    this.#models = tool.models;
+    this.#modelsOnly(depth);
+    this.#models = outer;
+  }
+
+  #modelsOnly(depth: number): void {
+    const outer = this.#isForModelsOnly;
+    this.#isForModelsOnly = true;
+    this.#controls(depth);
+    this.#isForModelsOnly = outer;
   }
 
   /** The uses of a tool that a request allows; `null`: it does not say. */
@@ -335,18 +392,14 @@ class DemandReader {
   }
 
   #keyText(start: number, end: number): string {
-    return JSON.parse(`"${this.#slice(start, end)}"`) as string;
-  }
-
-  #slice(start: number, end: number): string {
-    return this.#reader.bytes.toString('utf8', start, end);
+    return decodeString(this.#reader.bytes, start, end);
   }
 }
 
 /** How often a tool that the provider runs is expected to be used if the request does not limit it. */
 const TOOL_USES = 2;
 
-/** In place of the name of a term that is longer than any that has a price. */
+/** In place of the name of a term that is longer than any that has a price, and of a type that is longer than any that is known. */
 const TOO_LONG = '…';
 
 /**
@@ -361,8 +414,4 @@ const CLIENT_TOOL_KINDS = ['bash_', 'text_editor_', 'memory_'];
 
 function isServerTool(type: string): boolean {
   return !CLIENT_TOOLS.includes(type) && !CLIENT_TOOL_KINDS.some((kind) => type.startsWith(kind));
-}
-
-function pathTo(path: string, key: string): string {
-  return path === '' ? key : `${path}.${key}`;
 }

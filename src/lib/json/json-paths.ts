@@ -1,0 +1,55 @@
+import { JsonReader } from './json-reader.ts';
+import { decodeString } from './json-string.ts';
+
+/** The most bytes of a key that a path shows. */
+const KEY_BYTES_MAX = 80;
+
+/**
+ * The paths of the values that begin at the offsets, such as `tools[0].model`: for the few of a text that an error has to name. One pass,
+ * however many there are.
+ *
+ * @param start Where the text begins, which is known to be JSON.
+ */
+export function pathsOf(bytes: Buffer, start: number, offsets: readonly number[]): ReadonlyMap<number, string> {
+  const wanted = new Set(offsets);
+  const paths = new Map<number, string>();
+  const reader = new JsonReader(bytes, start);
+  /** Of each container that is open, the index of its item, or the offsets of its key, as two numbers. */
+  const open: (readonly [number, number] | number)[] = [];
+
+  function text(): string {
+    let path = '';
+    for (const step of open) {
+      if (typeof step === 'number') path += `[${step}]`;
+      else path += `${path === '' ? '' : '.'}${keyText(bytes, ...step)}`;
+    }
+    return path;
+  }
+
+  function read(): void {
+    if (wanted.has(reader.offset)) paths.set(reader.offset, text());
+    if (paths.size === wanted.size) return;
+    const { kind } = reader;
+    const depth = open.length;
+    if (kind === 'array') {
+      reader.items((index) => {
+        open[depth] = index;
+        read();
+      });
+    } else if (kind === 'object') {
+      reader.eachMember((keyStart, keyEnd) => {
+        open[depth] = [keyStart, keyEnd];
+        read();
+      });
+    }
+    open.length = depth;
+  }
+
+  read();
+  return paths;
+}
+
+function keyText(bytes: Buffer, start: number, end: number): string {
+  const key = decodeString(bytes, start, end);
+  return key.length > KEY_BYTES_MAX ? `${key.slice(0, KEY_BYTES_MAX)}…` : key;
+}

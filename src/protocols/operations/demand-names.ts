@@ -1,0 +1,152 @@
+import { foldedName } from '../../lib/folded-name.ts';
+import { MemberNames } from '../../lib/json/json-reader.ts';
+import { serviceTerms, type TermName, termNames } from '../metering/service-terms.ts';
+import { CONTROL_FIELDS } from '../token-estimate/count-body.ts';
+
+/**
+ * What the members of requests mean for the cost of a call, in the spellings of all vendors. A name may mean several things, depending
+ * on where it stands; a reader looks it up once.
+ */
+export const Meaning = {
+  /** Something that models read. */
+  content: 1 << 0,
+  tools: 1 << 1,
+  /** Servers of tools, and plugins. */
+  toolServers: 1 << 2,
+  /** Data that only the caller reads. */
+  free: 1 << 3,
+  prediction: 1 << 4,
+  /** What relays put at the top before they pass a request on. */
+  more: 1 << 5,
+  /** The model of the call itself, at the top. */
+  ownModel: 1 << 6,
+  /** Names other models: one text, several, or objects with a member that does. */
+  models: 1 << 7,
+  /** The same, where the names of members are names of models too. */
+  modelMap: 1 << 8,
+  /** Names a model in an object that stands for one. */
+  modelId: 1 << 9,
+  /** A number that limits the output. */
+  limit: 1 << 10,
+  thinking: 1 << 11,
+  choices: 1 << 12,
+  /** Counts choices near the top only: the name is short. */
+  nearTop: 1 << 13,
+  toolCalls: 1 << 14,
+  thinks: 1 << 15,
+  /** What a search is asked for with where it is no tool. */
+  search: 1 << 16,
+  /** The same where vendors read it at the top alone: in a tool it says what that tool searches. Baidu, Doubao; Hunyuan. */
+  searchAtTop: 1 << 17,
+  /** A term of service that is asked for. */
+  term: 1 << 18,
+  modalities: 1 << 19,
+  audio: 1 << 20,
+  caches: 1 << 21,
+  /** A description of data, in which any word may be the name of a member. */
+  schema: 1 << 22,
+  /** A schema in a function; settings at the top, and in a tool that the provider runs. */
+  parameters: 1 << 23,
+  type: 1 << 24,
+  maxUses: 1 << 25,
+  /** What may ask a provider to summarize a long input. */
+  contextManagement: 1 << 26,
+  /** Says when an edit of the context is made. */
+  trigger: 1 << 27,
+  threshold: 1 << 28,
+  /** Repeats tools that are offered elsewhere. */
+  toolChoice: 1 << 29,
+  /** Nothing here, and it is no setting that vendors document. */
+  unknown: 1 << 30,
+} as const;
+
+const NAMES: readonly (readonly [meaning: number, names: readonly string[]])[] = [
+  [Meaning.content, ['messages', 'input', 'system', 'prompt', 'instructions', 'documents', 'query', 'contents']],
+  [Meaning.tools, ['*tools']],
+  [Meaning.toolServers, ['mcp_servers', 'plugins']],
+  [Meaning.free, ['metadata', 'client_metadata', 'litellm_metadata', 'user', 'logit_bias', 'functions', 'stop']],
+  [Meaning.prediction, ['prediction']],
+  [Meaning.more, ['extra_body']],
+  [Meaning.ownModel, ['model']],
+  [Meaning.models, ['*model', '*model_name', '*model_id', 'deployment_id']],
+  [
+    Meaning.models | Meaning.modelMap,
+    ['*models', '*model_names', '*model_ids', '*model_list', '*fallback', '*fallbacks', '*fallback_dict'],
+  ],
+  [Meaning.modelId, ['id', 'name', 'slug']],
+  [
+    Meaning.limit,
+    [
+      ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_new_tokens', 'max_generated_tokens'],
+      ...['max_gen_tokens', 'num_predict', 'n_predict', 'budget_tokens'],
+    ],
+  ],
+  [
+    Meaning.thinking,
+    [
+      ...['thinking_budget', 'thinking_token_budget', 'thinking_budget_tokens', 'max_thinking_tokens'],
+      ...['max_reasoning_tokens', 'reasoning_budget'],
+    ],
+  ],
+  [Meaning.choices, ['best_of', 'num_return_sequences', 'candidate_count']],
+  [Meaning.choices | Meaning.nearTop, ['n']],
+  [Meaning.toolCalls, ['max_tool_calls']],
+  [Meaning.thinks, ['enable_thinking']],
+  [Meaning.search, ['web_search_options', 'enable_search', 'search_parameters']],
+  [Meaning.searchAtTop, ['web_search', 'enable_enhancement', 'force_search_enhancement']],
+  [Meaning.term, termNames.map((name) => serviceTerms[name].member)],
+  [Meaning.modalities, ['modalities', 'response_modalities', 'output_modalities']],
+  [Meaning.audio, ['audio']],
+  [Meaning.caches, ['cache_control', 'prompt_cache_breakpoint']],
+  [
+    Meaning.schema,
+    [
+      ...['schema', 'json_schema', 'input_schema', 'output_schema', 'properties', 'function', '$defs', 'definitions'],
+      ...['guided_json', 'guided_grammar', 'structured_outputs', 'grammar', 'examples', 'input_examples', 'metadata'],
+      'headers',
+    ],
+  ],
+  [Meaning.parameters, ['parameters']],
+  [Meaning.type, ['type']],
+  [Meaning.maxUses, ['max_uses']],
+  [Meaning.contextManagement, ['context_management']],
+  [Meaning.trigger, ['trigger']],
+  [Meaning.toolChoice, ['tool_choice']],
+  [Meaning.threshold, ['value', 'compact_threshold']],
+  // Settings that stand in an entry of a list of models too, and mean nothing else here.
+  [
+    0,
+    [
+      ...Object.values(CONTROL_FIELDS).flatMap((names) => [...names]),
+      ...['thinking', 'reasoning', 'text', 'effort', 'display', 'output_config', 'output_format', 'response_format'],
+    ],
+  ],
+];
+
+const meanings = new Map<string, number>();
+for (const [meaning, names] of NAMES) {
+  for (const name of names) meanings.set(name, (meanings.get(name) ?? 0) | meaning);
+}
+// A whole name means what its suffix means, too.
+for (const [suffix, meaning] of [...meanings].filter(([name]) => name.startsWith('*'))) {
+  for (const [name, own] of meanings) {
+    if (foldedName(name).endsWith(foldedName(suffix.slice(1)))) meanings.set(name, own | meaning);
+  }
+}
+
+const KEYS = new MemberNames(...meanings.keys());
+const MEANINGS = Int32Array.from(meanings.values());
+
+/** The meanings of the key between two quotes, as bits. */
+export function meaningOf(bytes: Buffer, start: number, end: number): number {
+  const index = KEYS.find(bytes, start, end);
+  return index === -1 ? Meaning.unknown : MEANINGS[index]!;
+}
+
+const termsByMember = new Map<string, TermName>(termNames.map((name) => [serviceTerms[name].member, name]));
+const TERMS = new MemberNames(...termsByMember.keys());
+
+/** The term of service that a member with this meaning asks for. */
+export function termOf(bytes: Buffer, start: number, end: number): TermName {
+  return termsByMember.get(TERMS.names[TERMS.find(bytes, start, end)]!)!;
+}

@@ -1,0 +1,51 @@
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { pathsOf } from '../../lib/json/json-paths.ts';
+import { decodeString } from '../../lib/json/json-string.ts';
+import type { InnerModel } from './operation.ts';
+
+const NAME_BYTES_MAX = 512;
+const INNER_MODELS_MAX = 32;
+
+/** LiteLLM's key for the models that fall back to the same others. */
+const ANY_MODEL = '*';
+
+/** The names of other models in a request, each with the offset of the value that has it first, or that it is the key of. */
+export class NamedModels {
+  /** `null` stands for a name that is too long. No more are kept than it takes to refuse the request. */
+  #offsets: Map<string | null, number> | null = null;
+
+  /** Takes in the name between two quotes of the text. */
+  add(bytes: Buffer, start: number, end: number, offset: number): void {
+    this.#take(end - start > NAME_BYTES_MAX ? null : decodeString(bytes, start, end), offset);
+  }
+
+  addAll(others: NamedModels): void {
+    for (const [name, offset] of others.#offsets ?? []) this.#take(name, offset);
+  }
+
+  #take(name: string | null, offset: number): void {
+    if (name === '' || name === ANY_MODEL) return;
+    this.#offsets ??= new Map();
+    if (!this.#offsets.has(name) && this.#offsets.size <= INNER_MODELS_MAX) this.#offsets.set(name, offset);
+  }
+
+  /**
+   * The models with the members that name them, of a text that begins at `start`.
+   *
+   * @throws GatewayError `invalidRequest` if there are too many, or the name of one is too long.
+   */
+  list(bytes: Buffer, start: number): InnerModel[] {
+    if (this.#offsets === null) return [];
+    const paths = pathsOf(bytes, start, [...this.#offsets.values()]);
+    const models: InnerModel[] = [];
+    for (const [name, offset] of this.#offsets) {
+      const param = paths.get(offset)!;
+      if (name === null) throw invalidRequest(`The name in "${param}" is too long.`, param);
+      if (models.length === INNER_MODELS_MAX) {
+        throw invalidRequest(`The request names more than ${INNER_MODELS_MAX} models.`, param);
+      }
+      models.push({ name, param });
+    }
+    return models;
+  }
+}

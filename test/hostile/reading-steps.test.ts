@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { parseJsonParts } from '../../src/lib/json/json-parts.ts';
+import { MemberNames } from '../../src/lib/json/json-reader.ts';
+import { findRepeatedMember } from '../../src/lib/json/json-repeats.ts';
+import { captureWhole } from '../../src/protocols/metering/captured-response.ts';
+import { operations } from '../../src/protocols/operations/all.ts';
+import { countTokens } from '../../src/protocols/operations/count-tokens.ts';
+import { EditFormReader } from '../../src/protocols/operations/edit-form.ts';
+import { BodyFields } from '../../src/protocols/operations/fields.ts';
+import { inputTokens } from '../../src/protocols/operations/input-tokens.ts';
+import { countBody } from '../../src/protocols/token-estimate/count-body.ts';
+import { Tokenizer } from '../../src/protocols/token-estimate/tokenizer.ts';
+import { Vocabulary } from '../../src/protocols/token-estimate/vocabulary.ts';
+import { byScope, propertyRuns } from '../support/scope.ts';
+import { StepCounter } from '../support/steps.ts';
+
+/** Without entries each byte is a token, which is the most that a text can have. */
+const tokenizer = new Tokenizer(new Vocabulary([]));
+
+interface Reader {
+  readonly name: string;
+  /** What a request has to have; a member that a test gives replaces one of these. */
+  readonly required: Readonly<Record<string, string>>;
+  read(body: Buffer): unknown;
+}
+
+const required = {
+  chat: { messages: '[]' },
+  messages: { messages: '[]' },
+  responses: {},
+  compact: {},
+  embeddings: { input: '"x"' },
+  rerank: { query: '"x"', documents: '[]' },
+  'images.generate': { prompt: '"x"' },
+};
+
+/** Whatever reads the body of a request. */
+const readers: readonly Reader[] = [
+  ...operations.flatMap((operation): Reader[] =>
+    'read' in operation
+      ? [{ name: operation.name, required: required[operation.name], read: (body) => operation.read(body) }]
+      : [],
+  ),
+  ...[inputTokens, countTokens].map(
+    (estimate): Reader => ({
+      name: estimate.name,
+      required: estimate === countTokens ? { messages: '[]' } : {},
+      read(body) {
+        estimate.inspect(BodyFields.read(body));
+        countBody(estimate.kind, body, tokenizer);
+      },
+    }),
+  ),
+];
+
+/** The lists of names that readers of bodies look for. */
+const lists = MemberNames.all.map(({ names }) => names.map((name) => name.replace(/^\*/, '')));
+const names = [...new Set(lists.flat())];
+
+/** The levels of a body, beside those that its towers have. */
+const LEVELS_AROUND = 6;
+const DEPTH_MAX = 256 - LEVELS_AROUND;
+
+type Wrap = 'object' | 'list';
+
+interface Tower {
+  /** They alternate from level to level. */
+  readonly names: readonly string[];
+  readonly wraps: readonly Wrap[];
+  /** Another member of each object. */
+  readonly member: string;
+  readonly depth: number;
+  /** What stands on the lowest level. */
+  readonly tail: string;
+}
+
+function built({ names: alternating, wraps, member, depth, tail }: Tower): string {
+  let before = '';
+  let after = '';
+  for (let level = 0, i = 0; level < depth; i++) {
+    const isList = wraps[i % wraps.length] === 'list';
+    before += `${isList ? '[' : ''}{${member}${JSON.stringify(alternating[i % alternating.length])}:`;
+    after = `}${isList ? ']' : ''}${after}`;
+    level += isList ? 2 : 1;
+  }
+  return before + tail + after;
+}
+
+/** Where in a request a value stands. */
+const places: readonly ((value: string, name: string) => readonly [member: string, value: string])[] = [
+  (value) => ['x', value],
+  (value, name) => [name, value],
+  (value, name) => [name, `[${value}]`],
+  (value) => ['extra_body', value],
+  (value, name) => ['extra_body', `{${JSON.stringify(name)}:${value}}`],
+  (value) => ['messages', `[{"role":"user","content":[${value}]}]`],
+  (value) => ['messages', `[{"role":"user","content":"x","tools":[${value}]}]`],
+  (value) => ['input', `[${value}]`],
+  (value) => ['input', `[{"type":"message","role":"user","content":[${value}]}]`],
+  (value) => ['tools', `[${value}]`],
+  (value) => ['tools', `[{"type":"openrouter:x","parameters":${value}}]`],
+  (value) => ['fallbacks', `[${value}]`],
+  (value) => ['context_management', value],
+  (value) => ['documents', `[${value}]`],
+];
+
+function bodyOf(reader: Reader, member: string, value: string): Buffer {
+  const members = { model: '"m"', ...reader.required, [member]: value };
+  return Buffer.from(`{${Object.entries(members).map(([key, json]) => `${JSON.stringify(key)}:${json}`)}}`);
+}
+
+const members = ['', '"type":"function",', '"type":"x",', '"type":"compact","id":"a",', '"":1,'];
+const tails = (sizeBytes: number): readonly string[] => [
+  `[${'1,'.repeat(sizeBytes / 2)}1]`,
+  `[${'"",'.repeat(sizeBytes / 3)}1]`,
+  `{${'"":1,'.repeat(sizeBytes / 5)}"":1}`,
+  JSON.stringify('a'.repeat(sizeBytes)),
+  `{"${'_'.repeat(sizeBytes)}":1}`,
+];
+
+/**
+ * The steps that a reader may take for each byte, in all that it does. The most that were seen are 34, where a text of quotes and brackets
+ * is cut into tokens; a byte that is gone over once costs some ten.
+ */
+const STEPS_PER_BYTE_MAX = 64;
+const TAIL_BYTES = 1_000;
+
+const counter = new StepCounter();
+
+function assertBounded(reader: Pick<Reader, 'name' | 'read'>, body: Buffer): void {
+  const steps = counter.count(() => reader.read(body)) / body.length;
+  if (steps <= STEPS_PER_BYTE_MAX) return;
+  assert.fail(`${reader.name} takes ${Math.round(steps)} steps for each byte of ${body.toString('utf8', 0, 400)}`);
+}
+
+after(() => counter.close());
+
+describe('reading a body', () => {
+  const deep: Omit<Tower, 'names'> = {
+    wraps: ['object'],
+    member: '',
+    depth: 150,
+    tail: tails(TAIL_BYTES)[0]!,
+  };
+
+  it('goes over each byte a bounded number of times where a name stands in itself', () => {
+    for (const [index, name] of sample(names)) {
+      for (const [place, reader] of readers.entries()) {
+        const value = built({ ...deep, names: [name] });
+        assertBounded(reader, bodyOf(reader, 'x', value));
+        assertBounded(reader, bodyOf(reader, ...places[(index + place) % places.length]!(value, name)));
+      }
+    }
+  });
+
+  it('goes over each byte a bounded number of times, whatever stands in what', () => {
+    const related = fc
+      .constantFrom(...lists)
+      .chain((list) => fc.array(fc.constantFrom(...list), { minLength: 1, maxLength: 3 }));
+    const tower = fc.record<Tower>({
+      names: fc.oneof(related, fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 })),
+      wraps: fc.array(fc.constantFrom<Wrap>('object', 'list'), { minLength: 1, maxLength: 2 }),
+      member: fc.constantFrom(...members),
+      depth: fc.integer({ min: 60, max: DEPTH_MAX }),
+      tail: fc.constantFrom(...tails(TAIL_BYTES)),
+    });
+    fc.assert(
+      fc.property(fc.constantFrom(...readers), fc.constantFrom(...places), tower, (reader, place, levels) => {
+        assertBounded(reader, bodyOf(reader, ...place(built(levels), levels.names[0]!)));
+      }),
+      { numRuns: propertyRuns(2_000) },
+    );
+  });
+
+  it('goes over each byte a bounded number of times, however many members there are and however long their names', () => {
+    for (const reader of readers) {
+      for (const value of tails(4_000)) {
+        for (const place of places) assertBounded(reader, bodyOf(reader, ...place(value, 'x')));
+      }
+      for (const filling of ['_'.repeat(5_000), '\\u005f'.repeat(800), 'é'.repeat(2_500)]) {
+        const lists = `[${'{"tools":[{}]},{"model":"x"},'.repeat(200)}0]`;
+        for (const name of ['plugins', 'extra_body', 'x']) {
+          const long = `${name[0]}${filling}${name.slice(1)}`;
+          assertBounded(reader, Buffer.from(`{"model":"m","messages":[],"input":[],"${long}":${lists}}`));
+          assertBounded(reader, bodyOf(reader, 'x', `{"${long}":${lists}}`));
+        }
+      }
+    }
+  });
+});
+
+describe('reading a response', () => {
+  const holding = { outer: { a: ['output'] }, places: ['output', 'data'], items: { a: ['url', 'b64_json'] } };
+  const parts = { output: { content: { text: true } }, usage: true, choices: { delta: true } } as const;
+  const responseReaders: readonly Pick<Reader, 'name' | 'read'>[] = [
+    {
+      name: 'JsonCapture',
+      read: (body) =>
+        captureWhole(body, { keep: ['output', 'usage'], count: ['data'], holding, keptBytesMax: 2 ** 20 }),
+    },
+    { name: 'parseJsonParts', read: (body) => parseJsonParts(body, parts) },
+    { name: 'findRepeatedMember', read: (body) => findRepeatedMember(body.toString('utf8')) },
+  ];
+
+  it('goes over each byte a bounded number of times', () => {
+    for (const [, name] of sample([...new Set([...names, 'output', 'usage', 'data', 'choices', 'content', 'text'])])) {
+      for (const reader of responseReaders) {
+        for (const tail of tails(TAIL_BYTES)) {
+          const levels = { names: [name], wraps: ['object', 'list'], member: '"id":"x",', depth: 150, tail } as const;
+          assertBounded(reader, Buffer.from(built(levels)));
+        }
+      }
+    }
+  });
+});
+
+describe('reading a form', () => {
+  const BOUNDARY = 'x-boundary';
+  const part = (name: string, content: string): string =>
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${content}\r\n`;
+  const forms: readonly string[] = [
+    ...['\r', '\r\n', '\r\n--x-bound', '\r\n--x-boundar', '-', '-x-boundar', '--x', 'a'].map((filling) =>
+      part('notes', filling.repeat(20_000 / filling.length)),
+    ),
+    Array.from({ length: 900 }, (_, n) => part(`n${n}`, 'a')).join(''),
+    part('_'.repeat(10_000), 'a'),
+    part('notes', 'a').replace('\r\n\r\n', `${'\r\nx-a: b'.repeat(1_000)}\r\n\r\n`),
+  ];
+  const chunks: Readonly<Record<string, number>> = { 'as a whole': 2 ** 20, 'in chunks of 7 bytes': 7 };
+
+  for (const [how, chunkBytes] of Object.entries(chunks)) {
+    it(`goes over each byte a bounded number of times, ${how}`, () => {
+      const read = (body: Buffer): void => {
+        const reader = new EditFormReader(BOUNDARY);
+        for (let at = 0; at < body.length; at += chunkBytes) reader.push(body.subarray(at, at + chunkBytes));
+        reader.finish();
+      };
+      for (const form of forms) assertBounded({ name: how, read }, Buffer.from(`${form}--${BOUNDARY}--\r\n`));
+    });
+  }
+});
+
+/** All of a list with their places in it, in a quick run every tenth, from another one on each time. */
+function sample<Item>(items: readonly Item[]): readonly (readonly [index: number, item: Item])[] {
+  const every = byScope({ full: 1, quick: 10 });
+  const first = Math.floor(Math.random() * every);
+  return [...items.entries()].filter(([index]) => index % every === first);
+}
