@@ -201,6 +201,44 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 31, cachedInputTokens: 1_253, cacheWriteTokens: 20, outputTokens: 467 },
     ],
     [
+      'takes counts of a cache in no known spelling for no output, but for reads of it',
+      { prompt_tokens: 31, completion_tokens: 20, total_tokens: 1_304, cacheReadInputTokens: 1_253 },
+      {
+        ...noUsage,
+        inputTokens: 31,
+        cachedInputTokens: 1_253,
+        outputTokens: 20,
+        unexplained: ['usage.cacheReadInputTokens'],
+      },
+    ],
+    [
+      'takes them for beside the prompt, if that is too small to have them',
+      {
+        prompt_tokens: 31,
+        completion_tokens: 20,
+        total_tokens: 51,
+        prompt_tokens_details: { cache_hit_tokens: 1_253 },
+      },
+      {
+        ...noUsage,
+        inputTokens: 31,
+        cachedInputTokens: 1_253,
+        outputTokens: 20,
+        unexplained: ['usage.prompt_tokens_details.cache_hit_tokens'],
+      },
+    ],
+    [
+      'takes nothing else that is named after a cache for tokens of it',
+      { ...totals, prompt_tokens_details: { cached_tokens: 30, cached_tokens_again: 30 }, cache_age: 3_600 },
+      {
+        ...noUsage,
+        inputTokens: 70,
+        cachedInputTokens: 30,
+        outputTokens: 20,
+        unexplained: ['usage.prompt_tokens_details.cached_tokens_again', 'usage.cache_age'],
+      },
+    ],
+    [
       'tells reasoning from a cache of the same size, the dialect of xAI',
       {
         prompt_tokens: 1_000,

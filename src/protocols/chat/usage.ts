@@ -35,27 +35,27 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   const hasOwnDetails = isRecord(usage.prompt_tokens_details) || !isRecord(usage.input_tokens_details);
   const promptDetails = detailsOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
   const completionDetails = detailsOf(usage.completion_tokens_details ?? usage.output_tokens_details);
-  const { read, written, written1h, unexplained } = readCacheCounts(usage, hasOwnDetails ? 'chat' : 'responses');
+  const cache = readCacheCounts(usage, hasOwnDetails ? 'chat' : 'responses');
   const reasoning = readCount(completionDetails.reasoning_tokens) ?? 0;
   const toolUses = chatToolUses(usage, context);
   const serverToolUses = Math.max(roundsShown(usage), shownRounds, sumCounts(shown), sumCounts(toolUses));
   const unstated = unstatedTokens(
     usage,
-    { inputTokens: statedPrompt, outputTokens: completionTokens, reasoningTokens: reasoning, cache: { read, written } },
+    { inputTokens: statedPrompt, outputTokens: completionTokens, reasoningTokens: reasoning, cache },
     outputTokensMax * (1 + serverToolUses),
   );
   const promptTokens = statedPrompt + unstated.cacheTokens;
   const outputTokens = completionTokens + unstated.outputTokens;
-  const marked = unstated.isDoubtful ? [...unexplained, DOUBTFUL_TOTAL] : unexplained;
+  const marked = unstated.isDoubtful ? [...cache.unexplained, DOUBTFUL_TOTAL] : cache.unexplained;
   // Mistral states the tier inside the usage.
   const servedOn = readTerms({ service_tier: serviceTier ?? usage.service_tier }, ['serviceTier']);
 
   // A detail cannot exceed the total that it is part of; a provider that reports more must not make a token count
   // twice.
   const input = new Remainder(promptTokens);
-  const cachedInputTokens = input.take(read);
-  const cacheWrite1hTokens = input.take(written1h);
-  const cacheWriteTokens = input.take(written - written1h);
+  const cachedInputTokens = input.take(cache.read + unstated.unknownTokens);
+  const cacheWrite1hTokens = input.take(cache.written1h);
+  const cacheWriteTokens = input.take(cache.written - cache.written1h);
   const audioInputTokens = input.take(readCount(promptDetails.audio_tokens));
   // DashScope counts frames of videos apart, and bills them as images.
   const imageInputTokens =

@@ -7,19 +7,21 @@ export interface StatedTotals {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly reasoningTokens: number;
-  readonly cache: Pick<CacheCounts, 'read' | 'written'>;
+  readonly cache: Pick<CacheCounts, 'read' | 'written' | 'unknown'>;
 }
 
 /** What a call read and wrote in addition to the stated input and output. */
 export interface UnstatedTokens {
   /** Tokens of the cache that the stated input leaves out. */
   readonly cacheTokens: number;
+  /** Those of them that are counted in no known spelling. They have the price of reads, the least that a cache costs. */
+  readonly unknownTokens: number;
   readonly outputTokens: number;
   /** Whether the total exceeds input and output by more than anything explains. Then it is not believed. */
   readonly isDoubtful: boolean;
 }
 
-const NOTHING: UnstatedTokens = { cacheTokens: 0, outputTokens: 0, isDoubtful: false };
+const NOTHING: UnstatedTokens = { cacheTokens: 0, unknownTokens: 0, outputTokens: 0, isDoubtful: false };
 
 /** How a total that is not believed is marked on the record. */
 export const DOUBTFUL_TOTAL = 'usage.total_tokens';
@@ -35,16 +37,20 @@ export const DOUBTFUL_TOTAL = 'usage.total_tokens';
  */
 export function unstatedTokens(
   usage: Readonly<Record<string, unknown>>,
-  { inputTokens, outputTokens, reasoningTokens, cache: { read, written } }: StatedTotals,
+  { inputTokens, outputTokens, reasoningTokens, cache: { read, written, unknown } }: StatedTotals,
   outputTokensMax: number,
 ): UnstatedTokens {
-  const cache = read + written;
+  const known = read + written;
+  // Beside a known spelling of a cache, another one may repeat it.
+  const cache = known > 0 ? known : unknown;
   const beyond = countOf(usage.total_tokens) - inputTokens - outputTokens;
   // Nearly all calls.
   if (beyond <= 0 && cache <= inputTokens) return NOTHING;
   const ofMessages = cacheOfMessages(usage);
-  const unstated = (output: number, cacheTokens?: number, isDoubtful = false): UnstatedTokens => ({
-    cacheTokens: cacheTokens ?? tokensOutside(inputTokens, read, written, ofMessages),
+  const outside = tokensOutside(inputTokens, read, known > 0 ? written : unknown, ofMessages);
+  const unstated = (output: number, cacheTokens = outside, isDoubtful = false): UnstatedTokens => ({
+    cacheTokens,
+    unknownTokens: known > 0 ? 0 : cacheTokens,
     outputTokens: output,
     isDoubtful,
   });
@@ -58,7 +64,7 @@ export function unstatedTokens(
   if (isReasoning) return unstated(reasoning);
   const part = reasoning === 0 ? undefined : parts.find((count) => count + reasoning === beyond);
   if (part !== undefined) return unstated(reasoning, part);
-  return outputTokens + beyond <= outputTokensMax ? unstated(beyond) : unstated(0, undefined, true);
+  return outputTokens + beyond <= outputTokensMax ? unstated(beyond) : unstated(0, outside, true);
 }
 
 /** Figures of one input, counted twice, differ by the tokens of a chat template. */

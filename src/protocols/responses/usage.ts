@@ -34,27 +34,27 @@ export function readResponsesUsage(
   const outputTokens = readCount(usage.output_tokens);
   if (inputTokens == null || outputTokens == null) return null;
 
-  const { read, written, written1h, unexplained } = readCacheCounts(usage, 'responses');
+  const cache = readCacheCounts(usage, 'responses');
   const reasoningTokens = readCount(detailsOf(usage.output_tokens_details).reasoning_tokens) ?? 0;
   const shownUses = usesShown({ tool_usage: response.tool_usage });
   const serverToolUses = Math.max(roundsOf(response.output), roundsShown(usage), shownUses);
   const unstated = unstatedTokens(
     usage,
-    { inputTokens, outputTokens, reasoningTokens, cache: { read, written } },
+    { inputTokens, outputTokens, reasoningTokens, cache },
     outputTokensMax * (1 + serverToolUses),
   );
   const inputTotal = inputTokens + unstated.cacheTokens;
   const outputTotal = outputTokens + unstated.outputTokens;
-  const marked = unstated.isDoubtful ? [...unexplained, DOUBTFUL_TOTAL] : unexplained;
+  const marked = unstated.isDoubtful ? [...cache.unexplained, DOUBTFUL_TOTAL] : cache.unexplained;
 
   const servedOn = readTerms(response, ['serviceTier']);
   const images = imagesOf(response.tool_usage);
 
   // A detail cannot exceed the total that it is part of; a provider that reports more must not make a token count
   // twice.
-  const cachedInputTokens = Math.min(read, inputTotal);
-  const writtenTotal = Math.min(written, inputTotal - cachedInputTokens);
-  const cacheWrite1hTokens = Math.min(written1h, writtenTotal);
+  const cachedInputTokens = Math.min(cache.read + unstated.unknownTokens, inputTotal);
+  const writtenTotal = Math.min(cache.written, inputTotal - cachedInputTokens);
+  const cacheWrite1hTokens = Math.min(cache.written1h, writtenTotal);
   return {
     ...noUsage,
     inputTokens: inputTotal - cachedInputTokens - writtenTotal,
