@@ -157,7 +157,7 @@ export const billedFacts: readonly BilledFact[] = [
       vendor: 'relays to Anthropic',
       counts: 'cachedInputTokens',
       amount: 130,
-      note: 'beside the whole prompt',
+      note: 'in addition to the whole prompt',
     },
   ),
   chat('completion_tokens_details.reasoning_tokens', 'reasoningTokens', 5),

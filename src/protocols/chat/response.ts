@@ -5,7 +5,7 @@ import {
   responseReading,
 } from '../metering/response.ts';
 import { type ResponseText, responseTextTokens } from '../metering/response-text.ts';
-import { ROUND_MEMBERS, roundsBeside } from '../metering/rounds.ts';
+import { ROUND_MEMBERS, roundsOutsideUsage } from '../metering/rounds.ts';
 import type { ToolUses } from '../metering/tool-uses.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia } from './media.ts';
@@ -75,7 +75,7 @@ export function chatResponse({
       serviceTier: response.member('service_tier'),
       asksForSearch,
       shown: shownIn(response, showing),
-      shownRounds: roundsBeside((name) => response.member(name)),
+      shownRounds: roundsOutsideUsage((name) => response.member(name)),
       outputTokensMax,
     }),
   );

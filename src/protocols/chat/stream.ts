@@ -3,7 +3,7 @@ import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { eventData, eventName } from '../../lib/sse/sse.ts';
 import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
-import { roundsBeside } from '../metering/rounds.ts';
+import { roundsOutsideUsage } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, sumCounts, totalTokens, type Usage } from '../metering/usage-facts.ts';
@@ -126,7 +126,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const ofGroq = isRecord(chunk.x_groq) ? chunk.x_groq : chunk;
     shownRounds = Math.max(
       shownRounds,
-      roundsBeside((name) => chunk[name] ?? ofGroq[name]),
+      roundsOutsideUsage((name) => chunk[name] ?? ofGroq[name]),
     );
     const used = chunk.usage ?? (ofGroq === chunk ? usageOfChoices(choices) : ofGroq.usage);
     const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';

@@ -48,7 +48,7 @@ export class MessagesUsage {
     const iterations = this.#fields.iterations;
     if (!Array.isArray(iterations)) return own;
     let sum = own;
-    let besides = 0;
+    let outside = 0;
     const parts: ModelUsage[] = [];
     for (const iteration of iterations) {
       if (!isRecord(iteration) || typeof iteration.type !== 'string') continue;
@@ -66,14 +66,14 @@ export class MessagesUsage {
         parts.push({ model: null, isInside: true, usage });
       } else {
         const isInside = INSIDE.includes(type);
-        if (!isInside) besides++;
+        if (!isInside) outside++;
         parts.push({ model, isInside, usage: run });
       }
     }
     if (parts.length === 0) return sum;
     // Of the turns that the totals include, the first is no round of a loop.
-    const turns = parts.length - sum.compactions - besides;
-    return { ...sum, serverToolUses: Math.max(sum.serverToolUses, turns - 1) + besides, parts };
+    const turns = parts.length - sum.compactions - outside;
+    return { ...sum, serverToolUses: Math.max(sum.serverToolUses, turns - 1) + outside, parts };
   }
 }
 

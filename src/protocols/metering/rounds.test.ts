@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { roundsBeside, roundsShown, usesShown } from './rounds.ts';
+import { roundsOutsideUsage, roundsShown, usesShown } from './rounds.ts';
 
 describe('the rounds that a report shows', () => {
   const shown: readonly [usage: object, rounds: number][] = [
@@ -38,11 +38,11 @@ describe('the rounds that a report shows', () => {
   it('may stand outside the usage', () => {
     const response: Record<string, unknown> = { usage_breakdown: { models: [{ model: 'a' }, { model: 'b' }] } };
     assert.equal(
-      roundsBeside((name) => response[name]),
+      roundsOutsideUsage((name) => response[name]),
       2,
     );
     assert.equal(
-      roundsBeside(() => undefined),
+      roundsOutsideUsage(() => undefined),
       0,
     );
   });

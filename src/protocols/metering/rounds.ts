@@ -35,7 +35,7 @@ export const ROUND_MEMBERS: readonly string[] = ['usage_breakdown', 'server_side
 const DEPTH_MAX = 3;
 
 /** The rounds that a response shows in members outside its usage. */
-export function roundsBeside(member: (name: string) => unknown): number {
+export function roundsOutsideUsage(member: (name: string) => unknown): number {
   let most = 0;
   for (const name of ROUND_MEMBERS) most = Math.max(most, countIn(member(name), DEPTH_MAX));
   return most;

@@ -41,7 +41,7 @@ export function unstatedTokens(
   outputTokensMax: number,
 ): UnstatedTokens {
   const known = read + written;
-  // Beside a known spelling of a cache, another one may repeat it.
+  // Another spelling may repeat what a known one counts.
   const cache = known > 0 ? known : unknown;
   const beyond = countOf(usage.total_tokens) - inputTokens - outputTokens;
   // Nearly all calls.
