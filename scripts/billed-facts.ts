@@ -113,6 +113,14 @@ export const billedFacts: readonly BilledFact[] = [
   chat('prompt_tokens_details.audio_tokens', 'audioInputTokens', 10),
   chat('prompt_tokens_details.image_tokens', 'imageInputTokens', 10),
   chat('prompt_tokens_details.video_tokens', 'imageInputTokens', 10, { vendor: 'DashScope' }),
+  {
+    operations: ['chat'],
+    where: '`usage.input_tokens` and `usage.output_tokens` in place of these, with their details',
+    vendor: 'mlx-vlm',
+    counts: 'inputTokens',
+    example: { usage: responsesUsage },
+    amount: 100,
+  },
   ofChat({}, { where: '`usage.completion_tokens`, less audio and images', counts: 'outputTokens', amount: 20 }),
   ofChat(
     { total_tokens: 150 },
@@ -121,24 +129,35 @@ export const billedFacts: readonly BilledFact[] = [
       vendor: 'xAI, Gemini',
       counts: 'outputTokens',
       amount: 50,
+      note: 'reasoning that is stated, else as much as the request allows; else the total is not believed, and marked',
     },
   ),
   ofChat(
     { total_tokens: 150, cache_read_input_tokens: 30 },
     {
-      where: '`usage.cache_read_input_tokens`, if `total_tokens` alone counts them',
+      where: 'reads of a cache in any of these spellings, if `total_tokens` alone counts them',
       vendor: 'relays to Bedrock',
       counts: 'cachedInputTokens',
       amount: 30,
     },
   ),
   ofChat(
-    { total_tokens: 150, cache_creation_input_tokens: 30 },
+    { total_tokens: 150, prompt_tokens_details: { cache_write_tokens: 30 } },
     {
-      where: '`usage.cache_creation_input_tokens`, if `total_tokens` alone counts them',
+      where: 'writes to it, likewise',
       vendor: 'relays to Bedrock',
       counts: 'cacheWriteTokens',
       amount: 30,
+    },
+  ),
+  ofChat(
+    { prompt_tokens_details: { cached_tokens: 130 } },
+    {
+      where: 'both, if they are more than `prompt_tokens`',
+      vendor: 'relays to Anthropic',
+      counts: 'cachedInputTokens',
+      amount: 130,
+      note: 'in addition to the whole prompt',
     },
   ),
   chat('completion_tokens_details.reasoning_tokens', 'reasoningTokens', 5),
@@ -224,7 +243,12 @@ export const billedFacts: readonly BilledFact[] = [
   ofResponses({}, { where: '`usage.output_tokens`', counts: 'outputTokens', amount: 20 }),
   ofResponses(
     { total_tokens: 150 },
-    { where: '`usage.total_tokens` - `input_tokens`, if that is more', counts: 'outputTokens', amount: 50 },
+    {
+      where: '`usage.total_tokens` - `input_tokens`, if that is more',
+      counts: 'outputTokens',
+      amount: 50,
+      note: 'as in chat; tokens of a cache that the input leaves out likewise',
+    },
   ),
   responses('output_tokens_details.reasoning_tokens', 'reasoningTokens', 5),
   beside(['responses', 'compact'], responsesUsage, 'service_tier', 'serviceTier', 'flex'),
@@ -328,7 +352,11 @@ export const billedFacts: readonly BilledFact[] = [
 
   inUsage(['embeddings'], { prompt_tokens: 100 })(
     {},
-    { where: '`usage.prompt_tokens`, else `usage.total_tokens`', counts: 'inputTokens', amount: 100 },
+    {
+      where: '`usage.prompt_tokens`, else `usage.total_tokens`, `usage.input_tokens`',
+      counts: 'inputTokens',
+      amount: 100,
+    },
   ),
   {
     operations: ['embeddings'],
@@ -340,7 +368,7 @@ export const billedFacts: readonly BilledFact[] = [
   },
   {
     operations: ['rerank'],
-    where: '`usage.total_tokens`, `usage.prompt_tokens`, `meta.billed_units.total_tokens`',
+    where: '`usage.total_tokens`, `usage.prompt_tokens`, `usage.input_tokens`, `meta.billed_units.total_tokens`',
     counts: 'inputTokens',
     example: { usage: { total_tokens: 100 } },
     amount: 100,
@@ -359,6 +387,14 @@ export const billedFacts: readonly BilledFact[] = [
     vendor: 'Cohere',
     counts: 'searchUnits',
     example: { meta: { billed_units: { search_units: 2 } } },
+    amount: 2,
+  },
+  {
+    operations: ['rerank'],
+    where: 'else `usage.search_units`',
+    vendor: 'OpenRouter',
+    counts: 'searchUnits',
+    example: { usage: { search_units: 2, total_tokens: 150 } },
     amount: 2,
   },
   { operations: ['rerank'], where: 'the response itself', counts: 'calls', example: {}, amount: 1 },

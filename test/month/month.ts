@@ -18,7 +18,8 @@ const TOOLS =
   'perWebSearch: "0.07", perWebFetch: "0.001", perFileSearch: "0.017", perCodeExecution: "0.003", perContainer: "0.21", perToolUse: "0.005"';
 const MODELS = `
   talker:
-    maxOutputTokens: "4000"
+    contextLength: "10000"
+    maxOutputTokens: "5000"
     operations: [chat]
     price:
       { input: "3", cachedInput: "0.7", cacheWrite: "5", audioInput: "31", output: "13", audioOutput: "89", ${TOOLS},
@@ -26,6 +27,7 @@ const MODELS = `
         above: { "5000": { input: "7", cachedInput: "1.1", cacheWrite: "9", audioInput: "61", output: "29", audioOutput: "179" } } }
     routes: [{ provider: chatty, model: v-talker }]
   thinker:
+    contextLength: "10000"
     maxOutputTokens: "4000"
     operations: [responses, compact]
     price:
@@ -33,6 +35,7 @@ const MODELS = `
         serviceTiers: { flex: "0.5", priority: "2" } }
     routes: [{ provider: chatty, model: v-thinker }]
   writer:
+    contextLength: "10000"
     maxOutputTokens: "4000"
     operations: [messages]
     price:

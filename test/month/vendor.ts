@@ -82,7 +82,13 @@ const draw: Readonly<Record<Operation, (dice: Dice) => MadeCall>> = {
     return dice.one([
       call('rerank', 'ranker', { response: { results: [], usage: { total_tokens: text } }, items: { text_in: text } }),
       call('rerank', 'ranker-by-unit', {
-        response: { results: [], meta: { billed_units: { search_units: units } } },
+        response: {
+          results: [],
+          ...dice.one<object>([
+            { meta: { billed_units: { search_units: units } } },
+            { usage: { search_units: units, total_tokens: text } },
+          ]),
+        },
         items: { search_unit: units },
         request: { documents: Array.from({ length: 400 }, (_, i) => `document ${i}`) },
       }),
@@ -113,28 +119,17 @@ function drawChat(dice: Dice): MadeCall {
     audio_out: dice.some(200),
     web_search: dice.some(4),
   };
-  const reasoning = dice.some(400);
-  const prompt = items.text_in + items.cached_in + items.written_in + items.audio_in;
-  const visible = items.text_out + items.audio_out;
-  // Some vendors count reasoning inside the completion, some in the total alone.
-  const isInside = dice.next() < 0.5;
-  const usage = {
-    prompt_tokens: prompt,
-    completion_tokens: isInside ? visible + reasoning : visible,
-    total_tokens: prompt + visible + reasoning,
-    prompt_tokens_details: {
-      cached_tokens: items.cached_in,
-      cache_write_tokens: items.written_in,
-      audio_tokens: items.audio_in,
-    },
-    completion_tokens_details: { reasoning_tokens: reasoning, audio_tokens: items.audio_out },
-    ...(items.web_search > 0 &&
-      dice.one<object>([
-        { num_search_queries: items.web_search },
-        { server_tool_use: { web_search_requests: items.web_search } },
-        { plugins: { search: { count: items.web_search } } },
-      ])),
-  };
+  // Equal figures must not confuse what they count.
+  const reasoning = dice.next() < 0.1 ? items.cached_in : dice.some(400);
+  const tools =
+    items.web_search === 0
+      ? {}
+      : dice.one<object>([
+          { num_search_queries: items.web_search },
+          { server_tool_use: { web_search_requests: items.web_search } },
+          { plugins: { search: { count: items.web_search } } },
+        ]);
+  const usage = { ...drawChatUsage(dice, items, reasoning), ...tools };
   return call('chat', 'talker', {
     isStream: dice.next() < 0.5,
     request: asked === null ? {} : { service_tier: asked },
@@ -142,6 +137,47 @@ function drawChat(dice: Dice): MadeCall {
     items: { ...items, text_out: items.text_out + reasoning },
     multipliers: tierMultiplier(served),
   });
+}
+
+interface ChatItems extends Items {
+  readonly text_in: number;
+  readonly cached_in: number;
+  readonly written_in: number;
+  readonly audio_in: number;
+  readonly text_out: number;
+  readonly audio_out: number;
+}
+
+/** The tokens of a chat in the dialect of a vendor or a relay. */
+function drawChatUsage(dice: Dice, items: ChatItems, reasoning: number): object {
+  const { cached_in, written_in, audio_in, audio_out } = items;
+  const prompt = items.text_in + cached_in + written_in + audio_in;
+  const visible = items.text_out + audio_out;
+  const inDetails = { cached_tokens: cached_in, cache_write_tokens: written_in, audio_tokens: audio_in };
+  const outDetails = { reasoning_tokens: reasoning, audio_tokens: audio_out };
+  const details = { prompt_tokens_details: inDetails, completion_tokens_details: outDetails };
+  const usage = dice.one<object>([
+    { prompt_tokens: prompt, completion_tokens: visible + reasoning, ...details },
+    // Reasoning in the total alone.
+    { prompt_tokens: prompt, completion_tokens: visible, ...details },
+    // The cache in the total alone, as relays to vendors of messages have it.
+    {
+      prompt_tokens: prompt - cached_in - written_in,
+      completion_tokens: visible + reasoning,
+      ...details,
+      prompt_tokens_details: { audio_tokens: audio_in },
+      cache_read_input_tokens: cached_in,
+      cache_creation_input_tokens: written_in,
+    },
+    // The names of responses.
+    {
+      input_tokens: prompt,
+      output_tokens: visible + reasoning,
+      input_tokens_details: inDetails,
+      output_tokens_details: outDetails,
+    },
+  ]);
+  return { ...usage, total_tokens: prompt + visible + reasoning };
 }
 
 function drawResponsesUsage(dice: Dice) {
@@ -182,6 +218,9 @@ function drawResponses(dice: Dice): MadeCall {
   tools.container = runs.includes('cntr_new') ? 1 : 0;
   const namesOld = runs.includes('cntr_old');
   const saysBilled = dice.next() < 0.5;
+  // The input of a loop is the sum over its rounds, each of which is within the context.
+  const more = items.text_in * (tools.web_search + tools.file_search + tools.code_run + tools.other_tool);
+  const looped = { ...usage, input_tokens: usage.input_tokens + more, total_tokens: usage.total_tokens + more };
   const output = [
     ...Array.from({ length: tools.web_search }, () => ({ type: 'web_search_call', action: { type: 'search' } })),
     ...Array.from({ length: dice.some(2) }, () => ({ type: 'web_search_call', action: { type: 'open_page' } })),
@@ -205,10 +244,10 @@ function drawResponses(dice: Dice): MadeCall {
       status: 'completed',
       service_tier: served,
       output,
-      usage,
+      usage: looped,
       ...(saysBilled && { tool_usage: { web_search: { num_requests: tools.web_search } } }),
     },
-    items: { ...items, ...tools },
+    items: { ...items, text_in: items.text_in + more, ...tools },
     multipliers: tierMultiplier(served),
   });
 }

@@ -50,12 +50,31 @@ describe('the bounds of what a call can have used', () => {
     assert.deepEqual(bound({ outputTokens: 1_201 }, { choices: 2, moreOutputTokens: 500 }).excess, { outputTokens: 1 });
   });
 
-  it('grow with the tools that the provider ran, and with compactions', () => {
-    assert.equal(bound({ inputTokens: 4_000, serverToolUses: 3 }).excess, null);
-    assert.deepEqual(bound({ inputTokens: 4_001, serverToolUses: 3 }).excess, { inputTokens: 1 });
-    assert.equal(bound({ inputTokens: 2_000, outputTokens: 200, compactions: 1 }).excess, null);
-    // But not with rounds beyond what a call can have used.
-    assert.equal(bound({ inputTokens: TOKEN_COUNT_MAX, serverToolUses: TOKEN_COUNT_MAX }).usage.inputTokens, 101_000);
+  it('grow with the rounds at the provider, in each of which a context is read and an output written', () => {
+    const transcript: readonly [usage: Partial<Usage>, inputTokens: number, outputTokens: number][] = [
+      [{}, 1_000, 100],
+      [{ serverToolUses: 1 }, 2_000, 200],
+      [{ serverToolUses: 3 }, 4_000, 400],
+      [{ compactions: 1 }, 2_000, 200],
+      [{ serverToolUses: 3, compactions: 2 }, 6_000, 600],
+      // Uses alone are no rounds: what counts rounds is decided where a report is read.
+      [{ webSearches: 9 }, 1_000, 100],
+      // But not with rounds beyond what a call can have used.
+      [{ serverToolUses: 100 }, 101_000, 10_100],
+      [{ serverToolUses: TOKEN_COUNT_MAX }, 101_000, 10_100],
+      [{ compactions: TOKEN_COUNT_MAX }, 101_000, 10_100],
+    ];
+    for (const [shown, inputTokens, outputTokens] of transcript) {
+      assert.equal(bound({ ...shown, inputTokens, outputTokens }).excess, null, JSON.stringify(shown));
+      const more = bound({ ...shown, inputTokens: inputTokens + 1, outputTokens: outputTokens + 2 }).excess;
+      assert.deepEqual(more, { inputTokens: 1, outputTokens: 2 }, JSON.stringify(shown));
+    }
+  });
+
+  it('leave room for thinking in each round of each choice', () => {
+    const asked = { choices: 2, moreOutputTokens: 500 };
+    assert.equal(bound({ outputTokens: 2_400, serverToolUses: 1 }, asked).excess, null);
+    assert.deepEqual(bound({ outputTokens: 2_401, serverToolUses: 1 }, asked).excess, { outputTokens: 1 });
   });
 
   it('are one for all kinds of input, of which the cached one gives way', () => {

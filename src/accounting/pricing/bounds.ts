@@ -38,20 +38,23 @@ export interface BoundingFacts {
 /** The most that is accepted of a count if the configuration gives the model no limit. */
 export const COUNT_MAX = 10_000_000;
 
-/** The most rounds of tools and of compaction that are accepted: each reported round raises the bounds. */
+/** The most rounds at the provider, and the most compactions, that are accepted: each reported one raises the bounds. */
 const ROUNDS_MAX = 100;
 
-/** With each use of a tool that the provider runs, and for each compaction, the model reads its context again. */
+/**
+ * With each round of a loop at the provider, such as the use of a tool that it runs, the model reads its context again and may write
+ * as much as it can; so it does for each compaction.
+ */
 export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   const { contextTokensMax, outputTokensMax, choices, inputs, moreOutputTokens, searchUnitsMax } = facts;
   const compactions = Math.min(usage.compactions, ROUNDS_MAX);
-  const rounds = 1 + Math.min(usage.serverToolUses, ROUNDS_MAX) + compactions;
+  const rounds = 1 + Math.min(usage.serverToolUses, ROUNDS_MAX);
   return {
-    inputTokensMax: contextTokensMax === null ? COUNT_MAX : contextTokensMax * inputs * rounds,
+    inputTokensMax: contextTokensMax === null ? COUNT_MAX : contextTokensMax * inputs * (rounds + compactions),
     outputTokensMax:
       outputTokensMax === null
         ? COUNT_MAX
-        : outputTokensMax * (choices + compactions) + Math.min(moreOutputTokens, COUNT_MAX) * choices,
+        : (outputTokensMax + Math.min(moreOutputTokens, COUNT_MAX)) * choices * rounds + outputTokensMax * compactions,
     imagesMax: choices,
     searchUnitsMax,
     toolUsesMax: TOOL_USES_MAX,

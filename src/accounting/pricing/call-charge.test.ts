@@ -168,6 +168,35 @@ describe('the charge of a call', () => {
       assert.deepEqual({ ...withCost, costNano: null }, charge(usage));
     });
 
+    it('is that of all that was reported, of which only the charge is bounded', () => {
+      const small = { ...model, contextTokensMax: 1_000, outputTokensMax: 10 };
+      const cost = { prices: dear, basis: 'tokens', ofInner: () => null } as const;
+      const transcript: readonly [usage: Partial<UsageFacts>, chargeNano: bigint, costNano: bigint][] = [
+        [{ inputTokens: 900, outputTokens: 10 }, 910n, 2_730n],
+        // The margin shows the loss: two contexts were read, and nothing says why.
+        [{ inputTokens: 2_000, outputTokens: 15 }, 1_010n, 10_075n],
+        [{ inputTokens: 2_000, outputTokens: 15, serverToolUses: 1 }, 4_030n, 10_075n],
+        [{ webSearches: 1_001 }, 0n, 0n],
+      ];
+      for (const [usage, chargeNano, costNano] of transcript) {
+        const charged = charge(usage, { model: small, cost });
+        assert.deepEqual([charged.chargeNano, charged.costNano], [chargeNano, costNano], JSON.stringify(usage));
+      }
+      assert.deepEqual(charge({ inputTokens: 2_000 }, { model: small, cost }).notes?.excess, { inputTokens: 1_000 });
+    });
+
+    it('has each listed run at its own step, also if the charge was cut', () => {
+      const run = (inputTokens: number) => ({ model: null, isInside: true, usage: { ...noUsage, inputTokens } });
+      const usage = { inputTokens: 1_600, parts: [run(900), run(700)] };
+      assert.equal(costOf(usage, { model: { ...model, contextTokensMax: 1_000 } }), 4_800n);
+    });
+
+    it('is what a column of the database holds, whatever a provider reports', () => {
+      const prices = { ...dear, ...tokenPrices(9_000_000_000_000n), above: {} };
+      const most = costOf({ inputTokens: 2_147_483_647 }, {}, { prices });
+      assert.equal(most, 1_000_000_000_000_000n);
+    });
+
     it('is not known without a cost, or if the provider did not report what it goes by', () => {
       const images = [{ quality: null, size: null, count: 2 }];
       const perImage = { ...dear, perImageNano: { default: 9n } };

@@ -46,14 +46,15 @@ export interface CallCharge {
   /** The usage of all models together, within their bounds. */
   readonly usage: UsageFacts;
   readonly chargeNano: bigint;
-  /** What the call cost the operator; `null`: not known. */
+  /** What the call cost the operator: all that the provider reported, also beyond the bounds; `null`: not known. */
   readonly costNano: bigint | null;
   readonly notes: ChargeNotes | undefined;
 }
 
 /**
  * Charges a call: each model's usage at its own price, as far as that model can have used it, and each run of a model at the
- * step of the price list that its own input exceeds; all at the price factor of the account.
+ * step of the price list that its own input exceeds; all at the price factor of the account. The cost is that of the usage as
+ * it was reported: the vendor bills it.
  */
 export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, terms: ChargeTerms<Inner>): CallCharge {
   const { inner, ownNames, prices, basis, input, isPaid, priceFactorBasisPoints } = terms;
@@ -64,13 +65,12 @@ export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, te
   const split = splitUsage(totals, facts.parts ?? [], (name) => reportedModel(name, ownNames, inner));
   const own = boundOwn(split.own.usage, terms);
   // An estimate, and what was cut, no longer consist of the runs that the provider lists.
-  const isListed = own.excess === null && totals.source === 'observed';
-  const runs = isListed ? split.own.runs : [own.usage];
-  const shares = stepShares(runs, prices.above);
+  const reportedRuns = totals.source === 'observed' ? split.own.runs : [split.own.usage];
+  const shares = stepShares(own.excess === null ? reportedRuns : [own.usage], prices.above);
   const ownNano = chargeFor(own.usage, prices, basis, shares, priceFactorBasisPoints);
   const by = isPaid ? pricedBy(own.usage, prices, basis, shares) : null;
   const unpriced = isPaid ? unpricedUses(own.usage, prices, basis) : [];
-  const costNano = costOf({ usage: own.usage, runs }, reported.servedOn, split.inner, terms);
+  const costNano = costOf({ usage: split.own.usage, runs: reportedRuns }, reported.servedOn, split.inner, terms);
   // Nearly all calls.
   if (split.inner.length === 0 && own.excess === null && by === null && unpriced.length === 0) {
     const usage = own.usage === totals ? totals : { ...own.usage, source: totals.source };
@@ -119,8 +119,11 @@ function costOf<Inner extends PricedInnerModel>(
     const shares = stepShares(each.runs, pricesOfInner.above);
     sum += chargeFor({ ...each.usage, servedOn: terms }, pricesOfInner, 'tokens', shares);
   }
-  return sum;
+  return sum < COST_NANO_MAX ? sum : COST_NANO_MAX;
 }
+
+/** A column of the database has to hold it, whatever a provider reports. */
+const COST_NANO_MAX = 1_000_000_000_000_000n;
 
 /** Whether the provider reported what a cost goes by: a model that is charged by image may cost by token. */
 function isCountedBy(basis: ChargeBasis, usage: Usage): boolean {

@@ -24,6 +24,7 @@ describe('a response with embeddings', () => {
     [{ usage: { total_tokens: 10 } }, 10],
     [{ usage: { prompt_tokens: null, total_tokens: 10 } }, 10],
     [{ usage: { prompt_tokens: 0 } }, 0],
+    [{ usage: { input_tokens: 8 } }, 8],
     [{ meta: { billed_units: { input_tokens: 11 }, tokens: { input_tokens: 12 } } }, 11],
     [{ usage: {}, meta: { tokens: { input_tokens: 12 } } }, 12],
     [{ tokens: { input_tokens: 13, output_tokens: 1 } }, 13],

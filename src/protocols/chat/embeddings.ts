@@ -6,6 +6,7 @@ const reading = responseReading(PASS_THROUGH_MEMBERS, (response) => {
   const inputTokens = firstCount(response, [
     [['usage', 'prompt_tokens']],
     [['usage', 'total_tokens']],
+    [['usage', 'input_tokens']],
     [['meta', 'billed_units', 'input_tokens']],
     [['meta', 'tokens', 'input_tokens']],
     [['tokens', 'input_tokens']],

@@ -20,6 +20,7 @@ describe('a response of rerank', () => {
     [{ meta: { tokens: { input_tokens: 5, output_tokens: 1 } } }, 6],
     [{ meta: { tokens: { input_tokens: 5 } } }, 5],
     [{ tokens: { input_tokens: 3, output_tokens: 1 } }, 4],
+    [{ usage: { input_tokens: 4 } }, 4],
     [{ usage: { total_tokens: 0 } }, 0],
   ] as const) {
     it(`counts ${inputTokens} tokens in ${JSON.stringify(facts)}`, () => {
@@ -53,6 +54,12 @@ describe('a response of rerank', () => {
       assert.equal(usageOf({ results, ...facts }, 'searchUnits'), null, JSON.stringify(facts));
     }
     assert.equal(usageOf({ results, meta: { billed_units: { search_units: 0 } } }, 'searchUnits')?.searchUnits, 0);
+  });
+
+  it('finds search units in the usage as well', () => {
+    const units = (facts: object) => usageOf({ results, ...facts }, 'searchUnits')?.searchUnits;
+    const usage = { search_units: 2, total_tokens: 150, cost: 0.004 };
+    assert.deepEqual([units({ usage }), units({ usage, meta: { billed_units: { search_units: 3 } } })], [2, 3]);
   });
 
   it('needs nothing but results if it is charged by the call', () => {

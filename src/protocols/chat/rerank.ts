@@ -14,6 +14,7 @@ export const rerankResponse: ResponseReading = {
     const inputTokens = firstCount(response, [
       [['usage', 'total_tokens']],
       [['usage', 'prompt_tokens']],
+      [['usage', 'input_tokens']],
       [['meta', 'billed_units', 'total_tokens']],
       [
         ['meta', 'tokens', 'input_tokens'],
@@ -24,7 +25,7 @@ export const rerankResponse: ResponseReading = {
         ['tokens', 'output_tokens'],
       ],
     ]);
-    const searchUnits = firstCount(response, [[['meta', 'billed_units', 'search_units']]]);
+    const searchUnits = firstCount(response, [[['meta', 'billed_units', 'search_units']], [['usage', 'search_units']]]);
     if (basis === 'tokens' && inputTokens === null) return null;
     if (basis === 'searchUnits' && searchUnits === null) return null;
     return { ...noUsage, inputTokens: inputTokens ?? 0, searchUnits: searchUnits ?? 0 };

@@ -8,9 +8,10 @@ const responseOf = (members: object) => captureResponse(chatResponse(), JSON.str
 const usageOf = (usage: unknown) => chatResponse().usage(responseOf({ usage }), 'tokens');
 
 describe('chat response', () => {
-  it('keeps its usage, its tier, what a search found, and nothing else', () => {
+  it('keeps its usage, its tier, what a search found, what shows rounds, and nothing else', () => {
     const found = ['web_search', 'search_info', 'search_results', 'citations', 'references'];
-    assert.deepEqual([chatResponse().keep, chatResponse().count], [['usage', 'service_tier', ...found], []]);
+    const rounds = ['usage_breakdown', 'server_side_tool_usage'];
+    assert.deepEqual([chatResponse().keep, chatResponse().count], [['usage', 'service_tier', ...found, ...rounds], []]);
     assert.ok(chatResponse({ offersTools: true }).keep.includes('choices'));
   });
 
@@ -22,6 +23,17 @@ describe('chat response', () => {
   it('says on which tier it was served', () => {
     const response = responseOf({ usage: { prompt_tokens: 1, completion_tokens: 2 }, service_tier: 'flex' });
     assert.deepEqual(chatResponse().usage(response, 'tokens')?.servedOn, { serviceTier: 'flex' });
+  });
+
+  it('shows rounds outside its usage, and output as far as the request allows it', () => {
+    const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 5_015 };
+    const rounds = { server_side_tool_usage: { SERVER_SIDE_TOOL_WEB_SEARCH: 3 }, usage };
+    assert.equal(chatResponse().usage(responseOf(rounds), 'tokens')?.serverToolUses, 3);
+    const limited = chatResponse({ outputTokensMax: 4_000 });
+    const { outputTokens, unexplained } = limited.usage(responseOf({ usage }), 'tokens')!;
+    assert.deepEqual([outputTokens, unexplained], [5, ['usage.total_tokens']]);
+    // Each round may write as much.
+    assert.equal(limited.usage(responseOf(rounds), 'tokens')?.outputTokens, 5_005);
   });
 
   it('fails closed without the totals', () => {

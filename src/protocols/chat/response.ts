@@ -5,6 +5,7 @@ import {
   responseReading,
 } from '../metering/response.ts';
 import { type ResponseText, responseTextTokens } from '../metering/response-text.ts';
+import { ROUND_MEMBERS, roundsOutsideUsage } from '../metering/rounds.ts';
 import type { ToolUses } from '../metering/tool-uses.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia } from './media.ts';
@@ -20,6 +21,8 @@ export interface ChatResponseOptions {
   readonly asksForSearch?: boolean;
   /** It offers tools that the provider runs, of which the response may show calls and results. */
   readonly offersTools?: boolean;
+  /** The most output that it allows, all choices together. */
+  readonly outputTokensMax?: number;
 }
 
 const TEXT: ResponseText = {
@@ -50,35 +53,36 @@ const estimateOf = (audioFormat: string | null): ResponseEstimate => ({
   }),
 });
 
-/** Members of a response by which it is charged. */
-const BILLED = ['usage', 'service_tier', ...RESULT_MEMBERS];
+const SILENT = estimateOf(null);
 
-/**
- * Whole responses of chat completions. A later call may refer to the audio of one that asks for audio. What most requests ask
- * for is read in one of four ways, which are made once.
- */
+/** Members of a response by which it is charged. */
+const BILLED = ['usage', 'service_tier', ...RESULT_MEMBERS, ...ROUND_MEMBERS];
+const BILLED_WITH_CHOICES = [...BILLED, 'choices'];
+const SHOWING_WITH_CHOICES = [...RESULT_MEMBERS, 'choices'];
+
+/** Whole responses of chat completions. A later call may refer to the audio of one that asks for audio. */
 export function chatResponse({
   hasAudio = false,
   audioFormat = null,
   asksForSearch = false,
   offersTools = false,
+  outputTokensMax,
 }: ChatResponseOptions = {}): ResponseReading {
-  if (hasAudio || audioFormat !== null) return makeReading({ hasAudio, audioFormat, asksForSearch, offersTools });
-  if (asksForSearch) return offersTools ? OF_SEARCH_AND_TOOLS : OF_SEARCH;
-  return offersTools ? OF_TOOLS : PLAIN;
-}
-
-function makeReading({ hasAudio, audioFormat, asksForSearch, offersTools }: Required<ChatResponseOptions>) {
-  const keep = hasAudio || offersTools ? [...BILLED, 'choices'] : BILLED;
-  const showing = offersTools ? [...RESULT_MEMBERS, 'choices'] : RESULT_MEMBERS;
+  const keep = hasAudio || offersTools ? BILLED_WITH_CHOICES : BILLED;
+  const showing = offersTools ? SHOWING_WITH_CHOICES : RESULT_MEMBERS;
   const reading = responseReading(keep, (response) =>
     readChatUsage(response.member('usage'), {
       serviceTier: response.member('service_tier'),
       asksForSearch,
       shown: shownIn(response, showing),
+      shownRounds: roundsOutsideUsage((name) => response.member(name)),
+      outputTokensMax,
     }),
   );
-  const withEstimate: ResponseReading = { ...reading, estimate: estimateOf(audioFormat) };
+  const withEstimate: ResponseReading = {
+    ...reading,
+    estimate: audioFormat === null ? SILENT : estimateOf(audioFormat),
+  };
   if (!hasAudio) return withEstimate;
   return { ...withEstimate, continuationKeys: (response: ReadResponse) => audioKeys(response.member('choices')) };
 }
@@ -99,9 +103,3 @@ function shownIn(response: ReadResponse, names: readonly string[]): ToolUses {
 }
 
 const NOTHING_SHOWN: ToolUses = {};
-
-const NO_AUDIO = { hasAudio: false, audioFormat: null };
-const PLAIN = makeReading({ ...NO_AUDIO, asksForSearch: false, offersTools: false });
-const OF_SEARCH = makeReading({ ...NO_AUDIO, asksForSearch: true, offersTools: false });
-const OF_TOOLS = makeReading({ ...NO_AUDIO, asksForSearch: false, offersTools: true });
-const OF_SEARCH_AND_TOOLS = makeReading({ ...NO_AUDIO, asksForSearch: true, offersTools: true });

@@ -314,7 +314,7 @@ describe('chat stream: searches of the provider', () => {
   it('count in a stream that is left before its usage', () => {
     const reading = searching();
     read(reading, called);
-    assert.deepEqual(reading.partialUsage(), { ...noUsage, webSearches: 1 });
+    assert.deepEqual(reading.partialUsage(), { ...noUsage, webSearches: 1, serverToolUses: 1 });
     assert.equal(searching({ asksForSearch: true }).partialUsage()?.webSearches, 1);
   });
 
@@ -330,5 +330,28 @@ describe('chat stream: searches of the provider', () => {
 
   it('are not looked for if the request offers none', () => {
     assert.equal(read(dropping(), called), 'unread');
+  });
+
+  it('raise the bounds as rounds, also as the runs that Groq lists', () => {
+    const models = [{ model: 'a' }, { model: 'b' }, { model: 'a' }];
+    const ofGroq = { usage, usage_breakdown: { models } };
+    for (const chunk of [{ x_groq: ofGroq }, { usage, usage_breakdown: { models } }, ofGroq]) {
+      const reading = dropping();
+      read(reading, FINISHED, eventOf({ choices: [], ...chunk }));
+      assert.equal(reading.usage()?.serverToolUses, 3);
+    }
+  });
+
+  it('are not more output than the request allows, if the total alone has it', () => {
+    const report = eventOf({ choices: [], usage: { ...usage, total_tokens: 90_000 } });
+    const outputOf = (more: object) => {
+      const reading = readChatStream({ dropsUsageChunk: true, choices: 1, ...more });
+      read(reading, FINISHED, report);
+      return reading.usage()?.outputTokens;
+    };
+    assert.deepEqual(
+      [outputOf({ outputTokensMax: 4_000 }), outputOf({})],
+      [usage.completion_tokens, 90_000 - usage.prompt_tokens],
+    );
   });
 });

@@ -3,6 +3,7 @@ import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { eventData, eventName } from '../../lib/sse/sse.ts';
 import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
+import { roundsOutsideUsage } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, sumCounts, totalTokens, type Usage } from '../metering/usage-facts.ts';
@@ -59,7 +60,9 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   const finished = new Set<number>();
   const audio = new Set<string>();
   const shown = shownTools();
-  const { asksForSearch = false } = options;
+  /** The rounds that events show elsewhere. */
+  let shownRounds = 0;
+  const { asksForSearch = false, outputTokensMax } = options;
   const media = chatMedia(options.audioFormat ?? null);
   /** The model as the provider calls it. */
   let model: string | null = null;
@@ -120,7 +123,12 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     for (const [place, choice] of choices.entries()) noteChoice(choice, place);
     serviceTier = chunk.service_tier ?? serviceTier;
     if (!hasEnded) shown.add(chunk);
-    const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : usageOfChoices(choices));
+    const ofGroq = isRecord(chunk.x_groq) ? chunk.x_groq : chunk;
+    shownRounds = Math.max(
+      shownRounds,
+      roundsOutsideUsage((name) => chunk[name] ?? ofGroq[name]),
+    );
+    const used = chunk.usage ?? (ofGroq === chunk ? usageOfChoices(choices) : ofGroq.usage);
     const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';
     if (!isRecord(used)) {
       // Uses of tools may be shown behind the usage.
@@ -139,7 +147,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   }
 
   function readUsage(): Usage | null {
-    return readChatUsage(reported, { serviceTier, asksForSearch, shown: shown.uses() });
+    return readChatUsage(reported, { serviceTier, asksForSearch, shown: shown.uses(), shownRounds, outputTokensMax });
   }
 
   function noteChoice(choice: unknown, place: number): void {
@@ -157,8 +165,9 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       if (usage !== null) return usage;
       const servedOn = readTerms({ service_tier: serviceTier }, ['serviceTier']);
       const uses = chatToolUses({}, { asksForSearch, shown: shown.uses() });
-      if (servedOn === undefined && sumCounts(uses) === 0) return null;
-      return { ...noUsage, ...uses, ...(servedOn && { servedOn }) };
+      const serverToolUses = sumCounts(uses);
+      if (servedOn === undefined && serverToolUses === 0) return null;
+      return { ...noUsage, ...uses, serverToolUses, ...(servedOn && { servedOn }) };
     },
     get hasOutputEnd() {
       return isUsageFinal || finished.size >= options.choices;

@@ -191,6 +191,92 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 31, cacheWriteTokens: 1_253, outputTokens: 467 },
     ],
     [
+      'takes them for beside it in any spelling, if one count is larger than the prompt',
+      {
+        prompt_tokens: 31,
+        completion_tokens: 467,
+        total_tokens: 498,
+        prompt_tokens_details: { cached_tokens: 1_253, cached_creation_tokens: 20 },
+      },
+      { ...noUsage, inputTokens: 31, cachedInputTokens: 1_253, cacheWriteTokens: 20, outputTokens: 467 },
+    ],
+    [
+      'takes counts of a cache in no known spelling for no output, but for reads of it',
+      { prompt_tokens: 31, completion_tokens: 20, total_tokens: 1_304, cacheReadInputTokens: 1_253 },
+      {
+        ...noUsage,
+        inputTokens: 31,
+        cachedInputTokens: 1_253,
+        outputTokens: 20,
+        unexplained: ['usage.cacheReadInputTokens'],
+      },
+    ],
+    [
+      'takes them for beside the prompt, if that is too small to have them',
+      {
+        prompt_tokens: 31,
+        completion_tokens: 20,
+        total_tokens: 51,
+        prompt_tokens_details: { cache_hit_tokens: 1_253 },
+      },
+      {
+        ...noUsage,
+        inputTokens: 31,
+        cachedInputTokens: 1_253,
+        outputTokens: 20,
+        unexplained: ['usage.prompt_tokens_details.cache_hit_tokens'],
+      },
+    ],
+    [
+      'takes nothing else that is named after a cache for tokens of it',
+      { ...totals, prompt_tokens_details: { cached_tokens: 30, cached_tokens_again: 30 }, cache_age: 3_600 },
+      {
+        ...noUsage,
+        inputTokens: 70,
+        cachedInputTokens: 30,
+        outputTokens: 20,
+        unexplained: ['usage.prompt_tokens_details.cached_tokens_again', 'usage.cache_age'],
+      },
+    ],
+    [
+      'tells reasoning from a cache of the same size, the dialect of xAI',
+      {
+        prompt_tokens: 1_000,
+        completion_tokens: 300,
+        total_tokens: 1_500,
+        prompt_tokens_details: { cached_tokens: 200 },
+        completion_tokens_details: { reasoning_tokens: 200 },
+      },
+      { ...noUsage, inputTokens: 800, cachedInputTokens: 200, outputTokens: 500, reasoningTokens: 200 },
+    ],
+    [
+      'has both beside the totals, if both are what the total has in addition',
+      {
+        prompt_tokens: 100,
+        completion_tokens: 10,
+        total_tokens: 1_160,
+        prompt_tokens_details: { cached_tokens: 1_000 },
+        completion_tokens_details: { reasoning_tokens: 50 },
+      },
+      { ...noUsage, inputTokens: 100, cachedInputTokens: 1_000, outputTokens: 60, reasoningTokens: 50 },
+    ],
+    [
+      'reads totals by their names in responses, the dialect of mlx-vlm',
+      {
+        input_tokens: 100,
+        output_tokens: 20,
+        total_tokens: 120,
+        input_tokens_details: { cached_tokens: 30 },
+        output_tokens_details: { reasoning_tokens: 8 },
+      },
+      { ...noUsage, inputTokens: 70, cachedInputTokens: 30, outputTokens: 20, reasoningTokens: 8 },
+    ],
+    [
+      'takes the greater figure if a relay states both names',
+      { ...totals, input_tokens: 0, output_tokens: 0, input_tokens_details: null },
+      counted,
+    ],
+    [
       'names counts of a cache in a spelling that is not known, and no figure that follows from others',
       {
         ...totals,
@@ -260,7 +346,10 @@ describe('chat usage', () => {
     fc.assert(
       fc.property(usage, (reported) => {
         const facts = readChatUsage(reported)!;
-        assert.equal(facts.inputTokens + facts.cachedInputTokens + facts.cacheWriteTokens, reported.prompt_tokens);
+        const cached = facts.cachedInputTokens + facts.cacheWriteTokens;
+        // A prompt that is too small for its cache leaves all of it out.
+        const isOutside = cached > reported.prompt_tokens;
+        assert.equal(facts.inputTokens + (isOutside ? 0 : cached), reported.prompt_tokens);
         assert.equal(facts.outputTokens, reported.completion_tokens);
         assert.ok(facts.reasoningTokens <= facts.outputTokens);
         const { images, parts: _parts, servedOn: _terms, unexplained: _places, ...counts } = facts;

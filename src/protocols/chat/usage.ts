@@ -1,6 +1,8 @@
 import { isRecord } from '../../lib/json/json.ts';
-import { type CacheCounts, readCacheCounts } from '../metering/cache-counts.ts';
+import { readCacheCounts } from '../metering/cache-counts.ts';
+import { roundsShown } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
+import { DOUBTFUL_TOTAL, unstatedTokens } from '../metering/stated-totals.ts';
 import { reportedToolUses, type ToolUses } from '../metering/tool-uses.ts';
 import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 
@@ -12,42 +14,48 @@ interface ChatUsageContext {
   readonly asksForSearch?: boolean;
   /** The uses of tools that the response shows. */
   readonly shown?: ToolUses;
+  /** The rounds at the provider that it shows elsewhere. */
+  readonly shownRounds?: number;
+  /** The most output that the request allows for all its choices. */
+  readonly outputTokensMax?: number | undefined;
 }
 
 /**
  * Usage facts of the chat protocol. `prompt_tokens` and `completion_tokens` are totals: cached, written and reasoning
- * tokens are inside them, but for providers that count reasoning in `total_tokens` alone. Details that are missing count 0;
- * totals that are missing make the facts unusable.
+ * tokens are inside them, but for providers that count reasoning or a cache in `total_tokens` alone. Details that are missing
+ * count 0; totals that are missing make the facts unusable. Some servers name them as responses do (mlx-vlm).
  */
-export function readChatUsage(
-  usage: unknown,
-  { serviceTier, asksForSearch = false, shown = {} }: ChatUsageContext = {},
-): Usage | null {
+export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): Usage | null {
   if (!isRecord(usage)) return null;
-  const statedPrompt = readCount(usage.prompt_tokens);
-  const completionTokens = readCount(usage.completion_tokens);
+  const statedPrompt = greaterCount(usage.prompt_tokens, usage.input_tokens);
+  const completionTokens = greaterCount(usage.completion_tokens, usage.output_tokens);
   if (statedPrompt == null || completionTokens == null) return null;
 
-  const promptDetails = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
-  const completionDetails = isRecord(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
-  const stated = readCacheCounts(usage, 'chat');
-  const beyond = (readCount(usage.total_tokens) ?? 0) - statedPrompt - completionTokens;
-  const beside = cacheBesidePrompt(usage, { promptTokens: statedPrompt, beyond }, stated);
-  const { read, written, written1h } = beside ?? stated;
-  const promptTokens = beside === null ? statedPrompt : statedPrompt + beside.besideTokens;
-  const outputTokens = beside === null ? completionTokens + Math.max(beyond, 0) : completionTokens;
+  const { serviceTier, shown = {}, shownRounds = 0, outputTokensMax = Number.POSITIVE_INFINITY } = context;
+  const hasOwnDetails = isRecord(usage.prompt_tokens_details) || !isRecord(usage.input_tokens_details);
+  const promptDetails = detailsOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
+  const completionDetails = detailsOf(usage.completion_tokens_details ?? usage.output_tokens_details);
+  const cache = readCacheCounts(usage, hasOwnDetails ? 'chat' : 'responses');
   const reasoning = readCount(completionDetails.reasoning_tokens) ?? 0;
-  const toolUses = chatToolUses(usage, { asksForSearch, shown });
-  const { unexplained } = stated;
+  const toolUses = chatToolUses(usage, context);
+  const serverToolUses = Math.max(roundsShown(usage), shownRounds, sumCounts(shown), sumCounts(toolUses));
+  const unstated = unstatedTokens(
+    usage,
+    { inputTokens: statedPrompt, outputTokens: completionTokens, reasoningTokens: reasoning, cache },
+    outputTokensMax * (1 + serverToolUses),
+  );
+  const promptTokens = statedPrompt + unstated.cacheTokens;
+  const outputTokens = completionTokens + unstated.outputTokens;
+  const marked = unstated.isDoubtful ? [...cache.unexplained, DOUBTFUL_TOTAL] : cache.unexplained;
   // Mistral states the tier inside the usage.
   const servedOn = readTerms({ service_tier: serviceTier ?? usage.service_tier }, ['serviceTier']);
 
   // A detail cannot exceed the total that it is part of; a provider that reports more must not make a token count
   // twice.
   const input = new Remainder(promptTokens);
-  const cachedInputTokens = input.take(read);
-  const cacheWrite1hTokens = input.take(written1h);
-  const cacheWriteTokens = input.take(written - written1h);
+  const cachedInputTokens = input.take(cache.read + unstated.unknownTokens);
+  const cacheWrite1hTokens = input.take(cache.written1h);
+  const cacheWriteTokens = input.take(cache.written - cache.written1h);
   const audioInputTokens = input.take(readCount(promptDetails.audio_tokens));
   // DashScope counts frames of videos apart, and bills them as images.
   const imageInputTokens =
@@ -69,41 +77,21 @@ export function readChatUsage(
     reasoningTokens: Math.min(reasoning, output.left),
     ...toolUses,
     // OpenRouter counts a use again in its totals; the bounds that follow from these rounds are only the wider for it.
-    serverToolUses: Math.max(sumCounts(usage.server_tool_use), sumCounts(toolUses)),
+    serverToolUses,
     ...(servedOn && { servedOn }),
-    ...(unexplained.length > 0 && { unexplained }),
+    ...(marked.length > 0 && { unexplained: marked }),
   };
 }
 
-interface BesideCounts extends Omit<CacheCounts, 'unexplained'> {
-  /** The tokens of the cache that the prompt leaves out. */
-  readonly besideTokens: number;
+/** A count under its own name, or under that of another protocol if that is more; a relay may state both, one of them as zero. */
+function greaterCount(own: unknown, other: unknown): number | null | undefined {
+  const [count, otherCount] = [readCount(own), readCount(other)];
+  if (count === null) return otherCount;
+  return count === undefined ? undefined : Math.max(count, otherCount ?? 0);
 }
 
-/**
- * Dialect of relays to vendors of the messages protocol: `prompt_tokens` leaves tokens of the cache out, all of them or those that
- * were written. Then these are exactly what the total has beyond prompt and completion, or the prompt is too small to have them,
- * under their names in messages; `null` if the prompt has them, and what is beyond it is output.
- */
-function cacheBesidePrompt(
-  usage: Readonly<Record<string, unknown>>,
-  { promptTokens, beyond }: { readonly promptTokens: number; readonly beyond: number },
-  { read: statedRead, written: statedWritten, written1h }: CacheCounts,
-): BesideCounts | null {
-  const ownRead = readCount(usage.cache_read_input_tokens) ?? 0;
-  const ownWritten = readCount(usage.cache_creation_input_tokens) ?? 0;
-  const [read, written] = [ownRead || statedRead, ownWritten || statedWritten];
-  const beside = (besideTokens: number): BesideCounts => ({
-    read,
-    written,
-    written1h: Math.min(written1h, written),
-    besideTokens,
-  });
-  if (beyond <= 0) {
-    const own = ownRead + ownWritten;
-    return own > promptTokens ? beside(own) : null;
-  }
-  return [read + written, written, read].includes(beyond) ? beside(beyond) : null;
+function detailsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
 }
 
 /** What details leave of the total that they are part of. */

@@ -33,7 +33,7 @@ export const messagesResponse = (namesContainer = false, offersTools = false): R
     const content = offersTools ? response.member('content') : null;
     if (Array.isArray(content)) for (const block of content) shown.add(block);
     const isCounted = isRecord(reported) && isRecord(reported.server_tool_use);
-    const usage = withShown(readMessagesUsage(reported), isCounted, shown.uses());
+    const usage = withShown(readMessagesUsage(reported), isCounted, shown);
     return withContainer(usage, response.member('container'), namesContainer);
   },
   continuationKeys: (response) => containerKeys(response.member('container')),

@@ -90,7 +90,7 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
     return sign !== BLOCK_START || offersTools;
   }
 
-  const withTools = (usage: Usage | null): Usage | null => withShown(usage, countsTools, shown.uses());
+  const withTools = (usage: Usage | null): Usage | null => withShown(usage, countsTools, shown);
 
   return {
     matters: (run) => SIGN_PATTERNS.some(run, (sign) => isSign(SIGNS[sign]!)),

@@ -131,6 +131,7 @@ describe('messages usage', () => {
       },
       {
         ...facts,
+        serverToolUses: 2,
         parts: [
           run({ inputTokens: 60, outputTokens: 5 }),
           { ...run({ inputTokens: 40, outputTokens: 15 }), model: 'm' },

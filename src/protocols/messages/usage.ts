@@ -1,9 +1,10 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { readCacheCounts } from '../metering/cache-counts.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
+import { usesShown } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { readToolUses } from '../metering/tool-uses.ts';
-import { addUsage, type ModelUsage, noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
+import { addUsage, type ModelUsage, noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
 import { INPUT_SIDE, InputSide } from './input-side.ts';
 
 /**
@@ -47,6 +48,7 @@ export class MessagesUsage {
     const iterations = this.#fields.iterations;
     if (!Array.isArray(iterations)) return own;
     let sum = own;
+    let outside = 0;
     const parts: ModelUsage[] = [];
     for (const iteration of iterations) {
       if (!isRecord(iteration) || typeof iteration.type !== 'string') continue;
@@ -63,10 +65,15 @@ export class MessagesUsage {
         sum = addUsage(sum, usage);
         parts.push({ model: null, isInside: true, usage });
       } else {
-        parts.push({ model, isInside: INSIDE.includes(type), usage: run });
+        const isInside = INSIDE.includes(type);
+        if (!isInside) outside++;
+        parts.push({ model, isInside, usage: run });
       }
     }
-    return parts.length === 0 ? sum : { ...sum, parts };
+    if (parts.length === 0) return sum;
+    // Of the turns that the totals include, the first is no round of a loop.
+    const turns = parts.length - sum.compactions - outside;
+    return { ...sum, serverToolUses: Math.max(sum.serverToolUses, turns - 1) + outside, parts };
   }
 }
 
@@ -112,7 +119,7 @@ function readTokens(fields: Record<string, unknown>): Usage | null {
     outputTokens,
     reasoningTokens: Math.min(readCount(details.thinking_tokens) ?? 0, outputTokens),
     ...readToolUses(fields.server_tool_use),
-    serverToolUses: sumCounts(fields.server_tool_use),
+    serverToolUses: usesShown(fields),
   };
 }
 

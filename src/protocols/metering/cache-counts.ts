@@ -112,6 +112,8 @@ export interface CacheCounts {
   /** All writes, the long-lived ones among them. */
   readonly written: number;
   readonly written1h: number;
+  /** The tokens that members of no known spelling count together. */
+  readonly unknown: number;
   /** The members that count tokens of a cache in no known spelling. */
   readonly unexplained: readonly string[];
 }
@@ -139,6 +141,7 @@ function isOfCache(name: string): boolean {
 class CacheReader {
   readonly #places: Places;
   readonly #counts = { read: 0, written: 0, written5m: 0, written1h: 0, nothing: 0 };
+  #unknown = 0;
   #unexplained: string[] = NONE;
 
   constructor(known: Places) {
@@ -155,11 +158,12 @@ class CacheReader {
     const count = readCount(value) ?? 0;
     if (count === 0) return;
     const counts = this.#places.get(place);
-    if (counts === undefined) this.#note(place);
+    if (counts === undefined) this.#note(place, count);
     else this.#counts[counts] = Math.max(this.#counts[counts], count);
   }
 
-  #note(place: string): void {
+  #note(place: string, count: number): void {
+    if (TOKENS.test(place)) this.#unknown += count;
     const isName = place.length <= NAME_CHARACTERS_MAX && isPlainText(place);
     if (isName && this.#unexplained.length < NAMES_MAX) this.#unexplained = [...this.#unexplained, `usage.${place}`];
   }
@@ -167,10 +171,17 @@ class CacheReader {
   result(): CacheCounts {
     const { read, written, written5m, written1h } = this.#counts;
     const all = written > 0 ? written : written5m + written1h;
-    return { read, written: all, written1h: Math.min(written1h, all), unexplained: this.#unexplained };
+    return {
+      read,
+      written: all,
+      written1h: Math.min(written1h, all),
+      unknown: this.#unknown,
+      unexplained: this.#unexplained,
+    };
   }
 }
 
+const TOKENS = /token/i;
 const NONE: string[] = [];
 const NAMES_MAX = 4;
 const NAME_CHARACTERS_MAX = 96;

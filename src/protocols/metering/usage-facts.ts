@@ -13,7 +13,7 @@ export interface Usage extends UnitCounts {
   readonly servedOn?: ServiceTerms;
   /** The runs of models of which the call consists, as far as the provider lists them. */
   readonly parts?: readonly ModelUsage[];
-  /** Members of the report that count tokens of a cache in a spelling that is not known. */
+  /** Members of the report that count tokens of a cache in a spelling that is not known, or that cannot be believed. */
   readonly unexplained?: readonly string[];
 }
 
@@ -96,14 +96,6 @@ export function readCount(reported: unknown): number | null | undefined {
 }
 
 const DIGITS = /^\d{1,10}$/;
-
-/**
- * The output of a report with totals: what the input leaves of the total, if that is more. Some providers count reasoning
- * in the total alone.
- */
-export function wholeOutput(inputTokens: number, outputTokens: number, total: unknown): number {
-  return Math.max(outputTokens, (readCount(total) ?? 0) - inputTokens);
-}
 
 /** The sum of the counts that an object has, such as one for each kind of tool; other members are ignored. */
 export function sumCounts(counts: unknown): number {

@@ -139,8 +139,8 @@ export const usageUnits = {
   /** Uses of all other tools of the provider: of MCP servers, of searches elsewhere than in the web. */
   otherToolUses: toolUses('perToolUse', 5),
   /**
-   * How often the provider ran a tool of any kind; with each of them the model read its context again. Never charged by
-   * itself.
+   * The rounds of a loop at the provider, by whatever shows them: uses of tools of any kind, or listed turns. With each of
+   * them the model read its context again. Never charged by itself.
    */
   serverToolUses: { side: 'other', price: null, bound: null, column: null },
   /** How often the provider had the context summarized; the tokens for that are among the other counts. */

@@ -7,7 +7,7 @@ import { readChatStream } from '../chat/stream.ts';
 import { byTokens } from '../metering/charge-options.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
-import type { Splice } from './operation.ts';
+import { type Demand, outputTokensMax, type Splice } from './operation.ts';
 
 /** Chat completions (contract 4.1). */
 export const chat = jsonOperation({
@@ -46,9 +46,14 @@ export const chat = jsonOperation({
       },
     };
   },
-  response: (details, { serverToolUses }) => chatResponse({ ...details, offersTools: serverToolUses > 0 }),
-  readStream: (details, _basis, { serverToolUses }) => readChatStream({ ...details, offersTools: serverToolUses > 0 }),
+  response: (details, demand) => chatResponse({ ...details, ...ofDemand(demand, details.choices) }),
+  readStream: (details, _basis, demand) => readChatStream({ ...details, ...ofDemand(demand, details.choices) }),
 });
+
+/** What responses are read by of the demand of their requests. */
+function ofDemand(demand: Demand, choices: number) {
+  return { offersTools: demand.serverToolUses > 0, outputTokensMax: outputTokensMax(demand, choices) };
+}
 
 /** The format in which a request asks for audio; `null`: it does not say. */
 function audioFormat(fields: BodyFields): string | null {

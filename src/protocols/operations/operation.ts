@@ -209,6 +209,12 @@ export const plainDemand: Demand = {
   audioOutput: null,
 };
 
+/** The most output that a request allows, all choices together; infinite if it states no limit. */
+export function outputTokensMax({ outputTokensLimit, thinkingTokens, moreOutputTokens }: Demand, choices = 1): number {
+  if (outputTokensLimit === null) return Number.POSITIVE_INFINITY;
+  return (outputTokensLimit + thinkingTokens + moreOutputTokens) * choices;
+}
+
 /** The few things that the gateway knows of a call's request. */
 export interface CallInput {
   /** `null`: the model of the earlier call that this one continues. */

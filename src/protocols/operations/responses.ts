@@ -8,6 +8,7 @@ import { readResponsesReferences } from '../responses/state-references.ts';
 import { readResponsesStream } from '../responses/stream.ts';
 import { continuationKeysOf, continuationOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
+import { outputTokensMax } from './operation.ts';
 
 /** Responses creation (contract 4). Usage comes by itself, in whole responses and in the terminal event. */
 export const responses = jsonOperation({
@@ -48,6 +49,8 @@ export const responses = jsonOperation({
       },
     };
   },
-  response: ({ keepsItems, containerUse }) => responsesResponse(keepsItems, containerUse),
-  readStream: (details) => readResponsesStream(details),
+  response: ({ keepsItems, containerUse }, demand) =>
+    responsesResponse(keepsItems, { containerUse, outputTokensMax: outputTokensMax(demand) }),
+  readStream: (details, _basis, demand) =>
+    readResponsesStream({ ...details, outputTokensMax: outputTokensMax(demand) }),
 });

@@ -1,8 +1,7 @@
 import type { ResponseEstimate, ResponseReading } from '../metering/response.ts';
 import { type ResponseText, responseTextTokens } from '../metering/response-text.ts';
 import { ResponseContinuationKeys } from './continuation-keys.ts';
-import { NO_CONTAINERS } from './tool-uses.ts';
-import { readResponsesUsage } from './usage.ts';
+import { type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
 
 /** What the price depends on beside usage and output. */
 const BILLED = ['service_tier', 'tool_usage'];
@@ -32,13 +31,13 @@ const ESTIMATE: ResponseEstimate = {
  * response has one, a failed response has one where tokens were used up. Without usage the call fails closed, unless its
  * provider is configured otherwise; one that failed early or has only been queued always does.
  */
-export const responsesResponse = (keepsItems = true, containerUse = NO_CONTAINERS): ResponseReading => ({
+export const responsesResponse = (keepsItems = true, context: ResponsesUsageContext = {}): ResponseReading => ({
   keep: ['id', 'object', 'usage', 'output', ...BILLED],
   count: [],
   usage(received) {
     if (received.member('object') !== 'response') return null;
     const response = Object.fromEntries(['output', ...BILLED].map((name) => [name, received.member(name)]));
-    return readResponsesUsage(received.member('usage'), response, containerUse);
+    return readResponsesUsage(received.member('usage'), response, context);
   },
   continuationKeys(received) {
     const continuationKeys = new ResponseContinuationKeys(keepsItems);

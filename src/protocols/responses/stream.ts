@@ -9,8 +9,8 @@ import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { ResponseContinuationKeys } from './continuation-keys.ts';
-import { billedToolUses, type ContainerUse, NO_CONTAINERS, serverToolCalls } from './tool-uses.ts';
-import { IMAGE_MODEL, readResponsesUsage } from './usage.ts';
+import { billedToolUses, NO_CONTAINERS, serverToolCalls } from './tool-uses.ts';
+import { IMAGE_MODEL, type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
 
 /**
  * Streams of the responses protocol: named events whose data repeats the name as `type`; clients go by the `type`, so
@@ -71,14 +71,13 @@ const PART_END_TYPE = /^response\..+\.done$/;
 /** The events behind the deltas repeat the text under other keys, so none is counted twice. */
 const STREAMED_TEXT = textKeys('delta');
 
-interface ResponsesStreamOptions {
+interface ResponsesStreamOptions extends ResponsesUsageContext {
   /** Whether the provider keeps the items of the response. */
   readonly keepsItems: boolean;
-  readonly containerUse?: ContainerUse;
 }
 
 export function readResponsesStream(
-  { keepsItems, containerUse }: ResponsesStreamOptions = { keepsItems: true },
+  { keepsItems, ...context }: ResponsesStreamOptions = { keepsItems: true },
 ): StreamReading {
   const continuationKeys = new ResponseContinuationKeys(keepsItems);
   let reported: unknown = null;
@@ -149,7 +148,7 @@ export function readResponsesStream(
   /** The uses of tools so far, of a stream that has reported no usage yet. */
   function usesSoFar(): Usage | null {
     if (calls.length === 0) return null;
-    const uses = billedToolUses({ output: calls }, {}, containerUse ?? NO_CONTAINERS);
+    const uses = billedToolUses({ output: calls }, {}, context.containerUse ?? NO_CONTAINERS);
     return { ...noUsage, ...uses, serverToolUses: calls.length };
   }
 
@@ -157,7 +156,7 @@ export function readResponsesStream(
     hasEnded = true;
     if (!isRecord(response)) return;
     reported = greatestFigures(reported, response.usage);
-    usage = readResponsesUsage(reported, response, containerUse);
+    usage = readResponsesUsage(reported, response, context);
     continuationKeys.addResponse(response.id);
     continuationKeys.addOutput(response.output);
   }

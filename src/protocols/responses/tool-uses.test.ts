@@ -8,7 +8,7 @@ const container = (id: string) => ({ type: 'code_interpreter_call', status: 'com
 
 function used(response: Record<string, unknown>, ...context: readonly [named: string[], mayContinue: boolean] | []) {
   const [named = [], mayContinue = false] = context;
-  const usage = readResponsesUsage(totals, response, { named, mayContinue })!;
+  const usage = readResponsesUsage(totals, response, { containerUse: { named, mayContinue } })!;
   return Object.fromEntries(
     Object.entries(usage).filter(
       ([name, value]) => typeof value === 'number' && value > 0 && name !== 'inputTokens' && name !== 'outputTokens',
@@ -60,6 +60,23 @@ describe('the uses of tools that a response shows', () => {
     const usage = { ...totals, server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 4 } };
     const { webSearches, otherToolUses } = readResponsesUsage(usage, { output: [{ type: 'web_search_call' }] })!;
     assert.deepEqual([webSearches, otherToolUses], [2, 4]);
+  });
+
+  it('are rounds by whatever shows them: counts, calls of any kind, and results without a call', () => {
+    const rounds = (response: object, usage: object = {}) =>
+      readResponsesUsage({ ...totals, ...usage }, { ...response })!.serverToolUses;
+    const output = [
+      'search_results',
+      'fetch_url_results',
+      'openrouter:web_search',
+      'x_search_call',
+      'shell_call_output',
+    ];
+    assert.equal(rounds({ output: output.map((type) => ({ type })) }), 4);
+    const custom = { output: [{ type: 'custom_tool_call' }, { type: 'function_call' }, { type: 'reasoning' }] };
+    assert.equal(rounds(custom), 0);
+    assert.equal(rounds(custom, { server_side_tool_usage_details: { x_search_calls: 7 } }), 7);
+    assert.equal(rounds({ tool_usage: { web_search: { num_requests: 3 }, image_gen: { total_tokens: 900 } } }), 3);
   });
 
   it('include what another model used to make images', () => {

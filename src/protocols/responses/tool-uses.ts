@@ -36,6 +36,24 @@ export function serverToolCalls(output: unknown): readonly Item[] {
   );
 }
 
+/** Items that show no further run of the model: what it wrote, what the caller runs, lists and questions of MCP servers. */
+const NO_ROUNDS: readonly unknown[] = [
+  ...CLIENT_CALLS,
+  ...['message', 'reasoning', 'compaction', 'item_reference', 'mcp_list_tools', 'mcp_approval_request'],
+];
+
+/** How often a provider ran a tool, by the items of a response: also by those that it shows as results, or names in its own way. */
+export function roundsOf(output: unknown): number {
+  if (!Array.isArray(output)) return 0;
+  return output.filter(
+    (item: unknown) =>
+      isRecord(item) && typeof item.type === 'string' && !NO_ROUNDS.includes(item.type) && !item.type.endsWith(OUTPUT),
+  ).length;
+}
+
+/** The output of a call, which is another item. */
+const OUTPUT = '_output';
+
 /** The uses that are billed. The provider's own counts go before those of items: some uses are free of charge. */
 export function billedToolUses(response: Item, usage: Item, containerUse: ContainerUse): ToolUses {
   const reported = reportedToolUses(usage);

@@ -101,6 +101,21 @@ describe('responses usage', () => {
       { ...totals, input_tokens_details: [40], output_tokens_details: null },
       counted,
     ],
+    [
+      'takes no tokens of the cache for output if they count in the total alone',
+      { input_tokens: 368, output_tokens: 19, total_tokens: 10_923, cache_read_input_tokens: 10_536 },
+      { ...noUsage, inputTokens: 368, cachedInputTokens: 10_536, outputTokens: 19 },
+    ],
+    [
+      'tells reasoning from a cache of the same size',
+      {
+        ...totals,
+        total_tokens: 150,
+        input_tokens_details: { cached_tokens: 30 },
+        output_tokens_details: { reasoning_tokens: 30 },
+      },
+      { ...noUsage, inputTokens: 70, cachedInputTokens: 30, outputTokens: 50, reasoningTokens: 30 },
+    ],
     ['does not need the sum of the totals', { input_tokens: 100, output_tokens: 20 }, counted],
     ['takes totals of zero for what they are', { input_tokens: 0, output_tokens: 0 }, noUsage],
   ];
@@ -109,6 +124,16 @@ describe('responses usage', () => {
       assert.deepEqual(readResponsesUsage(usage), facts);
     });
   }
+
+  it('believes a total only as far as the request allows output', () => {
+    const read = (outputTokensMax: number, response = {}) => {
+      const usage = readResponsesUsage({ ...totals, total_tokens: 9_100 }, response, { outputTokensMax })!;
+      return [usage.outputTokens, usage.unexplained];
+    };
+    assert.deepEqual(read(9_000), [9_000, undefined]);
+    assert.deepEqual(read(8_999), [20, ['usage.total_tokens']]);
+    assert.deepEqual(read(4_500, { output: [{ type: 'mcp_call' }] }), [9_000, undefined]);
+  });
 
   it('cannot be billed without two totals that are counts', () => {
     for (const [total, wrong] of [
@@ -151,10 +176,10 @@ describe('responses usage', () => {
           unexplained: _places,
           ...counts
         } = readResponsesUsage(reported)!;
-        assert.equal(
-          counts.inputTokens + counts.cachedInputTokens + counts.cacheWriteTokens + counts.cacheWrite1hTokens,
-          reported.input_tokens,
-        );
+        const cached = counts.cachedInputTokens + counts.cacheWriteTokens + counts.cacheWrite1hTokens;
+        // An input that is too small for its cache leaves all of it out.
+        const isOutside = cached > reported.input_tokens;
+        assert.equal(counts.inputTokens + (isOutside ? 0 : cached), reported.input_tokens);
         assert.equal(counts.outputTokens, reported.output_tokens);
         assert.ok(counts.reasoningTokens <= counts.outputTokens);
         assert.ok(Object.values(counts).every((count) => Number.isInteger(count) && count >= 0));

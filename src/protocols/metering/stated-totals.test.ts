@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readChatUsage } from '../chat/usage.ts';
+import { readResponsesUsage } from '../responses/usage.ts';
+import type { Usage } from './usage-facts.ts';
+
+/** What a call really used: full input, reads and writes of a cache, visible output, reasoning. */
+interface Truth {
+  readonly full: number;
+  readonly read: number;
+  readonly written: number;
+  readonly text: number;
+  readonly reasoning: number;
+}
+
+/** How a vendor, or a relay, states it. */
+interface Dialect {
+  readonly reasoning: 'inside' | 'beside' | 'unstated';
+  /** Of the cache, what the input leaves out. */
+  readonly outside: 'nothing' | 'all' | 'written' | 'read';
+  /** Whether the total has what the input leaves out. */
+  readonly isInTotal: boolean;
+  readonly names: 'details' | 'messages';
+}
+
+const dialects: readonly Dialect[] = (['inside', 'beside', 'unstated'] as const).flatMap((reasoning) =>
+  (['nothing', 'all', 'written', 'read'] as const).flatMap((outside) =>
+    [true, false].flatMap((isInTotal) =>
+      (['details', 'messages'] as const).map((names) => ({ reasoning, outside, isInTotal, names })),
+    ),
+  ),
+);
+
+interface Totals {
+  readonly input: number;
+  readonly output: number;
+  readonly total: number;
+  readonly reasoning: number;
+}
+
+function totalsOf({ full, read, written, text, reasoning }: Truth, dialect: Dialect): Totals {
+  const left = { nothing: 0, all: read + written, written, read }[dialect.outside];
+  const output = dialect.reasoning === 'inside' ? text + reasoning : text;
+  const input = full + read + written - left;
+  return {
+    input,
+    output,
+    total: input + (dialect.isInTotal ? left : 0) + text + reasoning,
+    reasoning: dialect.reasoning === 'unstated' ? 0 : reasoning,
+  };
+}
+
+const cacheOf = ({ read, written }: Truth, { names }: Dialect, details: string): object =>
+  names === 'messages'
+    ? { cache_read_input_tokens: read, cache_creation_input_tokens: written }
+    : { [details]: { cached_tokens: read, cache_write_tokens: written } };
+
+/** Both protocols read the same totals by their own names. */
+const readings: Readonly<Record<string, (truth: Truth, dialect: Dialect) => Usage>> = {
+  chat(truth, dialect) {
+    const { input, output, total, reasoning } = totalsOf(truth, dialect);
+    return readChatUsage({
+      prompt_tokens: input,
+      completion_tokens: output,
+      total_tokens: total,
+      ...cacheOf(truth, dialect, 'prompt_tokens_details'),
+      completion_tokens_details: { reasoning_tokens: reasoning },
+    })!;
+  },
+  responses(truth, dialect) {
+    const { input, output, total, reasoning } = totalsOf(truth, dialect);
+    return readResponsesUsage({
+      input_tokens: input,
+      output_tokens: output,
+      total_tokens: total,
+      ...cacheOf(truth, dialect, 'input_tokens_details'),
+      output_tokens_details: { reasoning_tokens: reasoning },
+    })!;
+  },
+};
+
+const billedOf = (usage: Usage) => [
+  usage.inputTokens,
+  usage.cachedInputTokens,
+  usage.cacheWriteTokens,
+  usage.outputTokens,
+];
+const billOf = ({ full, read, written, text, reasoning }: Truth) => [full, read, written, text + reasoning];
+
+/** Few values, so that many figures are equal. */
+const COUNTS = [0, 100, 200, 300];
+function eachTruth(take: (truth: Truth) => void): void {
+  for (const full of COUNTS.slice(1))
+    for (const read of COUNTS)
+      for (const written of COUNTS)
+        for (const text of COUNTS.slice(1))
+          for (const reasoning of COUNTS) take({ full, read, written, text, reasoning });
+}
+
+describe('input and output that a total has in addition', () => {
+  for (const [protocol, read] of Object.entries(readings)) {
+    /** Dialects that vendors have, which no equal figures may confuse. */
+    const exact: readonly [what: string, dialect: Dialect][] = [
+      ['OpenAI: all inside', { reasoning: 'inside', outside: 'nothing', isInTotal: true, names: 'details' }],
+      ['xAI: stated reasoning beside', { reasoning: 'beside', outside: 'nothing', isInTotal: true, names: 'details' }],
+      ['LiteLLM: the cache beside', { reasoning: 'inside', outside: 'all', isInTotal: true, names: 'messages' }],
+    ];
+    for (const [what, dialect] of exact) {
+      it(`is read exactly in ${protocol}, whatever figures are equal (${what})`, () => {
+        eachTruth((truth) => {
+          assert.deepEqual(billedOf(read(truth, dialect)), billOf(truth), JSON.stringify(truth));
+        });
+      });
+    }
+
+    it(`is read exactly in ${protocol} of relays that leave the cache out, in any spelling, unless reasoning is as much`, () => {
+      const relay: Dialect = { reasoning: 'inside', outside: 'all', isInTotal: true, names: 'details' };
+      eachTruth((truth) => {
+        if (truth.reasoning > 0 && truth.reasoning === truth.read + truth.written) return;
+        assert.deepEqual(billedOf(read(truth, relay)), billOf(truth), JSON.stringify(truth));
+      });
+    });
+
+    it(`is in ${protocol} what some dialect says, never a mixture of several`, () => {
+      eachTruth((truth) => {
+        for (const dialect of dialects) {
+          const { input, output, total, reasoning } = totalsOf(truth, dialect);
+          const usage = read(truth, dialect);
+          const [full, cached, written, out] = billedOf(usage) as [number, number, number, number];
+          const isPossible = dialects.some((other) => {
+            if (other.names !== dialect.names) return false;
+            // The reasoning is stated, or what the output has more.
+            const own = other.reasoning === 'unstated' ? out - output : reasoning;
+            const again = totalsOf({ full, read: cached, written, text: out - own, reasoning: own }, other);
+            return (
+              again.input === input && again.output === output && again.total === total && again.reasoning === reasoning
+            );
+          });
+          // A cache that is cut to an input which can have had only a part of it is no dialect.
+          const isCut = cached + written < truth.read + truth.written;
+          assert.ok(isPossible || isCut, JSON.stringify({ truth, dialect, usage: billedOf(usage) }));
+        }
+      });
+    });
+  }
+});
