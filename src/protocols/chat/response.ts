@@ -18,7 +18,7 @@ export interface ChatResponseOptions {
   readonly audioFormat?: string | null;
   /** A search of the web otherwise than by a tool. */
   readonly asksForSearch?: boolean;
-  /** It offers tools that the provider runs, of which the response may show calls and results. */
+  /** It offers tools that the provider runs, of which the response may show calls. */
   readonly offersTools?: boolean;
 }
 
@@ -70,30 +70,32 @@ export function chatResponse({
 
 function makeReading({ hasAudio, audioFormat, asksForSearch, offersTools }: Required<ChatResponseOptions>) {
   const keep = hasAudio || offersTools ? [...BILLED, 'choices'] : BILLED;
-  const showing = offersTools ? [...RESULT_MEMBERS, 'choices'] : RESULT_MEMBERS;
   const reading = responseReading(keep, (response) =>
     readChatUsage(response.member('usage'), {
       serviceTier: response.member('service_tier'),
       asksForSearch,
-      shown: shownIn(response, showing),
+      shown: shownIn(response, offersTools),
     }),
   );
-  const withEstimate: ResponseReading = { ...reading, estimate: estimateOf(audioFormat) };
+  const withEstimate: ResponseReading = { ...reading, keepSmall: ['choices'], estimate: estimateOf(audioFormat) };
   if (!hasAudio) return withEstimate;
   return { ...withEstimate, continuationKeys: (response: ReadResponse) => audioKeys(response.member('choices')) };
 }
 
-/** The uses of tools that these members of a response show; most responses have none of them. */
-function shownIn(response: ReadResponse, names: readonly string[]): ToolUses {
+/** Members that may show uses of tools, also of a tool that the request does not name. */
+const SHOWING = [...RESULT_MEMBERS, 'choices'];
+
+/** The uses of tools that a response shows. */
+function shownIn(response: ReadResponse, offersTools: boolean): ToolUses {
   let members: Record<string, unknown> | null = null;
-  for (const name of names) {
+  for (const name of SHOWING) {
     const value = response.member(name);
     if (value === undefined) continue;
     members ??= {};
     members[name] = value;
   }
   if (members === null) return NOTHING_SHOWN;
-  const shown = shownTools();
+  const shown = shownTools(offersTools);
   shown.add(members);
   return shown.uses();
 }

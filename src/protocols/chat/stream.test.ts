@@ -328,7 +328,31 @@ describe('chat stream: searches of the provider', () => {
     assert.equal(none.usage()?.webSearches, 0);
   });
 
-  it('are not looked for if the request offers none', () => {
+  it('count by calls only if the request offers tools', () => {
     assert.equal(read(dropping(), called), 'unread');
+  });
+
+  it('count in tools that ran, each once, if no usage counts them', () => {
+    const run = (more: object) => eventOf({ choices: [{ index: 0, delta: { executed_tools: [more] } }] });
+    const reading = dropping();
+    read(reading, run({ index: 0, type: 'search', arguments: '{}' }), run({ index: 0, type: 'search', output: 'a' }));
+    read(
+      reading,
+      run({ index: 1, type: 'visit' }),
+      run({ index: 2, type: 'python' }),
+      run({ index: 3, type: 'wolfram' }),
+    );
+    const uses = { webSearches: 1, webFetches: 1, codeExecutions: 1, otherToolUses: 1 };
+    assert.deepEqual(reading.partialUsage(), { ...noUsage, ...uses });
+    read(reading, FINISHED, last);
+    const { webSearches, webFetches, codeExecutions, otherToolUses } = reading.usage()!;
+    assert.deepEqual({ webSearches, webFetches, codeExecutions, otherToolUses }, uses);
+  });
+
+  it('leave calls of functions unread behind their beginning', () => {
+    const more = eventOf({
+      choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: 'a' } }] } }],
+    });
+    assert.equal(read(searching(), more), 'unread');
   });
 });

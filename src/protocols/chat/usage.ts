@@ -2,6 +2,7 @@ import { isRecord } from '../../lib/json/json.ts';
 import { type CacheCounts, readCacheCounts } from '../metering/cache-counts.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { reportedToolUses, type ToolUses } from '../metering/tool-uses.ts';
+import { unreadCounts } from '../metering/unread-counts.ts';
 import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 
 /** What else than the usage says what a call costs. */
@@ -38,7 +39,7 @@ export function readChatUsage(
   const outputTokens = beside === null ? completionTokens + Math.max(beyond, 0) : completionTokens;
   const reasoning = readCount(completionDetails.reasoning_tokens) ?? 0;
   const toolUses = chatToolUses(usage, { asksForSearch, shown });
-  const { unexplained } = stated;
+  const unexplained = [...stated.unexplained, ...unreadCounts(usage)];
   // Mistral states the tier inside the usage.
   const servedOn = readTerms({ service_tier: serviceTier ?? usage.service_tier }, ['serviceTier']);
 

@@ -3,6 +3,7 @@ import { readCacheCounts } from '../metering/cache-counts.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { readToolUses } from '../metering/tool-uses.ts';
+import { unreadCounts } from '../metering/unread-counts.ts';
 import { addUsage, type ModelUsage, noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 import { INPUT_SIDE, InputSide } from './input-side.ts';
 
@@ -41,7 +42,7 @@ export class MessagesUsage {
     const tokens = readTokens({ ...this.#fields, output_tokens: outputTokens });
     if (tokens === null) return null;
     const servedOn = readTerms(this.#fields);
-    const { unexplained } = readCacheCounts(this.#fields, 'messages');
+    const unexplained = [...readCacheCounts(this.#fields, 'messages').unexplained, ...unreadCounts(this.#fields)];
     const noted = unexplained.length > 0 ? { ...tokens, unexplained } : tokens;
     const own = servedOn ? { ...noted, servedOn } : noted;
     const iterations = this.#fields.iterations;

@@ -48,6 +48,8 @@ export const responses = jsonOperation({
       },
     };
   },
-  response: ({ keepsItems, containerUse }) => responsesResponse(keepsItems, containerUse),
-  readStream: (details) => readResponsesStream(details),
+  response: ({ keepsItems, containerUse }, { serverToolUses }) =>
+    responsesResponse(keepsItems, { ...containerUse, offersTools: serverToolUses > 0 }),
+  readStream: ({ keepsItems, containerUse }, _basis, { serverToolUses }) =>
+    readResponsesStream({ keepsItems, containerUse: { ...containerUse, offersTools: serverToolUses > 0 } }),
 });

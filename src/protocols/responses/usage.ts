@@ -2,6 +2,7 @@ import { isRecord } from '../../lib/json/json.ts';
 import { readImageUsage } from '../images/usage.ts';
 import { readCacheCounts } from '../metering/cache-counts.ts';
 import { readTerms } from '../metering/service-terms.ts';
+import { unreadCounts } from '../metering/unread-counts.ts';
 import { type ModelUsage, noUsage, readCount, type Usage, wholeOutput } from '../metering/usage-facts.ts';
 import { billedToolUses, type ContainerUse, NO_CONTAINERS, serverToolCalls } from './tool-uses.ts';
 
@@ -26,7 +27,8 @@ export function readResponsesUsage(
   if (inputTotal == null || stated == null) return null;
   const outputTotal = wholeOutput(inputTotal, stated, usage.total_tokens);
 
-  const { read, written, written1h, unexplained } = readCacheCounts(usage, 'responses');
+  const { read, written, written1h, unexplained: cache } = readCacheCounts(usage, 'responses');
+  const unexplained = [...cache, ...unreadCounts(usage)];
   const reasoning = readCount(detailsOf(usage.output_tokens_details).reasoning_tokens) ?? 0;
 
   const servedOn = readTerms(response, ['serviceTier']);

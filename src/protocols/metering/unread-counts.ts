@@ -1,0 +1,81 @@
+import { isRecord } from '../../lib/json/json.ts';
+import { isPlainText } from '../../lib/plain-text.ts';
+import { isOfCache } from './cache-counts.ts';
+import { countsToolUses, readsToolCount } from './tool-uses.ts';
+import { readCount } from './usage-facts.ts';
+
+/**
+ * Counts beside the totals of a usage object that no row of `usageUnits` reads, and that vendors may have a price for: tokens
+ * that are no part of the totals, and uses of tools in a spelling that is not known. Their places are marked on the record of
+ * the call. Counts of a cache are in `cache-counts.ts`.
+ */
+export function unreadCounts(usage: Readonly<Record<string, unknown>>): readonly string[] {
+  let places: string[] | null = null;
+  const note = (place: string): void => {
+    places ??= [];
+    if (places.length < PLACES_MAX && place.length <= PLACE_CHARACTERS_MAX && isPlainText(place))
+      places.push(`usage.${place}`);
+  };
+  for (const name of Object.keys(usage)) {
+    const value = usage[name];
+    if (isOfCache(name)) continue;
+    if (isRecord(value)) {
+      if (!OF_TOOLS.test(name) || NO_QUANTITY.test(name) || REPEATED.includes(name)) continue;
+      for (const tool of Object.keys(value)) {
+        if (!readsToolCount(name, tool, value[tool]) && holdsCount(tool, value[tool])) note(`${name}.${tool}`);
+      }
+    } else if (isCount(name, value) && isBeside(name, usage)) {
+      note(name);
+    }
+  }
+  return places ?? NONE;
+}
+
+const NONE: readonly string[] = [];
+const PLACES_MAX = 4;
+const PLACE_CHARACTERS_MAX = 96;
+
+/** What providers run, and what they take in for a call, as parts of a name. */
+const OF_TOOLS =
+  /(?:^|_)(?:tools?|plugins?|connectors?|search|searches|quer(?:y|ies)|fetch(?:es)?|browser|pages?|sources?|citations?|containers?)(?:_|$)/;
+/** Tokens that are no part of the totals by their name, and sounds by their length. */
+const OF_TOKENS = /_tokens$|_audio_seconds$/;
+/** Parts and copies of the totals; guesses of the output that was written otherwise. */
+const OF_TOTALS =
+  /^(?:num_)?(?:prompt|completion|input|output|total|generated|generation|visible|text|image|audio|video|cached|draft|accepted|rejected|predicted)_(?!audio_seconds$)/;
+/** Sums of money, times, limits. */
+const NO_QUANTITY = /(?:^|_)(?:cost|price|usd|ticks|time|ms|latency|duration|limit|max|remaining|size|id)(?:_|$)/;
+/** Members that count again what others count: of Volcengine Ark, the sources of a tool; of xAI, uses that it does not bill among others. */
+const REPEATED: readonly string[] = ['tool_usage_details', 'num_server_side_tools_used'];
+/** At most vendors a part of the output. */
+const REASONING = /^(?:reasoning|thinking|thoughts)_tokens$/;
+
+function isCount(name: string, value: unknown): boolean {
+  if (!(OF_TOKENS.test(name) || OF_TOOLS.test(name)) || NO_QUANTITY.test(name)) return false;
+  return typeof value === 'number' ? value > 0 : (readCount(value) ?? 0) > 0;
+}
+
+function isBeside(name: string, usage: Readonly<Record<string, unknown>>): boolean {
+  if (OF_TOTALS.test(name) || countsToolUses(name) || REPEATED.includes(name)) return false;
+  return !REASONING.test(name) || isReasoningBeside(usage);
+}
+
+/**
+ * Whether the reasoning is counted beside completion and total, as Perplexity does, which also counts what it cites; all other
+ * vendors have it inside.
+ */
+function isReasoningBeside({
+  citation_tokens,
+  reasoning_tokens,
+  completion_tokens,
+}: Readonly<Record<string, unknown>>) {
+  return readCount(citation_tokens) != null || (readCount(reasoning_tokens) ?? 0) > (readCount(completion_tokens) ?? 0);
+}
+
+/** Whether a member of an object that counts tools is a count, or an object that holds one. */
+function holdsCount(name: string, value: unknown): boolean {
+  if (NO_QUANTITY.test(name)) return false;
+  if (isRecord(value))
+    return Object.keys(value).some((each) => !isRecord(value[each]) && holdsCount(each, value[each]));
+  return (readCount(value) ?? 0) > 0;
+}
