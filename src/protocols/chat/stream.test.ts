@@ -349,6 +349,12 @@ describe('chat stream: searches of the provider', () => {
     assert.deepEqual({ webSearches, webFetches, codeExecutions, otherToolUses }, uses);
   });
 
+  it('count as a report says that has no totals yet', () => {
+    const reading = searching();
+    read(reading, eventOf({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { num_search_queries: 3 } }));
+    assert.equal(reading.partialUsage()?.webSearches, 3);
+  });
+
   it('leave calls of functions unread behind their beginning', () => {
     const more = eventOf({
       choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: 'a' } }] } }],

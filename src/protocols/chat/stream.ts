@@ -154,7 +154,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     partialUsage() {
       if (usage !== null) return usage;
       const servedOn = readTerms({ service_tier: serviceTier }, ['serviceTier']);
-      const uses = chatToolUses({}, { asksForSearch, shown: shown.uses() });
+      const uses = chatToolUses(isRecord(reported) ? reported : {}, { asksForSearch, shown: shown.uses() });
       if (servedOn === undefined && sumCounts(uses) === 0) return null;
       return { ...noUsage, ...uses, ...(servedOn && { servedOn }) };
     },

@@ -17,15 +17,16 @@ export function unreadCounts(usage: Readonly<Record<string, unknown>>): readonly
       places.push(`usage.${place}`);
   };
   for (const name of Object.keys(usage)) {
+    const kind = kindOf(name);
+    if (kind === 'none') continue;
     const value = usage[name];
-    if (isOfCache(name)) continue;
-    if (isRecord(value)) {
-      if (!OF_TOOLS.test(name) || NO_QUANTITY.test(name) || REPEATED.includes(name)) continue;
+    if (!isRecord(value)) {
+      const isCount = typeof value === 'number' ? value > 0 : (readCount(value) ?? 0) > 0;
+      if (isCount && !countsToolUses(name) && (kind !== 'reasoning' || isReasoningBeside(usage))) note(name);
+    } else if (kind === 'uses') {
       for (const tool of Object.keys(value)) {
         if (!readsToolCount(name, tool, value[tool]) && holdsCount(tool, value[tool])) note(`${name}.${tool}`);
       }
-    } else if (isCount(name, value) && isBeside(name, usage)) {
-      note(name);
     }
   }
   return places ?? NONE;
@@ -35,10 +36,13 @@ const NONE: readonly string[] = [];
 const PLACES_MAX = 4;
 const PLACE_CHARACTERS_MAX = 96;
 
+/** What a member counts by its name; `none`: nothing that is billed beside the totals. */
+type Kind = 'uses' | 'tokens' | 'reasoning' | 'none';
+
 /** What providers run, and what they take in for a call, as parts of a name. */
 const OF_TOOLS =
   /(?:^|_)(?:tools?|plugins?|connectors?|search|searches|quer(?:y|ies)|fetch(?:es)?|browser|pages?|sources?|citations?|containers?)(?:_|$)/;
-/** Tokens that are no part of the totals by their name, and sounds by their length. */
+/** Tokens, and sounds by their length. */
 const OF_TOKENS = /_tokens$|_audio_seconds$/;
 /** Parts and copies of the totals; guesses of the output that was written otherwise. */
 const OF_TOTALS =
@@ -50,14 +54,24 @@ const REPEATED: readonly string[] = ['tool_usage_details', 'num_server_side_tool
 /** At most vendors a part of the output. */
 const REASONING = /^(?:reasoning|thinking|thoughts)_tokens$/;
 
-function isCount(name: string, value: unknown): boolean {
-  if (!(OF_TOKENS.test(name) || OF_TOOLS.test(name)) || NO_QUANTITY.test(name)) return false;
-  return typeof value === 'number' ? value > 0 : (readCount(value) ?? 0) > 0;
+/** By name: nearly all reports have the same dozen, and the patterns would be a third of what reading them takes. */
+const kinds = new Map<string, Kind>();
+const KINDS_MAX = 1_000;
+
+function kindOf(name: string): Kind {
+  const known = kinds.get(name);
+  if (known !== undefined) return known;
+  const kind = readKind(name);
+  if (kinds.size < KINDS_MAX && name.length <= PLACE_CHARACTERS_MAX) kinds.set(name, kind);
+  return kind;
 }
 
-function isBeside(name: string, usage: Readonly<Record<string, unknown>>): boolean {
-  if (OF_TOTALS.test(name) || countsToolUses(name) || REPEATED.includes(name)) return false;
-  return !REASONING.test(name) || isReasoningBeside(usage);
+function readKind(name: string): Kind {
+  if (isOfCache(name) || OF_TOTALS.test(name) || REPEATED.includes(name)) return 'none';
+  if (NO_QUANTITY.test(name)) return 'none';
+  if (REASONING.test(name)) return 'reasoning';
+  if (OF_TOOLS.test(name)) return 'uses';
+  return OF_TOKENS.test(name) ? 'tokens' : 'none';
 }
 
 /**
