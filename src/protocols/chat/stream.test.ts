@@ -349,6 +349,15 @@ describe('chat stream: searches of the provider', () => {
     assert.deepEqual({ webSearches, webFetches, codeExecutions, otherToolUses }, uses);
   });
 
+  it('count by the pages that are cited, also if the request names no tool', () => {
+    const annotations = [{ type: 'url_citation', url_citation: { url: 'https://a.example/' } }];
+    const reading = dropping();
+    read(reading, eventOf({ choices: [{ index: 0, delta: { content: '', annotations } }] }));
+    assert.equal(reading.partialUsage()?.webSearches, 1);
+    read(reading, FINISHED, last);
+    assert.equal(reading.usage()?.webSearches, 1);
+  });
+
   it('count as a report says that has no totals yet', () => {
     const reading = searching();
     read(reading, eventOf({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { num_search_queries: 3 } }));

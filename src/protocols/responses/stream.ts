@@ -26,10 +26,14 @@ import { IMAGE_MODEL, readResponsesUsage } from './usage.ts';
  */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'];
 const ITEM_DONE = 'response.output_item.done';
+const CITED = 'response.output_text.annotation.added';
 /** Pieces of sounds, in base64. */
 const AUDIO = ['response.audio.delta', 'response.output_audio.delta'];
 const neededNames = [...TERMINAL, ...AUDIO].map((name) => Buffer.from(name));
-const namesThatMatter = [...neededNames, ...['response.created', ITEM_DONE, 'error'].map((name) => Buffer.from(name))];
+const namesThatMatter = [
+  ...neededNames,
+  ...['response.created', ITEM_DONE, CITED, 'error'].map((name) => Buffer.from(name)),
+];
 
 /** A type that stands deeper than this into an event is not its own, which the vendors put first. */
 const BEGINNING_BYTES = 1024;
@@ -122,6 +126,9 @@ export function readResponsesStream(
         if (isRecord(body.item) && typeof body.item.encrypted_content === 'string') {
           encryptedBytes += base64Size(body.item.encrypted_content.length);
         }
+        return 'pass';
+      case CITED:
+        hasCitations ||= !hasEnded && citesPages([{ content: [{ annotations: [body.annotation] }] }]);
         return 'pass';
       case 'response.audio.delta':
       case 'response.output_audio.delta':
