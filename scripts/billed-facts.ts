@@ -168,6 +168,7 @@ export const billedFacts: readonly BilledFact[] = [
     where: '`usage.server_tool_use_details`, likewise',
     vendor: 'OpenRouter',
   }),
+  chat('prompt_tokens_details.web_search_requests', 'webSearches', 2, { vendor: 'LiteLLM' }),
   chat('num_search_queries', 'webSearches', 2, { vendor: 'Perplexity' }),
   ofChat(
     { search_context_size: 'low' },
@@ -336,6 +337,15 @@ export const billedFacts: readonly BilledFact[] = [
     example: { usage: responsesUsage, tool_usage: { image_gen: { ...imagesUsage } } },
     amount: 20,
     note: 'as the tokens of an image response, at the prices of the model that `tools[].model` names, else of the call',
+  },
+  {
+    operations: ['responses'],
+    where: '`server_side_tool_usage` outside of the usage, by tool',
+    vendor: 'xAI',
+    counts: 'webSearches',
+    example: { usage: responsesUsage, server_side_tool_usage: { SERVER_SIDE_TOOL_WEB_SEARCH: 2 } },
+    amount: 2,
+    note: '`SERVER_SIDE_TOOL_WEB_SEARCH`; other tools by their names',
   },
   ofResponsesAlone(
     { server_side_tool_usage_details: { x_search_calls: 2 } },

@@ -37,13 +37,14 @@ const UNIT_OF: Readonly<Record<string, ToolUnit>> = {
   code_interpreter: 'codeExecutions',
 };
 const COUNTED = /^(.+)_(?:requests|calls)$/;
-/** OpenRouter puts its name before those of its tools. */
-const OWNER = 'openrouter:';
+/** What OpenRouter and xAI put before the names of their tools. */
+const OWNER = /^(?:openrouter:|server_side_tool_)/;
 
-/** The unit of a tool, by what its vendor calls it. */
+/** The unit of a tool, by what its vendor calls it, also if its name ends as that of a count. */
 export function toolUnit(tool: string): ToolUnit {
-  const name = tool.startsWith(OWNER) ? tool.slice(OWNER.length) : tool;
-  return Object.hasOwn(UNIT_OF, name) ? UNIT_OF[name]! : 'otherToolUses';
+  const name = tool.toLowerCase().replace(OWNER, '');
+  const counted = COUNTED.exec(name)?.[1] ?? name;
+  return Object.hasOwn(UNIT_OF, counted) ? UNIT_OF[counted]! : 'otherToolUses';
 }
 
 /** OpenRouter's count of all tools together that it ran; those that have a count of their own are in it. */
@@ -107,6 +108,7 @@ const MEMBERS: Readonly<Record<string, CountingMember>> = {
   server_tool_use_details: requests,
   // xAI.
   server_side_tool_usage_details: requests,
+  server_side_tool_usage: byTool((count) => count),
   // DashScope, in chat and in responses.
   plugins: byTool((tool) => (isRecord(tool) ? tool.count : null)),
   x_tools: byTool((tool) => (isRecord(tool) ? tool.count : null)),
@@ -118,6 +120,11 @@ const MEMBERS: Readonly<Record<string, CountingMember>> = {
   search_context_size: search((size) => (typeof size === 'string' && size !== '' ? 1 : null)),
 };
 const MEMBER_NAMES = Object.keys(MEMBERS);
+
+/** LiteLLM: the searches of all its vendors, among the details of the input. */
+const SEARCHES = 'web_search_requests';
+const searchesIn = ({ prompt_tokens_details: details }: Readonly<Record<string, unknown>>): unknown =>
+  isRecord(details) ? details[SEARCHES] : undefined;
 
 /** Whether a member of a usage object is one of those that count uses of tools. */
 export function countsToolUses(member: string): boolean {
@@ -135,8 +142,9 @@ export function readsToolCount(member: string, name: string, value: unknown): bo
  */
 export function reportedToolUses(usage: Readonly<Record<string, unknown>>): ReportedUses | null {
   // Nearly all calls; the rest of this function would be most of what reading their usage takes.
-  if (MEMBER_NAMES.every((name) => usage[name] === undefined)) return null;
-  const uses: Counts = {};
+  const searches = readCount(searchesIn(usage));
+  if (searches == null && MEMBER_NAMES.every((name) => usage[name] === undefined)) return null;
+  const uses: Counts = searches == null ? {} : { webSearches: searches };
   let areAll = false;
   for (const name of MEMBER_NAMES) {
     const member = MEMBERS[name]!;

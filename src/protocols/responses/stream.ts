@@ -65,7 +65,7 @@ const READ: JsonParts = {
   error: true,
   delta: true,
   item: ITEM,
-  response: { id: true, usage: true, service_tier: true, tool_usage: true, output: ITEM },
+  response: { id: true, usage: true, service_tier: true, tool_usage: true, server_side_tool_usage: true, output: ITEM },
 };
 
 /**

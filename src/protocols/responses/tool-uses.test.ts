@@ -116,6 +116,19 @@ describe('the uses of tools that a response shows', () => {
     assert.deepEqual([webSearches, otherToolUses], [2, 4]);
   });
 
+  it('are those that xAI counts outside of the usage', () => {
+    const server_side_tool_usage = {
+      SERVER_SIDE_TOOL_WEB_SEARCH: 3,
+      SERVER_SIDE_TOOL_X_SEARCH: 2,
+      code_execution_calls: 1,
+    };
+    const { webSearches, otherToolUses, codeExecutions } = used({ server_side_tool_usage });
+    assert.deepEqual([webSearches, otherToolUses, codeExecutions], [3, 2, 1]);
+    const usage = { ...totals, server_side_tool_usage_details: { web_search_calls: 4 } };
+    assert.equal(readResponsesUsage(usage, { server_side_tool_usage })?.webSearches, 4);
+    assert.equal(used({ server_side_tool_usage: {}, output: [{ type: 'web_search_call' }] }).webSearches, 1);
+  });
+
   it('include what another model used to make images', () => {
     const image = {
       input_tokens: 30,

@@ -52,7 +52,8 @@ function toolOf(item: Item): string | null {
 
 /** The uses that are billed. The provider's own counts go before those of items: some uses are free of charge. */
 export function billedToolUses(response: Item, usage: Item, containerUse: ContainerUse): ToolUses {
-  const reported = reportedToolUses(usage);
+  const { server_side_tool_usage } = response;
+  const reported = reportedToolUses(isRecord(server_side_tool_usage) ? { server_side_tool_usage, ...usage } : usage);
   if (reported?.areAll) return reported.uses;
   const uses = { webSearches: 0, webFetches: 0, fileSearches: 0, codeExecutions: 0, containers: 0, otherToolUses: 0 };
   const containers = new Set<string>();
