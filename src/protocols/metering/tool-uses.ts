@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
-import type { UnitName } from './usage-units.ts';
+import { TOOL_USES_MAX, type UnitName } from './usage-units.ts';
 
 /** The units in which uses of a provider's tools are charged. */
 export type ToolUnit = Extract<
@@ -171,18 +171,18 @@ function add(uses: Counts, unit: ToolUnit, count: number): void {
   uses[unit] = (uses[unit] ?? 0) + count;
 }
 
-/** Counts uses that a response shows, each once however often it is shown. */
+/** Counts uses that a response shows, each once however often it is shown, up to as many as are charged. */
 export class ShownUses {
   readonly #seen = new Map<string, ToolUnit>();
 
   /** `place`: what tells this use from others of the response. */
   note(place: string, unit: ToolUnit): void {
-    this.#seen.set(place, unit);
+    if (this.#seen.size < TOOL_USES_MAX) this.#seen.set(place.slice(0, PLACE_CHARACTERS_MAX), unit);
   }
 
   /** What was noted there did not take place. */
   forget(place: string): void {
-    this.#seen.delete(place);
+    this.#seen.delete(place.slice(0, PLACE_CHARACTERS_MAX));
   }
 
   counts(): ToolUses {
@@ -191,3 +191,6 @@ export class ShownUses {
     return uses;
   }
 }
+
+/** Ids of vendors are shorter. */
+const PLACE_CHARACTERS_MAX = 256;
