@@ -8,7 +8,7 @@ const places = (more: object) => unreadCounts({ ...totals, ...more }).map((place
 describe('counts that no unit has', () => {
   it('are tokens beside the totals, sounds by their length, and uses of tools in a new spelling', () => {
     const cases: readonly (readonly [usage: object, ...expected: string[]])[] = [
-      [{ citation_tokens: 7, document_tokens: '5' }, 'citation_tokens', 'document_tokens'],
+      [{ crawled_tokens: 7, document_tokens: '5' }, 'crawled_tokens', 'document_tokens'],
       [{ prompt_audio_seconds: 3.5 }, 'prompt_audio_seconds'],
       [{ num_sources_used: 4, search_count: 1 }, 'num_sources_used', 'search_count'],
       [{ connectors: { web: 2 } }, 'connectors.web'],
@@ -24,13 +24,6 @@ describe('counts that no unit has', () => {
       [{ plugins: { search: { count: 1 }, image: { pictures: 2 } } }, 'plugins.image'],
     ];
     for (const [usage, ...expected] of cases) assert.deepEqual(places(usage), expected, JSON.stringify(usage));
-  });
-
-  it('are the tokens of reasoning where they are counted beside the output, and nowhere else', () => {
-    assert.deepEqual(places({ reasoning_tokens: 20 }), []);
-    assert.deepEqual(places({ reasoning_tokens: 21 }), ['reasoning_tokens']);
-    assert.deepEqual(places({ citation_tokens: 1, reasoning_tokens: 5 }), ['citation_tokens', 'reasoning_tokens']);
-    assert.deepEqual(places({ completion_tokens_details: { reasoning_tokens: 15 } }), []);
   });
 
   it('are none of what vendors report of the totals, of money and of time', () => {
@@ -66,7 +59,8 @@ describe('counts that no unit has', () => {
         tool_usage: { web_search: 2 },
         tool_usage_details: { web_search: { toutiao: 2 } },
       },
-      { num_server_side_tools_used: 6, tool_calls_details: {}, citation_tokens: 0, num_sources_used: 0 },
+      { num_server_side_tools_used: 6, tool_calls_details: {}, num_sources_used: 0 },
+      { citation_tokens: 7, reasoning_tokens: 90, completion_tokens_details: { reasoning_tokens: 15 } },
       { usage_source: 'openai', search_context_size: 'high', source_tokens: null, web_search: { search_time_ms: 90 } },
     ];
     for (const usage of silent) assert.deepEqual(places(usage), [], JSON.stringify(usage));

@@ -22,7 +22,7 @@ export function unreadCounts(usage: Readonly<Record<string, unknown>>): readonly
     const value = usage[name];
     if (!isRecord(value)) {
       const isCount = typeof value === 'number' ? value > 0 : (readCount(value) ?? 0) > 0;
-      if (isCount && !countsToolUses(name) && (kind !== 'reasoning' || isReasoningBeside(usage))) note(name);
+      if (isCount && !countsToolUses(name)) note(name);
     } else if (kind === 'uses') {
       for (const tool of Object.keys(value)) {
         if (!readsToolCount(name, tool, value[tool]) && holdsCount(tool, value[tool])) note(`${name}.${tool}`);
@@ -37,7 +37,7 @@ const PLACES_MAX = 4;
 const PLACE_CHARACTERS_MAX = 96;
 
 /** What a member counts by its name; `none`: nothing that is billed beside the totals. */
-type Kind = 'uses' | 'tokens' | 'reasoning' | 'none';
+type Kind = 'uses' | 'tokens' | 'none';
 
 /** What providers run, and what they take in for a call, as parts of a name. */
 const OF_TOOLS =
@@ -51,8 +51,8 @@ const OF_TOTALS =
 const NO_QUANTITY = /(?:^|_)(?:cost|price|usd|ticks|time|ms|latency|duration|limit|max|remaining|size|id)(?:_|$)/;
 /** Members that count again what others count: of Volcengine Ark, the sources of a tool; of xAI, uses that it does not bill among others. */
 const REPEATED: readonly string[] = ['tool_usage_details', 'num_server_side_tools_used'];
-/** At most vendors a part of the output. */
-const REASONING = /^(?:reasoning|thinking|thoughts)_tokens$/;
+/** A part of the output at most vendors; citations and the reasoning that Perplexity counts outside of it have units of their own. */
+const WITH_UNITS = /^(?:reasoning|thinking|thoughts|citation)_tokens$/;
 
 /** By name: nearly all reports have the same dozen, and the patterns would be a third of what reading them takes. */
 const kinds = new Map<string, Kind>();
@@ -68,22 +68,9 @@ function kindOf(name: string): Kind {
 
 function readKind(name: string): Kind {
   if (isOfCache(name) || OF_TOTALS.test(name) || REPEATED.includes(name)) return 'none';
-  if (NO_QUANTITY.test(name)) return 'none';
-  if (REASONING.test(name)) return 'reasoning';
+  if (NO_QUANTITY.test(name) || WITH_UNITS.test(name)) return 'none';
   if (OF_TOOLS.test(name)) return 'uses';
   return OF_TOKENS.test(name) ? 'tokens' : 'none';
-}
-
-/**
- * Whether the reasoning is counted beside completion and total, as Perplexity does, which also counts what it cites; all other
- * vendors have it inside.
- */
-function isReasoningBeside({
-  citation_tokens,
-  reasoning_tokens,
-  completion_tokens,
-}: Readonly<Record<string, unknown>>) {
-  return readCount(citation_tokens) != null || (readCount(reasoning_tokens) ?? 0) > (readCount(completion_tokens) ?? 0);
 }
 
 /** Whether a member of an object that counts tools is a count, or an object that holds one. */
