@@ -80,12 +80,16 @@ const inOutput = (item: object, counts: UnitName, where: string, note?: string):
   ...(note !== undefined && { note }),
 });
 
-/** A search that a choice shows, of a response whose request offers a tool. */
-const inChoice = (message: object, tool: object, row: Pick<Row, 'where' | 'vendor' | 'note'>): BilledFact => ({
+/** A search that a choice shows, of a response whose request may offer a tool. */
+const inChoice = (
+  message: object,
+  tool: object | undefined,
+  row: Pick<Row, 'where' | 'vendor' | 'note'>,
+): BilledFact => ({
   ...row,
   operations: ['chat'],
   counts: 'webSearches',
-  request: { tools: [tool] },
+  ...(tool && { request: { tools: [tool] } }),
   example: { usage: chatUsage, choices: [{ index: 0, message: { role: 'assistant', ...message } }] },
   amount: 1,
 });
@@ -179,7 +183,22 @@ export const billedFacts: readonly BilledFact[] = [
     where: '`usage.server_tool_use.tool_calls_executed`, less those with a count of their own',
     vendor: 'OpenRouter',
   }),
+  chat('server_tool_use_details.web_search_requests', 'webSearches', 2, {
+    where: '`usage.server_tool_use_details`, likewise',
+    vendor: 'OpenRouter',
+  }),
+  chat('prompt_tokens_details.web_search_requests', 'webSearches', 2, { vendor: 'LiteLLM' }),
   chat('num_search_queries', 'webSearches', 2, { vendor: 'Perplexity' }),
+  ofChat(
+    { search_context_size: 'low' },
+    {
+      where: '`usage.search_context_size`',
+      vendor: 'Perplexity',
+      counts: 'webSearches',
+      amount: 1,
+      note: 'the fee of a request, whatever the size; set `perWebSearch` to the size that you allow',
+    },
+  ),
   chat('plugins.search.count', 'webSearches', 2, { vendor: 'DashScope' }),
   inChoice(
     { tool_calls: [{ index: 0, type: 'builtin_function', function: { name: '$web_search', arguments: '{}' } }] },
@@ -201,6 +220,26 @@ export const billedFacts: readonly BilledFact[] = [
   ),
   ...(
     [
+      ['search', 'webSearches', '`executed_tools[]` of the message: `search`, `browser_search`'],
+      ['visit', 'webFetches', '`executed_tools[]`: `visit`'],
+      ['python', 'codeExecutions', '`executed_tools[]`: `python`'],
+    ] as const
+  ).map(
+    ([type, counts, where]): BilledFact => ({
+      operations: ['chat'],
+      where,
+      vendor: 'Groq',
+      counts,
+      example: {
+        usage: chatUsage,
+        choices: [{ index: 0, message: { role: 'assistant', executed_tools: [{ index: 0, type, arguments: '{}' }] } }],
+      },
+      amount: 1,
+      ...(type === 'python' && { note: 'other types `perToolUse`' }),
+    }),
+  ),
+  ...(
+    [
       ['`web_search[]`', 'Zhipu', { web_search: [{ title: 'x', link: 'https://x.example/', refer: 'ref_1' }] }],
       ['`search_info`', 'DashScope, Hunyuan', { search_info: { search_results: [{ index: 1, title: 'x' }] } }],
       ['`search_results[]`', 'Baidu Qianfan, Perplexity', { search_results: [{ title: 'x' }] }],
@@ -218,15 +257,11 @@ export const billedFacts: readonly BilledFact[] = [
       note: 'a search for all of them, if nothing above counts it',
     }),
   ),
-  inChoice(
-    { annotations: [{ type: 'url_citation', url_citation: { url: 'https://x.example/' } }] },
-    { type: 'openrouter:web_search' },
-    {
-      where: '`annotations[]`: `url_citation`',
-      vendor: 'OpenAI, OpenRouter',
-      note: 'a search for all of them, if nothing above counts it',
-    },
-  ),
+  inChoice({ annotations: [{ type: 'url_citation', url_citation: { url: 'https://x.example/' } }] }, undefined, {
+    where: '`annotations[]`: `url_citation`, also if the request names no tool',
+    vendor: 'OpenAI, OpenRouter',
+    note: 'a search for all of them, if nothing above counts it',
+  }),
   {
     operations: ['chat'],
     where: 'nothing, if the request has `web_search_options`',
@@ -257,6 +292,16 @@ export const billedFacts: readonly BilledFact[] = [
     vendor: 'DashScope',
     note: '`web_extractor`; other tools by their names',
   }),
+  ofResponsesAlone(
+    { tool_calls_details: { search_web: { invocation: 2 } } },
+    {
+      where: '`usage.tool_calls_details`, by tool: `invocation`',
+      vendor: 'Perplexity',
+      counts: 'webSearches',
+      amount: 2,
+      note: '`search_web`; `fetch_url` `perWebFetch`, other tools `perToolUse`',
+    },
+  ),
   beside(['responses'], responsesUsage, 'tool_usage.web_search.num_requests', 'webSearches', 2),
   responsesAlone('tool_usage.web_search', 'webSearches', 2, {
     where: 'else `usage.tool_usage.web_search`',
@@ -285,7 +330,30 @@ export const billedFacts: readonly BilledFact[] = [
     '`output[].container_id`, each once, not those that the request names',
     'none if the call continues an earlier response, whose container it may be',
   ),
-  inOutput({ type: 'mcp_call' }, 'otherToolUses', '`output[]`: other calls of tools that the provider runs'),
+  inOutput(
+    { type: 'search_results', results: [{ url: 'https://x.example/' }] },
+    'webSearches',
+    '`output[]`: `search_results`, `openrouter:web_search` (Perplexity, OpenRouter)',
+    'if nothing above counts it',
+  ),
+  inOutput(
+    { type: 'fetch_url_results', contents: [] },
+    'webFetches',
+    '`output[]`: `fetch_url_results` (Perplexity)',
+    'if nothing above counts it',
+  ),
+  inOutput(
+    { type: 'custom_tool_call', name: 'x_keyword_search' },
+    'otherToolUses',
+    '`output[]`: `custom_tool_call` of a search of X (xAI)',
+    'if nothing above counts it',
+  ),
+  inOutput(
+    { type: 'mcp_call' },
+    'otherToolUses',
+    '`output[]`: other calls of tools that the provider runs',
+    'none with `execution: client`, which the caller runs',
+  ),
   {
     operations: ['responses'],
     where: '`tool_usage.image_gen`',
@@ -293,6 +361,15 @@ export const billedFacts: readonly BilledFact[] = [
     example: { usage: responsesUsage, tool_usage: { image_gen: { ...imagesUsage } } },
     amount: 20,
     note: 'as the tokens of an image response, at the prices of the model that `tools[].model` names, else of the call',
+  },
+  {
+    operations: ['responses'],
+    where: '`server_side_tool_usage` outside of the usage, by tool',
+    vendor: 'xAI',
+    counts: 'webSearches',
+    example: { usage: responsesUsage, server_side_tool_usage: { SERVER_SIDE_TOOL_WEB_SEARCH: 2 } },
+    amount: 2,
+    note: '`SERVER_SIDE_TOOL_WEB_SEARCH`; other tools by their names',
   },
   ofResponsesAlone(
     { server_side_tool_usage_details: { x_search_calls: 2 } },
@@ -439,13 +516,13 @@ export const unreadFacts: readonly (readonly [operation: OperationName, where: s
   ['chat', '`bot_usage` (Volcengine Ark)', 'what bots use by themselves; their `references` count a search'],
   [
     'chat',
-    '`usage.search_context_size`, `usage.citation_tokens` (Perplexity)',
-    'a fee by depth of a search has no price key: set `perWebSearch` to the depth that you allow',
+    '`usage.num_sources_used` (xAI)',
+    'the sources of its live search, which it billed one by one, have no price key and are marked; the tools that took its place are counted',
   ],
   [
     'chat',
-    '`usage.num_sources_used` (xAI)',
-    'the sources of its live search, which it billed one by one, have no price key; the tools that took its place are counted',
+    '`usage_breakdown` (Groq)',
+    'the tokens of each model behind a system, which have prices of their own; those of `usage` are charged at the prices of the call',
   ],
   [
     'messages',

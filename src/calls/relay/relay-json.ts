@@ -59,10 +59,11 @@ class JsonRelay {
     this.#upstream = upstream;
     this.#parts = parts;
     this.#requestId = call.prepared.requestId;
-    const { keep, count, holding, estimate } = call.prepared.input.response;
+    const { keep, keepSmall, count, holding, estimate } = call.prepared.input.response;
     const more = upstream.provider.estimatesUsage ? estimate : undefined;
     this.#capture = new JsonCapture({
       keep: more === undefined ? keep : [...new Set([...keep, ...more.keep])],
+      keepSmall,
       count: more === undefined ? count : [...new Set([...count, ...more.count])],
       holding,
       keptBytesMax: KEPT_BYTES_MAX,

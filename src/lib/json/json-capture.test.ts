@@ -12,6 +12,7 @@ import {
 } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { JsonCapture, type JsonCaptureOptions } from './json-capture.ts';
+import { KEPT_SMALL_BYTES_MAX } from './json-captured-members.ts';
 import { type JsonOutline, JsonSyntaxError, scanJson } from './json-scan.ts';
 
 const NAMES = ['usage', 'id', 'data', '', 'né', '😀', 'a"\\/\n', '\ud800'] as const;
@@ -420,6 +421,22 @@ describe('JsonCapture', () => {
       const small = read(sent, how, { keep: ['id'], keptBytesMax: 5_001 });
       assert.equal(small.value('id'), undefined);
     }
+  });
+
+  it('keeps small members up to their own limit, which takes nothing of the others', () => {
+    for (const [bytes, isKept] of [
+      [KEPT_SMALL_BYTES_MAX, true],
+      [KEPT_SMALL_BYTES_MAX + 1, false],
+    ] as const) {
+      const sent = `{"data":"${'x'.repeat(bytes - 2)}","id":"a"}`;
+      for (const how of [whole, { sizes: [65_536], shift: 3 }]) {
+        const reader = read(sent, how, { keep: ['id'], keepSmall: ['data'], keptBytesMax: 3 });
+        assert.equal(reader.value('data') !== undefined, isKept);
+        assert.equal(reader.value('id')?.toString(), '"a"');
+      }
+    }
+    const both = read('{"data":"abcd"}', whole, { keep: ['data'], keepSmall: ['data'], keptBytesMax: 3 });
+    assert.equal(both.value('data'), undefined);
   });
 
   it('gives up no value because of members that are not asked for, however large', () => {

@@ -9,7 +9,7 @@ import { isEscapeLetter, isHexDigit, isSpecial, skipPlain, wholeEscapeEnd } from
  * small members of its outermost object. For responses of hundreds of megabytes that are relayed as they come;
  * `scanJson` is for texts that are in memory as a whole, and reports the same errors at the same offsets.
  *
- * Memory: at most twice `keptBytesMax`, and a number for each open container. No chunk is referenced after `push`.
+ * Memory: at most twice what may be kept, and a number for each open container. No chunk is referenced after `push`.
  * Strings are checked for their end, their escapes and bare control characters; their UTF-8 is not checked at all.
  * Takes as long as `scanJson` on 4 KiB of prose, two thirds of its time on vectors of numbers and a quarter on base64:
  * `bench/json-scan.ts`.
@@ -17,11 +17,13 @@ import { isEscapeLetter, isHexDigit, isSpecial, skipPlain, wholeEscapeEnd } from
 export interface JsonCaptureOptions {
   /** Members of the outermost object whose value is kept, as bytes. */
   readonly keep: readonly string[];
+  /** Members whose value is kept if it is no larger than `KEPT_SMALL_BYTES_MAX`. */
+  readonly keepSmall?: readonly string[] | undefined;
   /** Members of the outermost object whose items are counted if they are arrays. */
   readonly count?: readonly string[];
   /** What is counted in the outermost object and in the items of its members, however large it is. */
   readonly holding?: HoldingRules | undefined;
-  /** All kept values together; a value that would go beyond it is given up. */
+  /** All values of `keep` together; a value that would go beyond it is given up. */
   readonly keptBytesMax: number;
   /** Deeper nesting is refused. */
   readonly depthMax?: number;
@@ -92,8 +94,8 @@ export class JsonCapture {
   #firstWord = NONE;
 
   constructor(options: JsonCaptureOptions) {
-    const { keep, count = [], holding, keptBytesMax, depthMax = DEPTH_MAX } = options;
-    this.#members = new CapturedMembers(keep, count, keptBytesMax);
+    const { holding, depthMax = DEPTH_MAX } = options;
+    this.#members = new CapturedMembers(options);
     this.#holdings = holding === undefined ? null : new JsonHoldings(holding);
     this.#outerDepth = holding === undefined ? 1 : HOLDINGS_DEPTH_MAX;
     this.#depthMax = depthMax;

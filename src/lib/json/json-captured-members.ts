@@ -4,10 +4,22 @@ import { decodeString, hasBytes } from './json-string.ts';
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 
+/** What is kept and counted of an object; see `JsonCaptureOptions`. */
+interface KeptMembers {
+  readonly keep: readonly string[];
+  readonly keepSmall?: readonly string[] | undefined;
+  readonly count?: readonly string[];
+  readonly keptBytesMax: number;
+}
+
+/** The most that is kept of one member of `keepSmall`, apart from the others. */
+export const KEPT_SMALL_BYTES_MAX = 1024 * 1024;
+
 /** What is known of a member that was asked for. */
 interface CapturedMember {
   readonly name: string;
   readonly isKept: boolean;
+  readonly isSmall: boolean;
   readonly isCounted: boolean;
   value: Buffer | undefined;
   items: number | null;
@@ -16,7 +28,7 @@ interface CapturedMember {
 /**
  * The members of the outermost object that were asked for, while their text passes by in chunks: it gets the offsets
  * where keys, values and items begin and end, finds those that matter, and keeps or counts them. Offsets are within the
- * chunk at hand. Memory: at most twice `keptBytesMax`.
+ * chunk at hand. Memory: at most twice `keptBytesMax`, and `KEPT_SMALL_BYTES_MAX` of each of `keepSmall`.
  */
 export class CapturedMembers {
   readonly #asked: CapturedMember[] = [];
@@ -32,14 +44,18 @@ export class CapturedMembers {
   /** The key or the value that is being kept: of the outermost object, so never both. */
   readonly #span = new ByteSpan();
 
-  constructor(keep: readonly string[], count: readonly string[], keptBytesMax: number) {
-    for (const name of keep) this.#ask(name, true, count.includes(name));
-    for (const name of count) if (!keep.includes(name)) this.#ask(name, false, true);
+  constructor({ keep, keepSmall = [], count = [], keptBytesMax }: KeptMembers) {
+    for (const name of new Set([...keep, ...keepSmall, ...count])) {
+      const isKept = keep.includes(name);
+      const isSmall = !isKept && keepSmall.includes(name);
+      this.#ask({ name, isKept: isKept || isSmall, isSmall, isCounted: count.includes(name) });
+    }
     this.#keptBytesMax = keptBytesMax;
   }
 
-  #ask(name: string, isKept: boolean, isCounted: boolean): void {
-    this.#asked.push({ name, isKept, isCounted, value: undefined, items: null });
+  #ask(member: Pick<CapturedMember, 'name' | 'isKept' | 'isSmall' | 'isCounted'>): void {
+    const { name } = member;
+    this.#asked.push({ ...member, value: undefined, items: null });
     this.#keyBytesMax = Math.max(this.#keyBytesMax, 6 * name.length);
   }
 
@@ -81,9 +97,9 @@ export class CapturedMembers {
       this.#counted = byte === OPEN_BRACKET ? member : null;
     }
     if (member.isKept) {
-      this.#keptBytes -= member.value?.length ?? 0;
+      if (!member.isSmall) this.#keptBytes -= member.value?.length ?? 0;
       member.value = undefined;
-      this.#span.begin(at, this.#keptBytesMax - this.#keptBytes);
+      this.#span.begin(at, member.isSmall ? KEPT_SMALL_BYTES_MAX : this.#keptBytesMax - this.#keptBytes);
     }
   }
 
@@ -99,7 +115,7 @@ export class CapturedMembers {
     if (member.isKept) {
       const value = this.#span.end(chunk, end);
       member.value = value ?? undefined;
-      this.#keptBytes += value?.length ?? 0;
+      if (!member.isSmall) this.#keptBytes += value?.length ?? 0;
     }
     this.#member = null;
     this.#counted = null;

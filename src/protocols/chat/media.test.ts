@@ -98,10 +98,7 @@ describe('sounds of a chat stream that is left', () => {
   it('are not counted behind the end, where nothing is delivered', () => {
     const [first, second] = spoken(TEN_SECONDS, 2).slice(1);
     const search = chunk({}, { web_search: [{ title: 'x' }] });
-    const tap = left([first!, 'data: [DONE]\n\n', second!, chunk({ images: [picture()] }), search], {
-      ...speaks,
-      offersTools: true,
-    });
+    const tap = left([first!, 'data: [DONE]\n\n', second!, chunk({ images: [picture()] }), search], speaks);
     assert.deepEqual(outputOf(tap), { text: 0, audio: 100, image: 0 });
     assert.equal(tap.usage(11)!.webSearches, 0);
   });

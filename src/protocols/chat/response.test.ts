@@ -12,6 +12,7 @@ describe('chat response', () => {
     const found = ['web_search', 'search_info', 'search_results', 'citations', 'references'];
     const rounds = ['usage_breakdown', 'server_side_tool_usage'];
     assert.deepEqual([chatResponse().keep, chatResponse().count], [['usage', 'service_tier', ...found, ...rounds], []]);
+    assert.deepEqual(chatResponse().keepSmall, ['choices']);
     assert.ok(chatResponse({ offersTools: true }).keep.includes('choices'));
   });
 
@@ -34,6 +35,31 @@ describe('chat response', () => {
     assert.deepEqual([outputTokens, unexplained], [5, ['usage.total_tokens']]);
     // Each round may write as much.
     assert.equal(limited.usage(responseOf(rounds), 'tokens')?.outputTokens, 5_005);
+  });
+
+  it('shows searches and tools that ran, also of a request that names no tool', () => {
+    const usage = { prompt_tokens: 1, completion_tokens: 2 };
+    const cited = { annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example/' } }] };
+    const ran = {
+      executed_tools: [
+        { index: 0, type: 'search' },
+        { index: 1, type: 'python' },
+        { index: 2, type: 'search' },
+      ],
+    };
+    const used = [cited, ran].map((message) => {
+      const facts = chatResponse().usage(responseOf({ choices: [{ index: 0, message }], usage }), 'tokens')!;
+      return [facts.webSearches, facts.codeExecutions, facts.serverToolUses];
+    });
+    assert.deepEqual(used, [
+      [1, 0, 1],
+      [2, 1, 3],
+    ]);
+    const call = { tool_calls: [{ type: 'builtin_function', function: { name: '$web_search' } }] };
+    const called = responseOf({ choices: [{ index: 0, message: call }], usage });
+    for (const offersTools of [true, false]) {
+      assert.equal(chatResponse({ offersTools }).usage(called, 'tokens')?.webSearches, offersTools ? 1 : 0);
+    }
   });
 
   it('fails closed without the totals', () => {

@@ -19,7 +19,7 @@ export interface ChatResponseOptions {
   readonly audioFormat?: string | null;
   /** A search of the web otherwise than by a tool. */
   readonly asksForSearch?: boolean;
-  /** It offers tools that the provider runs, of which the response may show calls and results. */
+  /** It offers tools that the provider runs, of which the response may show calls. */
   readonly offersTools?: boolean;
   /** The most output that it allows, all choices together. */
   readonly outputTokensMax?: number;
@@ -58,7 +58,6 @@ const SILENT = estimateOf(null);
 /** Members of a response by which it is charged. */
 const BILLED = ['usage', 'service_tier', ...RESULT_MEMBERS, ...ROUND_MEMBERS];
 const BILLED_WITH_CHOICES = [...BILLED, 'choices'];
-const SHOWING_WITH_CHOICES = [...RESULT_MEMBERS, 'choices'];
 
 /** Whole responses of chat completions. A later call may refer to the audio of one that asks for audio. */
 export function chatResponse({
@@ -69,35 +68,38 @@ export function chatResponse({
   outputTokensMax,
 }: ChatResponseOptions = {}): ResponseReading {
   const keep = hasAudio || offersTools ? BILLED_WITH_CHOICES : BILLED;
-  const showing = offersTools ? SHOWING_WITH_CHOICES : RESULT_MEMBERS;
   const reading = responseReading(keep, (response) =>
     readChatUsage(response.member('usage'), {
       serviceTier: response.member('service_tier'),
       asksForSearch,
-      shown: shownIn(response, showing),
+      shown: shownIn(response, offersTools),
       shownRounds: roundsOutsideUsage((name) => response.member(name)),
       outputTokensMax,
     }),
   );
   const withEstimate: ResponseReading = {
     ...reading,
+    keepSmall: ['choices'],
     estimate: audioFormat === null ? SILENT : estimateOf(audioFormat),
   };
   if (!hasAudio) return withEstimate;
   return { ...withEstimate, continuationKeys: (response: ReadResponse) => audioKeys(response.member('choices')) };
 }
 
-/** The uses of tools that these members of a response show; most responses have none of them. */
-function shownIn(response: ReadResponse, names: readonly string[]): ToolUses {
+/** Members that may show uses of tools, also of a tool that the request does not name. */
+const SHOWING = [...RESULT_MEMBERS, 'choices'];
+
+/** The uses of tools that a response shows. */
+function shownIn(response: ReadResponse, offersTools: boolean): ToolUses {
   let members: Record<string, unknown> | null = null;
-  for (const name of names) {
+  for (const name of SHOWING) {
     const value = response.member(name);
     if (value === undefined) continue;
     members ??= {};
     members[name] = value;
   }
   if (members === null) return NOTHING_SHOWN;
-  const shown = shownTools();
+  const shown = shownTools(offersTools);
   shown.add(members);
   return shown.uses();
 }

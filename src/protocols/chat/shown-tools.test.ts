@@ -54,6 +54,22 @@ describe('the uses of tools that chat shows', () => {
     assert.deepEqual(usesOf(...found, called({ type: 'web_search' })), { webSearches: 1 });
   });
 
+  it('are no more than are charged, whatever a provider sends', () => {
+    const executed_tools = Array.from({ length: 2_000 }, (_, index) => ({ index, type: 'search' }));
+    assert.deepEqual(usesOf(message({ executed_tools })), { webSearches: 1_000 });
+    const calls = ['a', 'a'].map((end) => ({ id: `${'x'.repeat(10_000)}${end}`, type: 'web_search' }));
+    assert.deepEqual(usesOf(...calls.map((call) => delta({ tool_calls: [call] }))), { webSearches: 1 });
+  });
+
+  it('are tools that ran, by the names of their vendor', () => {
+    const ran = (...types: readonly string[]) =>
+      usesOf(message({ executed_tools: types.map((type, index) => ({ index, type, arguments: '{}' })) }));
+    assert.deepEqual(ran('search', 'browser_search', 'browser.search'), { webSearches: 3 });
+    assert.deepEqual(ran('visit', 'visit_website', 'browser.open'), { webFetches: 3 });
+    assert.deepEqual(ran('python', 'code_interpreter', 'wolfram'), { codeExecutions: 2, otherToolUses: 1 });
+    assert.deepEqual(usesOf(message({ executed_tools: null }), message({ executed_tools: [null, {}] })), {});
+  });
+
   it('are none if nothing was found', () => {
     for (const none of [
       { web_search: [] },

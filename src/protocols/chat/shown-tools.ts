@@ -1,3 +1,4 @@
+import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord } from '../../lib/json/json.ts';
 import { ShownUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
 
@@ -8,7 +9,8 @@ import { ShownUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
 interface ShownTools {
   /** Takes a response in, or one event of it. */
   add(response: Readonly<Record<string, unknown>>): void;
-  /** A byte test: whether an event may show a use that was not seen yet. */
+  /** A byte test: whether an event that has a mark may show a use that was not seen yet. */
+  isSign(event: Buffer, mark: Buffer): boolean;
   mayShow(event: Buffer): boolean;
   uses(): ToolUses;
 }
@@ -27,16 +29,27 @@ export const RESULT_MEMBERS: readonly string[] = [
 ];
 /** OpenAI, OpenRouter: what in the text is from a page that was found. */
 const CITATION = 'url_citation';
-const marks = [...RESULT_MEMBERS, CITATION].map((name) => Buffer.from(`"${name}"`));
+/** Groq: the tools that ran, with what they found. */
+const EXECUTED = 'executed_tools';
 const CALLS = Buffer.from('"tool_calls"');
+const RUNS = Buffer.from(`"${EXECUTED}"`);
 const NAME = Buffer.from('"name"');
+
+/** What an event has that shows uses of tools. */
+export const TOOL_MARKS: readonly Buffer[] = [
+  ...[...RESULT_MEMBERS, CITATION].map((name) => Buffer.from(`"${name}"`)),
+  CALLS,
+  RUNS,
+];
+const MARK_PATTERNS = new BytePatterns(TOOL_MARKS);
 
 /** Calls of these types are run by the caller, unless their name says that the provider does. */
 const CLIENT_TYPES: readonly unknown[] = [undefined, null, '', 'function', 'custom'];
 /** No function of a caller may have such a name: Moonshot, MiniMax. */
 const PROVIDER_NAME = /^(?:\$|plugin_(?=web_search$))(.+)$/;
 
-export function shownTools(): ShownTools {
+/** `readsCalls`: the request offers tools that the provider runs. What ran, and what was found, counts whatever it offers. */
+export function shownTools(readsCalls = true): ShownTools {
   const calls = new ShownUses();
   let hasResults = false;
 
@@ -46,6 +59,20 @@ export function shownTools(): ShownTools {
       const tool = isRecord(call) ? toolOf(call) : null;
       if (tool !== null) calls.note(`${choice}.${call.index ?? call.id ?? place}`, toolUnit(tool));
     }
+  }
+
+  function addRuns(list: unknown, choice: unknown): void {
+    if (!Array.isArray(list)) return;
+    for (const [place, run] of list.entries()) {
+      if (!isRecord(run) || typeof run.type !== 'string') continue;
+      calls.note(`${choice}.${EXECUTED}.${run.index ?? place}`, toolUnit(run.type));
+    }
+  }
+
+  function isSign(event: Buffer, mark: Buffer): boolean {
+    // The pieces of a call that follow its beginning have no name.
+    if (mark === CALLS) return readsCalls && event.includes(NAME);
+    return mark === RUNS || !hasResults;
   }
 
   return {
@@ -58,11 +85,12 @@ export function shownTools(): ShownTools {
         const message = choice.message ?? choice.delta;
         if (!isRecord(message)) continue;
         hasResults ||= listsResults(message) || cites(message.annotations);
-        addCalls(message.tool_calls, choice.index ?? place);
+        if (readsCalls) addCalls(message.tool_calls, choice.index ?? place);
+        addRuns(message.executed_tools, choice.index ?? place);
       }
     },
-    mayShow: (event) =>
-      (!hasResults && marks.some((mark) => event.includes(mark))) || (event.includes(CALLS) && event.includes(NAME)),
+    isSign,
+    mayShow: (event) => MARK_PATTERNS.some(event, (mark) => isSign(event, TOOL_MARKS[mark]!)),
     uses() {
       const counts = calls.counts();
       // What was found says of one search, which its call may say as well.

@@ -328,7 +328,7 @@ describe('chat stream: searches of the provider', () => {
     assert.equal(none.usage()?.webSearches, 0);
   });
 
-  it('are not looked for if the request offers none', () => {
+  it('count by calls only if the request offers tools', () => {
     assert.equal(read(dropping(), called), 'unread');
   });
 
@@ -353,5 +353,44 @@ describe('chat stream: searches of the provider', () => {
       [outputOf({ outputTokensMax: 4_000 }), outputOf({})],
       [usage.completion_tokens, 90_000 - usage.prompt_tokens],
     );
+  });
+
+  it('count in tools that ran, each once, if no usage counts them', () => {
+    const run = (more: object) => eventOf({ choices: [{ index: 0, delta: { executed_tools: [more] } }] });
+    const reading = dropping();
+    read(reading, run({ index: 0, type: 'search', arguments: '{}' }), run({ index: 0, type: 'search', output: 'a' }));
+    read(
+      reading,
+      run({ index: 1, type: 'visit' }),
+      run({ index: 2, type: 'python' }),
+      run({ index: 3, type: 'wolfram' }),
+    );
+    const uses = { webSearches: 1, webFetches: 1, codeExecutions: 1, otherToolUses: 1 };
+    assert.deepEqual(reading.partialUsage(), { ...noUsage, ...uses, serverToolUses: 4 });
+    read(reading, FINISHED, last);
+    const { webSearches, webFetches, codeExecutions, otherToolUses } = reading.usage()!;
+    assert.deepEqual({ webSearches, webFetches, codeExecutions, otherToolUses }, uses);
+  });
+
+  it('count by the pages that are cited, also if the request names no tool', () => {
+    const annotations = [{ type: 'url_citation', url_citation: { url: 'https://a.example/' } }];
+    const reading = dropping();
+    read(reading, eventOf({ choices: [{ index: 0, delta: { content: '', annotations } }] }));
+    assert.equal(reading.partialUsage()?.webSearches, 1);
+    read(reading, FINISHED, last);
+    assert.equal(reading.usage()?.webSearches, 1);
+  });
+
+  it('count as a report says that has no totals yet', () => {
+    const reading = searching();
+    read(reading, eventOf({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { num_search_queries: 3 } }));
+    assert.equal(reading.partialUsage()?.webSearches, 3);
+  });
+
+  it('leave calls of functions unread behind their beginning', () => {
+    const more = eventOf({
+      choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: 'a' } }] } }],
+    });
+    assert.equal(read(searching(), more), 'unread');
   });
 });

@@ -10,7 +10,7 @@ import { noUsage, sumCounts, totalTokens, type Usage } from '../metering/usage-f
 import { audioKeys } from './audio.ts';
 import { chatMedia, PICTURE_MARKS } from './media.ts';
 import type { ChatResponseOptions } from './response.ts';
-import { shownTools } from './shown-tools.ts';
+import { shownTools, TOOL_MARKS } from './shown-tools.ts';
 import { chatToolUses, readChatUsage } from './usage.ts';
 
 /**
@@ -35,7 +35,7 @@ const AUDIO = Buffer.from('"audio"');
 const FINISH = Buffer.from('"finish_reason"');
 const TIER = Buffer.from('"service_tier"');
 /** What an event may have that is read. */
-const SIGNS = [USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS];
+const SIGNS = [USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS, ...TOOL_MARKS];
 const SIGN_PATTERNS = new BytePatterns(SIGNS);
 const [USAGE_PATTERN, FINISH_PATTERN, ERROR_PATTERN, TIER_PATTERN] = [USAGE, FINISH, ERROR, TIER].map(
   (pattern) => new BytePatterns([pattern]),
@@ -59,15 +59,13 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   /** The choices that have finished. */
   const finished = new Set<number>();
   const audio = new Set<string>();
-  const shown = shownTools();
+  const shown = shownTools(options.offersTools === true);
   /** The rounds that events show elsewhere. */
   let shownRounds = 0;
   const { asksForSearch = false, outputTokensMax } = options;
   const media = chatMedia(options.audioFormat ?? null);
   /** The model as the provider calls it. */
   let model: string | null = null;
-
-  const mayShowTools = (bytes: Buffer): boolean => options.offersTools === true && shown.mayShow(bytes);
 
   const mayHoldTier = (bytes: Buffer): boolean =>
     options.asksForTier === true && serviceTier === undefined && hasValueAfter(bytes, TIER_PATTERN);
@@ -89,7 +87,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       case AUDIO:
         return options.hasAudio === true;
       default:
-        return true;
+        return !TOOL_MARKS.includes(sign) || shown.isSign(bytes, sign);
     }
   }
 
@@ -101,7 +99,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     // What comes behind the end is not delivered, and so not charged, except for its usage.
     const mayHoldMedia = !hasEnded && holdsMedia(event);
     const holdsNothing =
-      !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldMedia && !mayHoldTier(event) && !mayShowTools(event);
+      !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldMedia && !mayHoldTier(event) && !shown.mayShow(event);
     if (holdsNothing && !event.includes(DONE)) return 'pass';
 
     const data = eventData(event);
@@ -156,7 +154,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   }
 
   return {
-    matters: (run) => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end)) || mayShowTools(run),
+    matters: (run) => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end)),
     textKeys: STREAMED_TEXT,
     reasoningKeys: STREAMED_REASONING,
     read,
@@ -164,7 +162,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     partialUsage() {
       if (usage !== null) return usage;
       const servedOn = readTerms({ service_tier: serviceTier }, ['serviceTier']);
-      const uses = chatToolUses({}, { asksForSearch, shown: shown.uses() });
+      const uses = chatToolUses(isRecord(reported) ? reported : {}, { asksForSearch, shown: shown.uses() });
       const serverToolUses = sumCounts(uses);
       if (servedOn === undefined && serverToolUses === 0) return null;
       return { ...noUsage, ...uses, serverToolUses, ...(servedOn && { servedOn }) };

@@ -4,6 +4,7 @@ import { roundsShown } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { DOUBTFUL_TOTAL, unstatedTokens } from '../metering/stated-totals.ts';
 import { reportedToolUses, type ToolUses } from '../metering/tool-uses.ts';
+import { unreadCounts } from '../metering/unread-counts.ts';
 import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 
 /** What else than the usage says what a call costs. */
@@ -46,7 +47,7 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   );
   const promptTokens = statedPrompt + unstated.cacheTokens;
   const outputTokens = completionTokens + unstated.outputTokens;
-  const marked = unstated.isDoubtful ? [...cache.unexplained, DOUBTFUL_TOTAL] : cache.unexplained;
+  const marked = [...cache.unexplained, ...unreadCounts(usage), ...(unstated.isDoubtful ? [DOUBTFUL_TOTAL] : [])];
   // Mistral states the tier inside the usage.
   const servedOn = readTerms({ service_tier: serviceTier ?? usage.service_tier }, ['serviceTier']);
 

@@ -4,6 +4,7 @@ import { greatestFigures } from '../metering/greatest-figures.ts';
 import { usesShown } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { readToolUses } from '../metering/tool-uses.ts';
+import { unreadCounts } from '../metering/unread-counts.ts';
 import { addUsage, type ModelUsage, noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
 import { INPUT_SIDE, InputSide } from './input-side.ts';
 
@@ -42,7 +43,7 @@ export class MessagesUsage {
     const tokens = readTokens({ ...this.#fields, output_tokens: outputTokens });
     if (tokens === null) return null;
     const servedOn = readTerms(this.#fields);
-    const { unexplained } = readCacheCounts(this.#fields, 'messages');
+    const unexplained = [...readCacheCounts(this.#fields, 'messages').unexplained, ...unreadCounts(this.#fields)];
     const noted = unexplained.length > 0 ? { ...tokens, unexplained } : tokens;
     const own = servedOn ? { ...noted, servedOn } : noted;
     const iterations = this.#fields.iterations;

@@ -38,11 +38,13 @@ const deepseek = spelt('DeepSeek', 'https://api-docs.deepseek.com/guides/kv_cach
 const moonshot = spelt('Moonshot', 'https://platform.moonshot.ai/docs/api/chat');
 const mistral = spelt('Mistral', 'https://docs.mistral.ai/api/endpoint/chat');
 const openrouter = spelt(null, 'https://openrouter.ai/docs/features/prompt-caching');
+const perplexity = spelt('Perplexity', 'https://docs.perplexity.ai/api-reference/responses-post');
 
 /** What stands in the details of the input, whatever a protocol calls them. */
 const inDetails = (details: string): readonly CacheSpelling[] => [
   openai('read', details, 'cached_tokens'),
   openrouter('written', details, 'cache_write_tokens'),
+  perplexity('read', details, 'cache_read_input_tokens'),
   dashscope('written', details, 'cache_creation_input_tokens'),
   dashscope('written5m', details, 'cache_creation', 'ephemeral_5m_input_tokens'),
   dashscope('written1h', details, 'cache_creation', 'ephemeral_1h_input_tokens'),
@@ -134,7 +136,8 @@ export function readCacheCounts(usage: Readonly<Record<string, unknown>>, protoc
   return reader.result();
 }
 
-function isOfCache(name: string): boolean {
+/** Whether a member is named after a cache. */
+export function isOfCache(name: string): boolean {
   return name.includes('cache') || name.includes('Cache');
 }
 

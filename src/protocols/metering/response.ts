@@ -15,6 +15,8 @@ export interface ReadResponse {
 export interface ResponseReading {
   /** Members of the outermost object that have to be kept. They are small, or the response as a whole is. */
   readonly keep: readonly string[];
+  /** Members that are kept unless they are large: what they show does not decide if the response can be charged. Absent: none. */
+  readonly keepSmall?: readonly string[];
   /** Array members whose items have to be counted; they may be as large as they like. */
   readonly count: readonly string[];
   /** What is looked for in the response and its items, however large they are. Absent: nothing. */

@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
-import type { UnitName } from './usage-units.ts';
+import { TOOL_USES_MAX, type UnitName } from './usage-units.ts';
 
 /** The units in which uses of a provider's tools are charged. */
 export type ToolUnit = Extract<
@@ -11,13 +11,25 @@ export type ToolUnit = Extract<
 export type ToolUses = { readonly [Unit in ToolUnit]?: number };
 type Counts = { [Unit in ToolUnit]?: number };
 
-/** What vendors call the tools that they count, without `_requests` and `_calls` at the end. */
+/** What vendors call the tools that they run, in counts, calls and items. */
 const UNIT_OF: Readonly<Record<string, ToolUnit>> = {
   web_search: 'webSearches',
-  /** In DashScope's `plugins`. */
+  web_search_preview: 'webSearches',
+  // In DashScope's `plugins`; Groq.
   search: 'webSearches',
+  'browser.search': 'webSearches',
+  browser_search: 'webSearches',
+  // Perplexity.
+  search_web: 'webSearches',
+  fetch_url: 'webFetches',
+  fetch_url_content: 'webFetches',
   web_fetch: 'webFetches',
   web_extractor: 'webFetches',
+  // Groq.
+  visit: 'webFetches',
+  visit_website: 'webFetches',
+  'browser.open': 'webFetches',
+  python: 'codeExecutions',
   file_search: 'fileSearches',
   document_search: 'fileSearches',
   retrieval: 'fileSearches',
@@ -25,10 +37,14 @@ const UNIT_OF: Readonly<Record<string, ToolUnit>> = {
   code_interpreter: 'codeExecutions',
 };
 const COUNTED = /^(.+)_(?:requests|calls)$/;
+/** What OpenRouter and xAI put before the names of their tools. */
+const OWNER = /^(?:openrouter:|server_side_tool_)/;
 
-/** The unit of a tool, by what its vendor calls it. */
+/** The unit of a tool, by what its vendor calls it, also if its name ends as that of a count. */
 export function toolUnit(tool: string): ToolUnit {
-  return Object.hasOwn(UNIT_OF, tool) ? UNIT_OF[tool]! : 'otherToolUses';
+  const name = tool.toLowerCase().replace(OWNER, '');
+  const counted = COUNTED.exec(name)?.[1] ?? name;
+  return Object.hasOwn(UNIT_OF, counted) ? UNIT_OF[counted]! : 'otherToolUses';
 }
 
 /** OpenRouter's count of all tools together that it ran; those that have a count of their own are in it. */
@@ -51,6 +67,9 @@ export function readToolUses(counts: unknown): ToolUses | null {
   return uses;
 }
 
+/** OpenRouter: what models asked for, whether it was run or not. */
+const REQUESTED = 'tool_calls_requested';
+
 /** The uses of tools that a usage object counts. */
 interface ReportedUses {
   /** A tool that is counted as zero is there too. */
@@ -59,39 +78,84 @@ interface ReportedUses {
   readonly areAll: boolean;
 }
 
+/** Members of a usage object that count uses of tools in the spellings of their vendors. */
+interface CountingMember {
+  read(value: unknown): ToolUses | null;
+  /** Whether it reads what stands there at a name. */
+  reads(name: string, value: unknown): boolean;
+  readonly areAll: boolean;
+}
+
+const byTool = (countOf: (tool: unknown) => unknown): CountingMember => ({
+  read: (tools) => readCountsOf(tools, countOf),
+  reads: (_name, tool) => readCount(countOf(tool)) != null,
+  areAll: false,
+});
+const requests: CountingMember = {
+  read: readToolUses,
+  reads: (name) => COUNTED.test(name) || name === EXECUTED || name === REQUESTED,
+  areAll: true,
+};
+const search = (countOf: (value: unknown) => unknown): CountingMember => ({
+  read: (value) => readCountsOf({ web_search: countOf(value) }, (count) => count),
+  reads: () => true,
+  areAll: false,
+});
+
+const MEMBERS: Readonly<Record<string, CountingMember>> = {
+  // OpenRouter.
+  server_tool_use: requests,
+  server_tool_use_details: requests,
+  // xAI.
+  server_side_tool_usage_details: requests,
+  server_side_tool_usage: byTool((count) => count),
+  // DashScope, in chat and in responses.
+  plugins: byTool((tool) => (isRecord(tool) ? tool.count : null)),
+  x_tools: byTool((tool) => (isRecord(tool) ? tool.count : null)),
+  // Volcengine Ark.
+  tool_usage: byTool((count) => count),
+  // Perplexity: uses of an agent, queries of a research, and else how much the one search of a request was to find.
+  tool_calls_details: { ...byTool((tool) => (isRecord(tool) ? tool.invocation : tool)), areAll: true },
+  num_search_queries: search((count) => count),
+  search_context_size: search((size) => (typeof size === 'string' && size !== '' ? 1 : null)),
+};
+const MEMBER_NAMES = Object.keys(MEMBERS);
+
+/** LiteLLM: the searches of all its vendors, among the details of the input. */
+const SEARCHES = 'web_search_requests';
+const searchesIn = ({ prompt_tokens_details: details }: Readonly<Record<string, unknown>>): unknown =>
+  isRecord(details) ? details[SEARCHES] : undefined;
+
+/** Whether a member of a usage object is one of those that count uses of tools. */
+export function countsToolUses(member: string): boolean {
+  return Object.hasOwn(MEMBERS, member);
+}
+
+/** Whether what stands in such a member at a name is read. */
+export function readsToolCount(member: string, name: string, value: unknown): boolean {
+  return countsToolUses(member) && MEMBERS[member]!.reads(name, value);
+}
+
 /**
  * The uses that a usage object counts in members of its own vendor, in the spellings of chat and responses; `null` where it
  * counts none. If a relay states a use in several spellings, the greatest count is taken.
  */
 export function reportedToolUses(usage: Readonly<Record<string, unknown>>): ReportedUses | null {
   // Nearly all calls; the rest of this function would be most of what reading their usage takes.
-  if (MEMBERS_WITH_USES.every((member) => usage[member] === undefined)) return null;
-  // OpenRouter; xAI.
-  const all = [readToolUses(usage.server_tool_use), readToolUses(usage.server_side_tool_usage_details)];
-  const some = [
-    // DashScope, in chat and in responses.
-    readCountsOf(usage.plugins, (tool) => (isRecord(tool) ? tool.count : null)),
-    readCountsOf(usage.x_tools, (tool) => (isRecord(tool) ? tool.count : null)),
-    // Volcengine Ark.
-    readCountsOf(usage.tool_usage, (count) => count),
-    // Perplexity.
-    readCountsOf({ web_search: usage.num_search_queries }, (count) => count),
-  ];
-  const areAll = all.some((uses) => uses !== null);
-  const uses: Counts = {};
-  for (const counts of [...all, ...some]) {
+  const searches = readCount(searchesIn(usage));
+  if (searches == null && MEMBER_NAMES.every((name) => usage[name] === undefined)) return null;
+  const uses: Counts = searches == null ? {} : { webSearches: searches };
+  let areAll = false;
+  for (const name of MEMBER_NAMES) {
+    const member = MEMBERS[name]!;
+    const counts = member.read(usage[name]);
+    areAll ||= member.areAll && counts !== null;
     for (const [unit, count] of Object.entries(counts ?? {}) as [ToolUnit, number][]) {
       uses[unit] = Math.max(uses[unit] ?? 0, count);
     }
   }
   return areAll || Object.keys(uses).length > 0 ? { uses, areAll } : null;
 }
-
-/** Those that are read above. */
-const MEMBERS_WITH_USES = [
-  ...['server_tool_use', 'server_side_tool_usage_details'],
-  ...['plugins', 'x_tools', 'tool_usage', 'num_search_queries'],
-];
 
 function readCountsOf(tools: unknown, countOf: (tool: unknown) => unknown): ToolUses | null {
   if (!isRecord(tools)) return null;
@@ -107,18 +171,18 @@ function add(uses: Counts, unit: ToolUnit, count: number): void {
   uses[unit] = (uses[unit] ?? 0) + count;
 }
 
-/** Counts uses that a response shows, each once however often it is shown. */
+/** Counts uses that a response shows, each once however often it is shown, up to as many as are charged. */
 export class ShownUses {
   readonly #seen = new Map<string, ToolUnit>();
 
   /** `place`: what tells this use from others of the response. */
   note(place: string, unit: ToolUnit): void {
-    this.#seen.set(place, unit);
+    if (this.#seen.size < TOOL_USES_MAX) this.#seen.set(place.slice(0, PLACE_CHARACTERS_MAX), unit);
   }
 
   /** What was noted there did not take place. */
   forget(place: string): void {
-    this.#seen.delete(place);
+    this.#seen.delete(place.slice(0, PLACE_CHARACTERS_MAX));
   }
 
   counts(): ToolUses {
@@ -127,3 +191,6 @@ export class ShownUses {
     return uses;
   }
 }
+
+/** Ids of vendors are shorter. */
+const PLACE_CHARACTERS_MAX = 256;

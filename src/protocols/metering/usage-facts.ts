@@ -13,7 +13,7 @@ export interface Usage extends UnitCounts {
   readonly servedOn?: ServiceTerms;
   /** The runs of models of which the call consists, as far as the provider lists them. */
   readonly parts?: readonly ModelUsage[];
-  /** Members of the report that count tokens of a cache in a spelling that is not known, or that cannot be believed. */
+  /** Members of the report that count what may be billed, in a spelling that is not known or without a unit, or that cannot be believed. */
   readonly unexplained?: readonly string[];
 }
 

@@ -6,9 +6,11 @@ import { responsesPlanHeaders } from '../responses/plan-headers.ts';
 import { responsesResponse } from '../responses/response.ts';
 import { readResponsesReferences } from '../responses/state-references.ts';
 import { readResponsesStream } from '../responses/stream.ts';
+import type { ContainerUse } from '../responses/tool-uses.ts';
+import type { ResponsesUsageContext } from '../responses/usage.ts';
 import { continuationKeysOf, continuationOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
-import { outputTokensMax } from './operation.ts';
+import { type Demand, outputTokensMax } from './operation.ts';
 
 /** Responses creation (contract 4). Usage comes by itself, in whole responses and in the terminal event. */
 export const responses = jsonOperation({
@@ -50,7 +52,18 @@ export const responses = jsonOperation({
     };
   },
   response: ({ keepsItems, containerUse }, demand) =>
-    responsesResponse(keepsItems, { containerUse, outputTokensMax: outputTokensMax(demand) }),
-  readStream: (details, _basis, demand) =>
-    readResponsesStream({ ...details, outputTokensMax: outputTokensMax(demand) }),
+    responsesResponse(keepsItems, contextOf(containerUse, demand)),
+  readStream: ({ keepsItems, containerUse }, _basis, demand) =>
+    readResponsesStream({ keepsItems, ...contextOf(containerUse, demand) }),
 });
+
+/** What else than a response says what its call costs. */
+function contextOf(
+  containerUse: Pick<ContainerUse, 'named' | 'mayContinue'>,
+  demand: Demand,
+): Required<ResponsesUsageContext> {
+  return {
+    containerUse: { ...containerUse, offersTools: demand.serverToolUses > 0 },
+    outputTokensMax: outputTokensMax(demand),
+  };
+}

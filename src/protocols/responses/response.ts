@@ -4,7 +4,7 @@ import { ResponseContinuationKeys } from './continuation-keys.ts';
 import { type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
 
 /** What the price depends on beside usage and output. */
-const BILLED = ['service_tier', 'tool_usage'];
+const BILLED = ['service_tier', 'tool_usage', 'server_side_tool_usage'];
 
 const TEXT: ResponseText = {
   text: ['text', 'refusal', 'arguments', 'input', 'code'],

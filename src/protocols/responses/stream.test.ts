@@ -396,6 +396,50 @@ describe('a responses stream that is left', () => {
   });
 });
 
+describe('a responses stream that is left', () => {
+  const used = (...events: readonly [type: string, rest: object][]) => {
+    const reading = readResponsesStream();
+    for (const [type, rest] of events) read(reading, eventOf(type, rest));
+    const { webSearches, webFetches, otherToolUses } = reading.partialUsage() ?? noUsage;
+    return [webSearches, webFetches, otherToolUses];
+  };
+  const done = (item: object): [string, object] => ['response.output_item.done', { output_index: 0, item }];
+
+  it('has what was found, and searches under the names of their vendors', () => {
+    assert.deepEqual(
+      used(done({ type: 'search_results', results: [] }), done({ type: 'fetch_url_results' })),
+      [1, 1, 0],
+    );
+    const ofX = { type: 'custom_tool_call', name: 'x_keyword_search', status: 'completed' };
+    assert.deepEqual(
+      used(done(ofX), done({ ...ofX, name: 'view_x_video' }), done({ ...ofX, name: 'shell' })),
+      [0, 0, 1],
+    );
+    assert.deepEqual(used(done({ type: 'openrouter:web_search', status: 'completed' })), [1, 0, 0]);
+  });
+
+  it('has no use of tools that the caller runs, and no search for nothing', () => {
+    const client = { type: 'tool_search_call', execution: 'client', arguments: {} };
+    const empty = { type: 'web_search_call', action: { type: 'search', query: '', sources: [] } };
+    assert.deepEqual(used(done(client), done(empty)), [0, 0, 0]);
+    assert.deepEqual(used(done({ ...client, execution: 'server' })), [0, 0, 1]);
+  });
+
+  it('has one search for the pages that it cites, with an item or before it', () => {
+    const annotation = { type: 'url_citation', url: 'https://a.example/' };
+    const message = { type: 'message', content: [{ type: 'output_text', annotations: [annotation, annotation] }] };
+    const added: [string, object] = ['response.output_text.annotation.added', { annotation }];
+    for (const events of [[added], [added, added, done(message)], [done(message)]]) {
+      assert.deepEqual(used(...events), [1, 0, 0]);
+    }
+    assert.deepEqual(used(added, done({ type: 'mcp_call' })), [0, 0, 1]);
+    assert.deepEqual(
+      used(['response.output_text.annotation.added', { annotation: { type: 'file_citation' } }]),
+      [0, 0, 0],
+    );
+  });
+});
+
 describe('sounds and pictures of a responses stream that is left', () => {
   it('are no text, and count by their seconds, and as the pictures of another model', () => {
     const reading = readResponsesStream();

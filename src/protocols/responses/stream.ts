@@ -9,7 +9,7 @@ import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { ResponseContinuationKeys } from './continuation-keys.ts';
-import { billedToolUses, NO_CONTAINERS, serverToolCalls } from './tool-uses.ts';
+import { billedToolUses, citesPages, isSearch, NO_CONTAINERS, serverToolCalls } from './tool-uses.ts';
 import { IMAGE_MODEL, type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
 
 /**
@@ -19,10 +19,14 @@ import { IMAGE_MODEL, type ResponsesUsageContext, readResponsesUsage } from './u
  */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'];
 const ITEM_DONE = 'response.output_item.done';
+const CITED = 'response.output_text.annotation.added';
 /** Pieces of sounds, in base64. */
 const AUDIO = ['response.audio.delta', 'response.output_audio.delta'];
 const neededNames = [...TERMINAL, ...AUDIO].map((name) => Buffer.from(name));
-const namesThatMatter = [...neededNames, ...['response.created', ITEM_DONE, 'error'].map((name) => Buffer.from(name))];
+const namesThatMatter = [
+  ...neededNames,
+  ...['response.created', ITEM_DONE, CITED, 'error'].map((name) => Buffer.from(name)),
+];
 
 /** A type that stands deeper than this into an event is not its own, which the vendors put first. */
 const BEGINNING_BYTES = 1024;
@@ -38,7 +42,9 @@ const ITEM: JsonParts = {
   encrypted_content: true,
   status: true,
   quality: true,
-  action: { type: true },
+  name: true,
+  execution: true,
+  action: { type: true, query: true, queries: true },
   container_id: true,
   environment: { container_id: true },
   content: { annotations: { type: true, file_id: true, container_id: true } },
@@ -52,7 +58,7 @@ const READ: JsonParts = {
   error: true,
   delta: true,
   item: ITEM,
-  response: { id: true, usage: true, service_tier: true, tool_usage: true, output: ITEM },
+  response: { id: true, usage: true, service_tier: true, tool_usage: true, server_side_tool_usage: true, output: ITEM },
 };
 
 /**
@@ -71,6 +77,9 @@ const PART_END_TYPE = /^response\..+\.done$/;
 /** The events behind the deltas repeat the text under other keys, so none is counted twice. */
 const STREAMED_TEXT = textKeys('delta');
 
+/** In place of a message that cites pages. */
+const CITING = [{ type: 'message', content: [{ annotations: [{ type: 'url_citation' }] }] }];
+
 interface ResponsesStreamOptions extends ResponsesUsageContext {
   /** Whether the provider keeps the items of the response. */
   readonly keepsItems: boolean;
@@ -85,6 +94,7 @@ export function readResponsesStream(
   let hasOutputEnd = false;
   let hasEnded = false;
   const calls: Readonly<Record<string, unknown>>[] = [];
+  let hasCitations = false;
   /** The size of the text that encrypted reasoning stands for. */
   let encryptedBytes = 0;
   let audioCharacters = 0;
@@ -108,6 +118,9 @@ export function readResponsesStream(
         if (isRecord(body.item) && typeof body.item.encrypted_content === 'string') {
           encryptedBytes += base64Size(body.item.encrypted_content.length);
         }
+        return 'pass';
+      case CITED:
+        hasCitations ||= !hasEnded && citesPages([{ content: [{ annotations: [body.annotation] }] }]);
         return 'pass';
       case 'response.audio.delta':
       case 'response.output_audio.delta':
@@ -133,13 +146,16 @@ export function readResponsesStream(
   /** Keeps what a call of a tool is charged by, should the stream not reach its end. */
   function noteItem(item: Readonly<Record<string, unknown>>): void {
     const { type, status, quality, action, container_id, environment } = item;
+    hasCitations ||= citesPages([item]);
     if (type === PICTURE && status !== 'failed')
       pictureOutput += pictureTokens(typeof quality === 'string' ? quality : null);
-    if (calls.length >= TOOL_USES_MAX || serverToolCalls([{ type }]).length === 0) return;
+    if (calls.length >= TOOL_USES_MAX || serverToolCalls([item]).length === 0) return;
     calls.push({
       type,
       status,
-      action: isRecord(action) ? { type: action.type } : undefined,
+      // Nothing but the name tells these from calls of the caller.
+      name: type === 'custom_tool_call' ? item.name : undefined,
+      action: { type: isSearch(action) ? 'search' : 'other' },
       container_id,
       environment,
     });
@@ -147,8 +163,9 @@ export function readResponsesStream(
 
   /** The uses of tools so far, of a stream that has reported no usage yet. */
   function usesSoFar(): Usage | null {
-    if (calls.length === 0) return null;
-    const uses = billedToolUses({ output: calls }, {}, context.containerUse ?? NO_CONTAINERS);
+    if (calls.length === 0 && !hasCitations) return null;
+    const output = calls.length === 0 ? CITING : calls;
+    const uses = billedToolUses({ output }, {}, context.containerUse ?? NO_CONTAINERS);
     return { ...noUsage, ...uses, serverToolUses: calls.length };
   }
 

@@ -8,7 +8,8 @@ const container = (id: string) => ({ type: 'code_interpreter_call', status: 'com
 
 function used(response: Record<string, unknown>, ...context: readonly [named: string[], mayContinue: boolean] | []) {
   const [named = [], mayContinue = false] = context;
-  const usage = readResponsesUsage(totals, response, { containerUse: { named, mayContinue } })!;
+  const containerUse = { named, mayContinue, offersTools: false };
+  const usage = readResponsesUsage(totals, response, { containerUse })!;
   return Object.fromEntries(
     Object.entries(usage).filter(
       ([name, value]) => typeof value === 'number' && value > 0 && name !== 'inputTokens' && name !== 'outputTokens',
@@ -39,6 +40,60 @@ describe('the uses of tools that a response shows', () => {
       otherToolUses: 1,
       serverToolUses: 9,
     });
+  });
+
+  it('are no calls that the caller runs, and no searches for nothing', () => {
+    const output = [
+      { type: 'tool_search_call', execution: 'client', arguments: { query: 'a' } },
+      { type: 'future_call', execution: 'client' },
+      { type: 'custom_tool_call', name: 'x_ray_search' },
+      { type: 'custom_tool_call', name: 'view_x_video' },
+      { type: 'web_search_call', action: { type: 'search', query: '', sources: [] } },
+    ];
+    assert.deepEqual(used({ output }), { serverToolUses: 1 });
+    assert.equal(used({ output: [{ type: 'tool_search_call', execution: 'server' }] }).otherToolUses, 1);
+    const queries = { type: 'search', query: '', queries: ['a'] };
+    assert.equal(used({ output: [{ type: 'web_search_call', action: queries }] }).webSearches, 1);
+  });
+
+  it('are what was found, and calls under the names of their vendors', () => {
+    const output = [
+      { type: 'search_results', queries: ['a', 'b'], results: [] },
+      { type: 'fetch_url_results', contents: [] },
+      { type: 'openrouter:web_search', status: 'completed' },
+      ...['x_keyword_search', 'x_semantic_search', 'x_user_search', 'x_thread_fetch'].map((name) => ({
+        type: 'custom_tool_call',
+        name,
+      })),
+    ];
+    assert.deepEqual(used({ output }), { webSearches: 2, webFetches: 1, otherToolUses: 4, serverToolUses: 7 });
+  });
+
+  it('are one search for pages that the text cites, if the request offers no tool and none is shown', () => {
+    const annotations = [{ type: 'url_citation', url: 'https://a.example/' }, { type: 'url_citation' }];
+    const message = { type: 'message', content: [{ type: 'output_text', text: 'a', annotations }] };
+    assert.deepEqual(used({ output: [message] }), { webSearches: 1 });
+    assert.equal(used({ output: [message, { type: 'mcp_call' }] }).webSearches, undefined);
+    const files = { ...message, content: [{ annotations: [{ type: 'file_citation' }] }] };
+    assert.deepEqual(used({ output: [files] }), {});
+    const offering = { containerUse: { named: [], mayContinue: false, offersTools: true } };
+    assert.equal(readResponsesUsage(totals, { output: [message] }, offering)?.webSearches, 0);
+    const counted = { ...totals, tool_calls_details: {} };
+    assert.equal(readResponsesUsage(counted, { output: [message] })?.webSearches, 0);
+  });
+
+  it('are the counts of the dialect of Perplexity, if there are some', () => {
+    const tool_calls_details = {
+      search_web: { cost_usd: 0.01, invocation: 2 },
+      fetch_url: { invocation: 3 },
+      finance_search: 1,
+    };
+    const output = [{ type: 'search_results' }, { type: 'search_results' }, { type: 'search_results' }];
+    const { webSearches, webFetches, otherToolUses } = readResponsesUsage(
+      { ...totals, tool_calls_details },
+      { output },
+    )!;
+    assert.deepEqual([webSearches, webFetches, otherToolUses], [2, 3, 1]);
   });
 
   it('have a container once, and only if the request did not name it', () => {
@@ -77,6 +132,19 @@ describe('the uses of tools that a response shows', () => {
     assert.equal(rounds(custom), 0);
     assert.equal(rounds(custom, { server_side_tool_usage_details: { x_search_calls: 7 } }), 7);
     assert.equal(rounds({ tool_usage: { web_search: { num_requests: 3 }, image_gen: { total_tokens: 900 } } }), 3);
+  });
+
+  it('are those that xAI counts outside of the usage', () => {
+    const server_side_tool_usage = {
+      SERVER_SIDE_TOOL_WEB_SEARCH: 3,
+      SERVER_SIDE_TOOL_X_SEARCH: 2,
+      code_execution_calls: 1,
+    };
+    const { webSearches, otherToolUses, codeExecutions } = used({ server_side_tool_usage });
+    assert.deepEqual([webSearches, otherToolUses, codeExecutions], [3, 2, 1]);
+    const usage = { ...totals, server_side_tool_usage_details: { web_search_calls: 4 } };
+    assert.equal(readResponsesUsage(usage, { server_side_tool_usage })?.webSearches, 4);
+    assert.equal(used({ server_side_tool_usage: {}, output: [{ type: 'web_search_call' }] }).webSearches, 1);
   });
 
   it('include what another model used to make images', () => {

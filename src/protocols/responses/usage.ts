@@ -4,6 +4,7 @@ import { readCacheCounts } from '../metering/cache-counts.ts';
 import { roundsShown, usesShown } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { DOUBTFUL_TOTAL, unstatedTokens } from '../metering/stated-totals.ts';
+import { unreadCounts } from '../metering/unread-counts.ts';
 import { type ModelUsage, noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
 import { billedToolUses, type ContainerUse, NO_CONTAINERS, roundsOf } from './tool-uses.ts';
 
@@ -45,7 +46,7 @@ export function readResponsesUsage(
   );
   const inputTotal = inputTokens + unstated.cacheTokens;
   const outputTotal = outputTokens + unstated.outputTokens;
-  const marked = unstated.isDoubtful ? [...cache.unexplained, DOUBTFUL_TOTAL] : cache.unexplained;
+  const marked = [...cache.unexplained, ...unreadCounts(usage), ...(unstated.isDoubtful ? [DOUBTFUL_TOTAL] : [])];
 
   const servedOn = readTerms(response, ['serviceTier']);
   const images = imagesOf(response.tool_usage);

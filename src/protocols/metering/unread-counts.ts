@@ -1,0 +1,82 @@
+import { isRecord } from '../../lib/json/json.ts';
+import { isPlainText } from '../../lib/plain-text.ts';
+import { isOfCache } from './cache-counts.ts';
+import { countsToolUses, readsToolCount } from './tool-uses.ts';
+import { readCount } from './usage-facts.ts';
+
+/**
+ * Counts beside the totals of a usage object that no row of `usageUnits` reads, and that vendors may have a price for: tokens
+ * that are no part of the totals, and uses of tools in a spelling that is not known. Their places are marked on the record of
+ * the call. Counts of a cache are in `cache-counts.ts`.
+ */
+export function unreadCounts(usage: Readonly<Record<string, unknown>>): readonly string[] {
+  let places: string[] | null = null;
+  const note = (place: string): void => {
+    places ??= [];
+    if (places.length < PLACES_MAX && place.length <= PLACE_CHARACTERS_MAX && isPlainText(place))
+      places.push(`usage.${place}`);
+  };
+  for (const name of Object.keys(usage)) {
+    const kind = kindOf(name);
+    if (kind === 'none') continue;
+    const value = usage[name];
+    if (!isRecord(value)) {
+      const isCount = typeof value === 'number' ? value > 0 : (readCount(value) ?? 0) > 0;
+      if (isCount && !countsToolUses(name)) note(name);
+    } else if (kind === 'uses') {
+      for (const tool of Object.keys(value)) {
+        if (!readsToolCount(name, tool, value[tool]) && holdsCount(tool, value[tool])) note(`${name}.${tool}`);
+      }
+    }
+  }
+  return places ?? NONE;
+}
+
+const NONE: readonly string[] = [];
+const PLACES_MAX = 4;
+const PLACE_CHARACTERS_MAX = 96;
+
+/** What a member counts by its name; `none`: nothing that is billed beside the totals. */
+type Kind = 'uses' | 'tokens' | 'none';
+
+/** What providers run, and what they take in for a call, as parts of a name. */
+const OF_TOOLS =
+  /(?:^|_)(?:tools?|plugins?|connectors?|search|searches|quer(?:y|ies)|fetch(?:es)?|browser|pages?|sources?|citations?|containers?)(?:_|$)/;
+/** Tokens, and sounds by their length. */
+const OF_TOKENS = /_tokens$|_audio_seconds$/;
+/** Parts and copies of the totals; guesses of the output that was written otherwise. */
+const OF_TOTALS =
+  /^(?:num_)?(?:prompt|completion|input|output|total|generated|generation|visible|text|image|audio|video|cached|draft|accepted|rejected|predicted)_(?!audio_seconds$)/;
+/** Sums of money, times, limits. */
+const NO_QUANTITY = /(?:^|_)(?:cost|price|usd|ticks|time|ms|latency|duration|limit|max|remaining|size|id)(?:_|$)/;
+/** Members that count again what others count: of Volcengine Ark, the sources of a tool; of xAI, uses that it does not bill among others. */
+const REPEATED: readonly string[] = ['tool_usage_details', 'num_server_side_tools_used'];
+/** A part of the output at most vendors; citations and the reasoning that Perplexity counts outside of it have units of their own. */
+const WITH_UNITS = /^(?:reasoning|thinking|thoughts|citation)_tokens$/;
+
+/** By name: nearly all reports have the same dozen, and the patterns would be a third of what reading them takes. */
+const kinds = new Map<string, Kind>();
+const KINDS_MAX = 1_000;
+
+function kindOf(name: string): Kind {
+  const known = kinds.get(name);
+  if (known !== undefined) return known;
+  const kind = readKind(name);
+  if (kinds.size < KINDS_MAX && name.length <= PLACE_CHARACTERS_MAX) kinds.set(name, kind);
+  return kind;
+}
+
+function readKind(name: string): Kind {
+  if (isOfCache(name) || OF_TOTALS.test(name) || REPEATED.includes(name)) return 'none';
+  if (NO_QUANTITY.test(name) || WITH_UNITS.test(name)) return 'none';
+  if (OF_TOOLS.test(name)) return 'uses';
+  return OF_TOKENS.test(name) ? 'tokens' : 'none';
+}
+
+/** Whether a member of an object that counts tools is a count, or an object that holds one. */
+function holdsCount(name: string, value: unknown): boolean {
+  if (NO_QUANTITY.test(name)) return false;
+  if (isRecord(value))
+    return Object.keys(value).some((each) => !isRecord(value[each]) && holdsCount(each, value[each]));
+  return (readCount(value) ?? 0) > 0;
+}
