@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
 import { noUsage, type UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import { byUnit } from '../../protocols/metering/usage-units.ts';
 import { plainDemand } from '../../protocols/operations/operation.ts';
 import type { Model } from '../../providers/catalog/catalog.ts';
 import { type ChargeTerms, type CostTerms, chargeCall } from './call-charge.ts';
@@ -183,6 +186,22 @@ describe('the charge of a call', () => {
         assert.deepEqual([charged.chargeNano, charged.costNano], [chargeNano, costNano], JSON.stringify(usage));
       }
       assert.deepEqual(charge({ inputTokens: 2_000 }, { model: small, cost }).notes?.excess, { inputTokens: 1_000 });
+    });
+
+    it('is the charge of a call within its bounds, and never less, at one price list and whatever was reported', () => {
+      const count = fc.nat(5_000);
+      const usage = fc.record(byUnit(() => count));
+      const limit = fc.option(fc.integer({ min: 1, max: 9_000 }));
+      fc.assert(
+        fc.property(usage, limit, limit, (reported, contextTokensMax, outputTokensMax) => {
+          const { chargeNano, costNano, notes } = charge(reported, {
+            model: { ...model, contextTokensMax, outputTokensMax },
+            cost: { prices, basis: 'tokens', ofInner: () => null },
+          });
+          assert.ok(notes?.excess === undefined ? costNano === chargeNano : costNano! >= chargeNano);
+        }),
+        { numRuns: propertyRuns(300) },
+      );
     });
 
     it('has each listed run at its own step, also if the charge was cut', () => {
