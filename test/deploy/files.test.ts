@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, matchesGlob } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
@@ -99,3 +99,87 @@ describe('the files of deploy/', () => {
       assert.ok(seconds >= drainSeconds + 10, `${where}: ${seconds} s`);
   });
 });
+
+describe('what an operator puts next to the examples', () => {
+  const SECRETS = [
+    'deploy/docker/faregate.yaml',
+    'deploy/docker/secrets/faregate.env',
+    'deploy/docker/secrets/postgres-password',
+    'deploy/docker/.env',
+    'deploy/citus/.env',
+    'deploy/nginx/key.pem',
+    'deploy/kubernetes/overlays/production/secrets.env',
+    'deploy/kubernetes/overlays/production/faregate.yaml',
+    'faregate.yaml',
+    'people.keys.csv',
+    'data/journal/1',
+    '.env',
+  ];
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const tracked = gitFiles(['ls-files']);
+
+  it('is in no commit', () => {
+    assert.deepEqual(gitFiles(['check-ignore', '--no-index', ...SECRETS]), SECRETS);
+    assert.deepEqual(gitFiles(['check-ignore', '--no-index', ...tracked]), []);
+  });
+
+  it('does not go to the builder of the image, which gets all that the package is made of', () => {
+    const isSent = dockerContext(readFileSync(join(root, '.dockerignore'), 'utf8'));
+    const others = ['node_modules/x/index.js', 'src/.env', 'console/dist/index.html', '.git/config', 'test/x.ts'];
+    assert.deepEqual([...SECRETS, ...others].filter(isSent), []);
+    const used =
+      /^(?:bin|console|docs|scripts|src)\/|^(?:\.npmrc|package(?:-lock)?\.json|tsconfig(?:\.package)?\.json|[A-Z]+\.md)$/;
+    assert.deepEqual(
+      tracked.filter((path) => used.test(path) && path !== 'CONTRIBUTING.md' && !isSent(path)),
+      [],
+    );
+  });
+
+  it('is not in the package, which has all of the examples', () => {
+    const copy = join(directory.path, 'package');
+    const [deploy, others] = [tracked.filter((path) => path.startsWith('deploy/')), SECRETS];
+    for (const path of [...deploy, ...others]) {
+      mkdirSync(dirname(join(copy, path)), { recursive: true });
+      writeFileSync(join(copy, path), '');
+    }
+    writeFileSync(join(copy, 'package.json'), readFileSync(join(root, 'package.json')));
+    const packed = spawnSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], {
+      cwd: copy,
+      encoding: 'utf8',
+    });
+    assert.equal(packed.status, 0, packed.stderr);
+    const report = JSON.parse(packed.stdout);
+    const [{ files }] = Array.isArray(report) ? report : Object.values(report);
+    const paths: string[] = files.map(({ path }: { path: string }) => path);
+    assert.deepEqual(paths.filter((path) => path.startsWith('deploy/')).sort(), deploy.sort());
+    assert.deepEqual(
+      others.filter((path) => paths.includes(path)),
+      [],
+    );
+  });
+
+  function gitFiles(args: readonly string[]): string[] {
+    const { stdout, stderr } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+    assert.equal(stderr, '');
+    return stdout.split('\n').filter((line) => line !== '');
+  }
+});
+
+/**
+ * Whether a `.dockerignore` lets a path of the context through: the last pattern that matches the path or a folder above it decides
+ * (https://docs.docker.com/build/concepts/context/#dockerignore-files).
+ */
+function dockerContext(text: string): (path: string) => boolean {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return (path) => {
+    const parts = withoutDots(path).split('/');
+    const above = parts.map((_, at) => parts.slice(0, at + 1).join('/'));
+    const last = lines.findLast((line) =>
+      above.some((prefix) => matchesGlob(prefix, withoutDots(line.replace(/^!/, '')))),
+    );
+    return last === undefined || last.startsWith('!');
+  };
+}
+
+/** For Docker, `*` matches names with a dot before them too. */
+const withoutDots = (path: string): string => path.replaceAll(/(?<=^|\/)\.(?=\w)/g, '_');
