@@ -4,8 +4,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, matchesGlob } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
+import { readAdminToken } from '../../src/cli/environment.ts';
 import { parseConfig } from '../../src/config/load.ts';
+import { secretWarnings } from '../../src/config/secret-warnings.ts';
+import { parseSizeBytes } from '../../src/config/units.ts';
+import { defaultBodyMemoryBytes } from '../../src/http/body-budgets.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { pythonEnvironment } from '../support/python.ts';
 import { runTool, skipOrFail } from '../support/tools.ts';
@@ -45,6 +49,22 @@ function secrets(): Record<string, string> {
   return Object.fromEntries(lines.filter((line) => /^\w+=/.test(line)).map((line) => line.split(/=(.*)/s).slice(0, 2)));
 }
 
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec: { readonly rules: readonly { readonly http: { readonly paths: readonly IngressPath[] } }[] };
+}
+
+interface IngressPath {
+  readonly path: string;
+  readonly pathType: string;
+}
+
+const manifests = (text: string): Manifest[] => parseAllDocuments(text).map((document) => document.toJS());
+
+const pathsOf = ({ spec }: Pick<Manifest, 'spec'>): string[] =>
+  spec.rules.flatMap(({ http }) => http.paths.map(({ path, pathType }) => `${path} ${pathType}`));
+
 describe('the files of deploy/', () => {
   it('have a Dockerfile in which hadolint finds nothing', (t) => {
     linters(t)?.('hadolint', [pathOf('docker/Dockerfile')]);
@@ -79,6 +99,65 @@ describe('the files of deploy/', () => {
     const secret = /name: (faregate-\w+)\n[^-]*namespace: faregate\ntype: Opaque/.exec(text)?.[1];
     assert.ok(secret !== undefined, text);
     assert.equal(text.split(`name: ${secret}\n`).length - 1, 3, 'the secret, the gateway, the migrations');
+  });
+
+  it('make the namespace that they name', (t) => {
+    const text = rendered(t);
+    if (text === null) return;
+    const named = manifests(text).flatMap(({ metadata }) => metadata.namespace ?? []);
+    const made = manifests(text).filter(({ kind }) => kind === 'Namespace');
+    assert.deepEqual(
+      [...new Set(named)],
+      made.map(({ metadata }) => metadata.name),
+    );
+  });
+
+  it('publish by the Ingress what nginx publishes, and the admin API only to a network', (t) => {
+    const text = rendered(t);
+    if (text === null) return;
+    const [ingress, ...others] = manifests(text).filter(({ kind }) => kind === 'Ingress');
+    assert.deepEqual(others, []);
+    const nginx = read('nginx/faregate.conf');
+    const names = /"~\^\/\(\?:([\w|]+)\)/.exec(nginx)![1]!.split('|');
+    assert.deepEqual(pathsOf(ingress!), [...names.map((name) => `/${name} Prefix`), '/openapi.json Exact', '/ Exact']);
+    const file = `${OVERLAY}/ingress-operators.yaml`;
+    const operators = parse(read(file));
+    assert.deepEqual(pathsOf(operators), ['/admin/v1 Prefix']);
+    assert.match(
+      operators.metadata.annotations['nginx.ingress.kubernetes.io/whitelist-source-range'],
+      /^192\.0\.2\.0\/24$/,
+    );
+    linters(t)?.('kubernetes-validate', ['--strict', pathOf(file)]);
+  });
+
+  it('let the controller of the Ingress alone call, and trust no range of pods', () => {
+    const { ingress } = parse(read('kubernetes/base/network-policy.yaml')).spec;
+    for (const { ports, from } of ingress) {
+      if (ports.some(({ port }: { port: string }) => port !== 'metrics')) {
+        assert.equal(from.length, 1);
+        assert.ok(Object.keys(from[0].podSelector.matchLabels).length > 0 && from[0].namespaceSelector !== undefined);
+      }
+    }
+    const { server } = parseConfig(read(`${OVERLAY}/faregate.yaml`), 'faregate.yaml', secrets());
+    assert.deepEqual(server.trustedProxies, [{ address: '192.0.2.0', prefixBits: 24, family: 'ipv4' }]);
+  });
+
+  it('give a pod the memory for what the gateway may hold', () => {
+    const { server } = parseConfig(read(`${OVERLAY}/faregate.yaml`), 'faregate.yaml', secrets());
+    const [container] = parse(read('kubernetes/base/gateway.yaml')).spec.template.spec.containers;
+    const limitBytes = parseSizeBytes(`${container.resources.limits.memory}B`)!;
+    for (const heldBytes of [server.bodyMemory!, defaultBodyMemoryBytes(limitBytes, server.bodyLimit)]) {
+      assert.ok(limitBytes >= 2 ** 30 + 2 * heldBytes, `${limitBytes} for ${heldBytes}`);
+    }
+  });
+
+  it('have placeholders that no gateway takes for an admin token, and that `doctor` warns of', () => {
+    assert.throws(() => readAdminToken(secrets()), /FAREGATE_ADMIN_TOKEN is a placeholder/);
+    const config = parseConfig(read(`${OVERLAY}/faregate.yaml`), 'faregate.yaml', secrets());
+    assert.deepEqual(
+      secretWarnings(config).map(({ key }) => key),
+      ['database.url', 'providers.acme.apiKey'],
+    );
   });
 
   it('have an example configuration that the gateway takes', () => {
