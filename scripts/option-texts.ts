@@ -134,6 +134,11 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'models.NAME.price.perContainer': 'A container of the provider.',
   'models.NAME.price.perToolUse': 'Any other use of a tool that the provider ran.',
   'models.NAME.price.perCall': 'A call.',
+  'models.NAME.price.citations':
+    'Tokens of what a research cites, where the provider counts them outside of the input.',
+  'models.NAME.price.reasoning': 'Tokens of reasoning, where the provider counts them outside of the output.',
+  'models.NAME.price.thinking': 'The prices of tokens for calls whose response reports reasoning.',
+  'models.NAME.price.outputAbove.NAME': 'The prices of tokens for calls whose output is longer than so many tokens.',
   'models.NAME.price.above.NAME': 'The prices of tokens for calls whose input is longer than so many tokens.',
   'models.NAME.price.serviceTiers.NAME': 'A factor on the prices of tokens, by the tier that the provider reports.',
   'models.NAME.price.speeds.NAME': 'A factor on the prices of tokens, by the speed that the provider reports.',

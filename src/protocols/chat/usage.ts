@@ -3,6 +3,7 @@ import { type CacheCounts, readCacheCounts } from '../metering/cache-counts.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { reportedToolUses, type ToolUses } from '../metering/tool-uses.ts';
 import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
+import { readSeparateTokens } from './separate-tokens.ts';
 
 /** What else than the usage says what a call costs. */
 interface ChatUsageContext {
@@ -67,6 +68,7 @@ export function readChatUsage(
     imageOutputTokens,
     audioOutputTokens,
     reasoningTokens: Math.min(reasoning, output.left),
+    ...readSeparateTokens(usage),
     ...toolUses,
     // OpenRouter counts a use again in its totals; the bounds that follow from these rounds are only the wider for it.
     serverToolUses: Math.max(sumCounts(usage.server_tool_use), sumCounts(toolUses)),
