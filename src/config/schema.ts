@@ -233,6 +233,11 @@ const provider = section({
   sharedState: oneOf(['own', 'pass']).default('own'),
   /** What becomes of a whole response without usage. Compaction and images are always refused; streams are estimated. */
   missingUsage: oneOf(['refuse', 'estimate']).default('refuse'),
+  /**
+   * Whether the input that a provider of chat reports leaves out the tokens of the cache: `auto`, as its figures show; `excluded`,
+   * always.
+   */
+  cacheTokens: oneOf(['auto', 'excluded']).default('auto'),
   /** Whether it gets the W3C trace context of calls (`traceparent`, `tracestate`). */
   traceContext: oneOf(['off', 'pass']).default('off'),
   /** Sent with every request to this provider. The names that cannot be set: `rules.ts`. */

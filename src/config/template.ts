@@ -187,6 +187,9 @@ providers:
     # What becomes of a whole response without usage: refuse, 502 and free of charge, or estimate, for servers that
     # never report any. Compaction and images are always refused, streams always estimated.
     #missingUsage: refuse
+    # Whether the input that a relay reports leaves out the tokens of the cache: auto, as its figures show, or
+    # excluded, always.
+    #cacheTokens: auto
     # How long to wait for a connection, for the first byte of a response (models may think for minutes), and for the
     # next byte of a stream.
     #timeouts: { connect: 10s, firstByte: 600s, idle: 300s }
