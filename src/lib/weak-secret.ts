@@ -36,7 +36,7 @@ const PHRASE = new RegExp(
 );
 /** Removed wherever they stand: a random text has hardly any of them. */
 const WORD =
-  /administrator|operator|password|passwort|passwd|passphrase|faregate|gateway|postgres|placeholder|changeme|production|default|example|openssl|welcome|letmein|base64|private|fixme|todo|replace|change|access|bearer|master|strong|random|secret|string|please|secure|insert|admin|token|super|value|dummy|login|guest|rand|root|user|your|pass|this|with|long|here|very|some/g;
+  /administrator|operator|password|passwort|passwd|passphrase|faregate|gateway|postgres|placeholder|changeme|production|default|example|openssl|welcome|letmein|base64|private|fixme|todo|replace|change|access|bearer|strong|random|secret|string|please|secure|insert|admin|token|super|value|dummy|login|guest|rand|root|user|your|pass|this|with|long|here|very|some/g;
 const SHORT_WORDS = new Set([
   'a',
   'an',
