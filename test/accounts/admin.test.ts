@@ -868,6 +868,8 @@ for (const engine of wireEngines) {
           reasoningTokens: 0,
           imageOutputTokens: 0,
           audioOutputTokens: 0,
+          citationTokens: 0,
+          separateReasoningTokens: 0,
           images: 0,
           searchUnits: 0,
           webSearches: 0,
