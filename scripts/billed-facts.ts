@@ -176,6 +176,17 @@ export const billedFacts: readonly BilledFact[] = [
   ),
   chat('completion_tokens_details.audio_tokens', 'audioOutputTokens', 5),
   chat('completion_tokens_details.image_tokens', 'imageOutputTokens', 5),
+  chat('citation_tokens', 'citationTokens', 30, { vendor: 'Perplexity', note: 'outside of the totals' }),
+  ofChat(
+    { citation_tokens: 30, reasoning_tokens: 300 },
+    {
+      where: '`usage.reasoning_tokens`, with `usage.citation_tokens` or above the completion',
+      vendor: 'Perplexity',
+      counts: 'separateReasoningTokens',
+      amount: 300,
+      note: 'outside of the totals',
+    },
+  ),
   beside(['chat'], chatUsage, 'service_tier', 'serviceTier', 'flex'),
   chat('service_tier', 'serviceTier', 'flex', { where: 'else `usage.service_tier`', vendor: 'Mistral' }),
   chat('server_tool_use.web_search_requests', 'webSearches', 2, { vendor: 'OpenRouter' }),

@@ -12,7 +12,7 @@ import { optionTexts } from './option-texts.ts';
  */
 
 /** What has the keys of `price` once more. */
-const TOLD_ELSEWHERE = /\.(?:cost|timeOfDay\.(?:peak|offPeak)|above\.NAME)$/;
+const TOLD_ELSEWHERE = /\.(?:cost|timeOfDay\.(?:peak|offPeak)|above\.NAME|thinking|outputAbove\.NAME)$/;
 
 interface Option {
   readonly path: string;

@@ -92,6 +92,8 @@ export const optionTexts: Readonly<Record<string, string>> = {
     'Who may refer to state that this provider keeps: the account whose responses contained it, or every account.',
   'providers.NAME.missingUsage':
     'What becomes of a whole response without usage; compaction and images are always refused.',
+  'providers.NAME.cacheTokens':
+    'Whether the input that a provider of chat reports leaves out the tokens of the cache. `auto`: as its figures show.',
   'providers.NAME.traceContext': 'Whether the provider gets the W3C trace context of calls.',
   'providers.NAME.headers.NAME': 'Headers that are sent with every request to this provider. They may be secret.',
   'providers.NAME.proxy': 'The HTTP proxy that opens a tunnel to the provider. Empty: directly.',
@@ -134,6 +136,11 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'models.NAME.price.perContainer': 'A container of the provider.',
   'models.NAME.price.perToolUse': 'Any other use of a tool that the provider ran.',
   'models.NAME.price.perCall': 'A call.',
+  'models.NAME.price.citations':
+    'Tokens of what a research cites, where the provider counts them outside of the input.',
+  'models.NAME.price.reasoning': 'Tokens of reasoning, where the provider counts them outside of the output.',
+  'models.NAME.price.thinking': 'The prices of tokens for calls whose response reports reasoning.',
+  'models.NAME.price.outputAbove.NAME': 'The prices of tokens for calls whose output is longer than so many tokens.',
   'models.NAME.price.above.NAME': 'The prices of tokens for calls whose input is longer than so many tokens.',
   'models.NAME.price.serviceTiers.NAME': 'A factor on the prices of tokens, by the tier that the provider reports.',
   'models.NAME.price.speeds.NAME': 'A factor on the prices of tokens, by the speed that the provider reports.',

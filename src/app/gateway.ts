@@ -5,7 +5,7 @@ import { requireNoLeftovers } from '../accounting/partitions/leftovers-store.ts'
 import { createRefusals } from '../api/endpoints/refusals.ts';
 import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
-import { ADMIN_TOKEN_LENGTH_MIN } from '../api/management/guard.ts';
+import { adminTokenWeakness } from '../api/management/guard.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
 import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
 import { ABORT_LIMITS } from '../calls/relay/client-abort.ts';
@@ -98,15 +98,14 @@ export interface Gateway {
  * Wires a gateway: configuration, database, accounting, calls, server. It also migrates the database and recovers calls of
  * earlier processes (`startup.ts`).
  *
- * @throws if an admin token is too short, or the database cannot be migrated or recovered.
+ * @throws if an admin token could be guessed, or the database cannot be migrated or recovered.
  * @throws DemoMarkError if the database is the demo's and the gateway is not, or the reverse.
  * @throws LeftoversError if an import was interrupted.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, database, logger, clock = systemClock, testDatabaseClock, disk = nodeDisk } = options;
-  if (options.adminTokens.some((token) => token.length < ADMIN_TOKEN_LENGTH_MIN)) {
-    throw new Error(`an admin token has fewer than ${ADMIN_TOKEN_LENGTH_MIN} characters`);
-  }
+  const [weakness] = options.adminTokens.map(adminTokenWeakness).filter((found) => found !== null);
+  if (weakness !== undefined) throw new Error(`an admin token ${weakness}`);
   const ids = createIds(clock);
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const nodeId = ids.next('node');

@@ -191,6 +191,18 @@ describe('estimateReservation', () => {
     assert.equal(amountNano, 1_001n * 3n + 10n * 13n);
   });
 
+  it('uses the dearest prices of reasoning, of a longer output, and of what is counted separately', () => {
+    const dearer = { ...prices, outputNanoPerMillion: 40_000_000n };
+    const reserved = (more: Partial<UnitPrices>) =>
+      estimateReservation(inputWith(100, '"max_tokens":10'), terms({ prices: { ...prices, ...more } })).amountNano;
+    assert.deepEqual(
+      [reserved({ thinking: dearer }), reserved({ outputAbove: { '5': dearer, '8': prices } })],
+      [700n, 700n],
+    );
+    assert.equal(reserved({ above: { '50': { ...prices, thinking: dearer } } }), 700n);
+    assert.equal(reserved({ citationsNanoPerMillion: 5_000_000n, reasoningNanoPerMillion: 40_000_000n }), 900n);
+  });
+
   it('uses the factor of the asked tier if that is dearer than the plain price', () => {
     const tiered = terms({ prices: { ...prices, serviceTiers: { flex: 500_000_000n, priority: 2_000_000_000n } } });
     const reserved = (tier: string) =>

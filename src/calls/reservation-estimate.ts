@@ -1,5 +1,5 @@
 import { chargeFor, imagesCostAtMost, type UnitPrices } from '../accounting/pricing/charge.ts';
-import { FACTOR_ONE, termFactor } from '../accounting/pricing/token-rates.ts';
+import { FACTOR_ONE, type RunPrices, termFactor } from '../accounting/pricing/token-rates.ts';
 import { RESERVED_NANO_MAX } from '../accounting/reservations/reservation.ts';
 import { hasTerms, type ServiceTerms, termNames } from '../protocols/metering/service-terms.ts';
 import { type ChargeBasis, noUsage } from '../protocols/metering/usage-facts.ts';
@@ -94,7 +94,7 @@ export function requestedOutput(
 
 /**
  * The highest prices that may apply up to this length of the input: only the response says how many runs of the model share
- * it, whether output is text or images, what was cached, and which tools ran.
+ * it, whether and how long they wrote, whether output is text or images, what was cached, and which tools ran.
  */
 function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
   const { above } = prices;
@@ -117,15 +117,23 @@ function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitP
 /** Price lists belong to the configuration, so this is made once for each, and for what calls ask for. */
 const dearestOf = new WeakMap<UnitPrices, Map<string, UnitPrices>>();
 
-function makeDearest({ above = {}, ...prices }: UnitPrices, demand: Demand, steps: readonly string[]): UnitPrices {
-  const lists: readonly TokenPriceFields[] = [prices, ...steps.map((step) => above[step]!)];
+function makeDearest({ above = {}, ...unstepped }: UnitPrices, demand: Demand, steps: readonly string[]): UnitPrices {
+  const { thinking: _thinking, outputAbove: _outputAbove, ...prices } = unstepped;
+  const runs: readonly RunPrices[] = [unstepped, ...steps.map((step) => above[step]!)];
+  const lists: readonly TokenPriceFields[] = runs.flatMap((run) => [
+    run,
+    ...(run.thinking === undefined ? [] : [run.thinking]),
+    ...Object.values(run.outputAbove ?? {}),
+  ]);
   const input = lists.flatMap((list) => [
     list.inputNanoPerMillion,
+    list.citationsNanoPerMillion ?? 0n,
     ...(demand.writesCache ? [list.cacheWriteNanoPerMillion, list.cacheWrite1hNanoPerMillion] : []),
     ...(demand.audioInput === null ? [] : [list.audioInputNanoPerMillion ?? 0n]),
   ]);
   const output = lists.flatMap((list) => [
     list.outputNanoPerMillion,
+    list.reasoningNanoPerMillion ?? 0n,
     list.imageOutputNanoPerMillion,
     ...(demand.audioOutput === null ? [] : [list.audioOutputNanoPerMillion ?? 0n]),
   ]);

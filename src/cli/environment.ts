@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ADMIN_TOKEN_LENGTH_MIN } from '../api/management/guard.ts';
+import { ADMIN_TOKEN_LENGTH_MIN, adminTokenWeakness } from '../api/management/guard.ts';
 import {
   ConfigError,
   type ConfigOptions,
@@ -80,18 +80,17 @@ export function demoEnvironment(environment: Environment, providerUrl = 'http://
 /**
  * The operator's credential of the admin API; `null` if none is set.
  *
- * @throws CliError if it is too short.
+ * @throws CliError if it could be guessed.
  */
 export function readAdminToken(environment: Environment): string | null {
   const token = nonEmpty(environment.FAREGATE_ADMIN_TOKEN);
   if (token === undefined) return null;
-  if (token.length < ADMIN_TOKEN_LENGTH_MIN) {
-    throw new CliError(
-      `FAREGATE_ADMIN_TOKEN has ${token.length} characters; it opens every account, so it needs at least ` +
-        `${ADMIN_TOKEN_LENGTH_MIN}. "openssl rand -hex 24" makes a good one.`,
-    );
-  }
-  return token;
+  const weakness = adminTokenWeakness(token);
+  if (weakness === null) return token;
+  const need = token.length < ADMIN_TOKEN_LENGTH_MIN ? `at least ${ADMIN_TOKEN_LENGTH_MIN}` : 'a random text';
+  throw new CliError(
+    `FAREGATE_ADMIN_TOKEN ${weakness}; it opens every account, so it needs ${need}. "openssl rand -hex 24" makes a good one.`,
+  );
 }
 
 export const NO_ADMIN_TOKEN =

@@ -302,6 +302,29 @@ describe('required keys', () => {
     ]);
   });
 
+  it('are those of the price list where it has others for reasoning or for a longer output', () => {
+    const list = (more: string) => problemsOf(spoilt(['      output: "16"\n', `      output: "16"\n      ${more}\n`]));
+    const own = '{ input: "8", output: "24" }';
+    assert.deepEqual(list(`thinking: ${own}`), []);
+    assert.deepEqual(list(`outputAbove: { "200": ${own} }`), []);
+    assert.deepEqual(list(`above: { "200000": { input: "8", output: "24", thinking: ${own} } }`), []);
+    assert.deepEqual(list('thinking: { output: "24" }'), [
+      '19: models.large.price.thinking.input: This key is required: the price list has it, so each of its steps needs it.',
+    ]);
+    assert.deepEqual(list(`outputAbove: { 200k: ${own} }`), [
+      '19: models.large.price.outputAbove.200k: This is not a number of tokens such as "200000".',
+    ]);
+    assert.deepEqual(
+      list('above: { "200000": { input: "8", output: "24", outputAbove: { "200": { input: "9" } } } }'),
+      [
+        '19: models.large.price.above.200000.outputAbove.200.output: This key is required: the price list has it, so each of its steps needs it.',
+      ],
+    );
+    assert.deepEqual(list(`thinking: ${own}\n      outputAbove: { "200": ${own} }`), [
+      '19: models.large.price.thinking: The prices of a list depend on "thinking" or on "outputAbove", not on both.',
+    ]);
+  });
+
   it('without a value are missing', () => {
     assert.deepEqual(problemsOf(spoilt(['apiKey: key', 'apiKey:'])), [
       '10: providers.acme.apiKey: This key is required. Expected a credential, or { file: … } with the path of a file that holds it.',

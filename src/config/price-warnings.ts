@@ -2,8 +2,8 @@ import { operationOf } from '../protocols/operations/all.ts';
 import { OUTPUT_TOKENS_DEFAULT } from '../protocols/operations/operation.ts';
 import type { Config, ModelConfig, UnitPricesConfig } from './schema.ts';
 
-/** Something in a valid configuration that may cost its operator money. */
-interface ConfigWarning {
+/** Something in a valid configuration that its operator should know. */
+export interface ConfigWarning {
   /** The dotted path of what it is about. */
   readonly key: string;
   readonly message: string;

@@ -238,9 +238,14 @@ function priceListBreaches(root: Path, price: unknown, operations: readonly unkn
     if (prices.perCall !== undefined && prices.perSearchUnit !== undefined) {
       return [{ path: [...path, 'perCall'], message: 'A call is charged either perCall or perSearchUnit, not both.' }];
     }
-    const stepBreaches = entries(prices, 'above').flatMap(([length, step]) =>
-      priceStepBreaches([...path, 'above', length], length, step, prices),
-    );
+    const stepBreaches = [
+      ...runPriceBreaches(path, prices, prices),
+      ...entries(prices, 'above').flatMap(([length, step]) => [
+        ...lengthBreaches([...path, 'above', length], length),
+        ...samePriceBreaches([...path, 'above', length], step, prices),
+        ...runPriceBreaches([...path, 'above', length], step, prices),
+      ]),
+    ];
     if (stepBreaches.length > 0) return stepBreaches;
     return operations.flatMap((operation): RuleBreach[] => {
       const choices = neededPrices(operation);
@@ -260,11 +265,31 @@ function priceLists(price: unknown): Path[] {
 }
 
 const TOKEN_PRICE_KEYS = pricedUnits.flatMap(({ price }) => (price.per === 'million' ? [price.key] : []));
-const INPUT_LENGTH = /^[1-9]\d{0,8}$/;
+const TOKEN_LENGTH = /^[1-9]\d{0,8}$/;
+
+/** The prices in place of those of a list or a step: if the model reasons, or by the length of its output. */
+function runPriceBreaches(path: Path, list: unknown, prices: Record<string, unknown>): RuleBreach[] {
+  const thinking = field(list, 'thinking');
+  const lengths = entries(list, 'outputAbove');
+  if (thinking !== undefined && lengths.length > 0) {
+    const message = 'The prices of a list depend on "thinking" or on "outputAbove", not on both.';
+    return [{ path: [...path, 'thinking'], message }];
+  }
+  return [
+    ...samePriceBreaches([...path, 'thinking'], thinking, prices),
+    ...lengths.flatMap(([length, step]) => [
+      ...lengthBreaches([...path, 'outputAbove', length], length),
+      ...samePriceBreaches([...path, 'outputAbove', length], step, prices),
+    ]),
+  ];
+}
+
+function lengthBreaches(path: Path, length: string): RuleBreach[] {
+  return TOKEN_LENGTH.test(length) ? [] : [{ path, message: 'This is not a number of tokens such as "200000".' }];
+}
 
 /** A step has the same prices as its list: one that it left out could be meant to stay as it is, or to follow the input. */
-function priceStepBreaches(path: Path, length: string, step: unknown, prices: Record<string, unknown>): RuleBreach[] {
-  if (!INPUT_LENGTH.test(length)) return [{ path, message: 'This is not a number of tokens such as "200000".' }];
+function samePriceBreaches(path: Path, step: unknown, prices: Record<string, unknown>): RuleBreach[] {
   if (!isRecord(step)) return [];
   return TOKEN_PRICE_KEYS.flatMap((key): RuleBreach[] => {
     if ((step[key] === undefined) === (prices[key] === undefined)) return [];

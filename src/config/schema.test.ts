@@ -75,6 +75,7 @@ const PROVIDER_DEFAULTS = {
   http2: false,
   sharedState: 'own',
   missingUsage: 'refuse',
+  cacheTokens: 'auto',
   traceContext: 'off',
 };
 

@@ -233,6 +233,11 @@ const provider = section({
   sharedState: oneOf(['own', 'pass']).default('own'),
   /** What becomes of a whole response without usage. Compaction and images are always refused; streams are estimated. */
   missingUsage: oneOf(['refuse', 'estimate']).default('refuse'),
+  /**
+   * Whether the input that a provider of chat reports leaves out the tokens of the cache: `auto`, as its figures show; `excluded`,
+   * always.
+   */
+  cacheTokens: oneOf(['auto', 'excluded']).default('auto'),
   /** Whether it gets the W3C trace context of calls (`traceparent`, `tracestate`). */
   traceContext: oneOf(['off', 'pass']).default('off'),
   /** Sent with every request to this provider. The names that cannot be set: `rules.ts`. */
@@ -247,14 +252,23 @@ const provider = section({
 
 const tokenPrices = pricesOfUnits('million') as Record<MillionPriceKey, z.ZodOptional<typeof amountNano>>;
 
+/** The prices of tokens of a run of the model, and those in their place. */
+const runPrices = {
+  ...tokenPrices,
+  /** If the provider reports that the model reasoned. */
+  thinking: section(tokenPrices).optional(),
+  /** If the output is longer than so many tokens. */
+  outputAbove: named('output lengths in tokens', section(tokenPrices)).optional(),
+};
+
 /** The operations of a model decide which of these it needs: `rules.ts`. */
 const unitPrices = {
-  ...tokenPrices,
+  ...runPrices,
   perImage: imagePrices.optional(),
   ...(pricesOfUnits('one') as Record<OnePriceKey, z.ZodOptional<typeof amountNano>>),
   perCall: amountNano.optional(),
   /** The prices of tokens for calls whose input is longer than so many tokens. */
-  above: named('input lengths in tokens', section(tokenPrices)).optional(),
+  above: named('input lengths in tokens', section(runPrices)).optional(),
   /** Factors on the prices of tokens, by what the provider reports. */
   ...(Object.fromEntries(termPriceKeys.map((key) => [key, named('terms', priceFactor).optional()])) as Record<
     TermPriceKey,
@@ -391,5 +405,6 @@ export type ProviderConfig = Config['providers'][string];
 export type ModelConfig = Config['models'][string];
 type PriceConfig = ModelConfig['price'];
 export type CostConfig = NonNullable<ModelConfig['routes'][number]['cost']>;
+export type RunPricesConfig = Pick<PriceConfig, 'thinking' | 'outputAbove'>;
 /** The prices of one list: the model's own, or those of a part of the day. */
 export type UnitPricesConfig = Pick<PriceConfig, keyof typeof unitPrices>;

@@ -187,6 +187,9 @@ providers:
     # What becomes of a whole response without usage: refuse, 502 and free of charge, or estimate, for servers that
     # never report any. Compaction and images are always refused, streams always estimated.
     #missingUsage: refuse
+    # Whether the input that a relay reports leaves out the tokens of the cache: auto, as its figures show, or
+    # excluded, always.
+    #cacheTokens: auto
     # How long to wait for a connection, for the first byte of a response (models may think for minutes), and for the
     # next byte of a stream.
     #timeouts: { connect: 10s, firstByte: 600s, idle: 300s }
@@ -254,6 +257,9 @@ models:
       # Tokens of audio; without these prices requests with audio are refused on the balance.
       #audioInput: "40"
       #audioOutput: "80"
+      # Tokens that the provider counts outside of its totals, as that of a research does.
+      #citations: "14"
+      #reasoning: "21"
       # Each use of a tool that the provider runs; what has no price costs nothing, and "faregate check" says so.
       #perWebSearch: "0.07"
       #perWebFetch: "0"
@@ -266,7 +272,12 @@ models:
       #above:
         #"128000":
           #{ input: "8", cachedInput: "0.8", output: "24", imageInput: "20", imageOutput: "80", audioInput: "80",
-          #audioOutput: "160" }
+          #audioOutput: "160", citations: "14", reasoning: "21" }
+      # Prices of tokens if the response reports reasoning. In their place there may be prices for a longer output,
+      # #outputAbove: { "200": … }; a step may have one of both too. They name what the list names.
+      #thinking:
+        #{ input: "4", cachedInput: "0.4", output: "32", imageInput: "10", imageOutput: "40", audioInput: "40",
+        #audioOutput: "80", citations: "14", reasoning: "21" }
       # Rerank: by input tokens as above, or a price a call, or a price a search unit.
       #perCall: "0.002"
       # The vendor's list price beside yours in the catalog; 8000 basis points: yours is 80 % of it.

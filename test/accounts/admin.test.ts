@@ -868,6 +868,8 @@ for (const engine of wireEngines) {
           reasoningTokens: 0,
           imageOutputTokens: 0,
           audioOutputTokens: 0,
+          citationTokens: 0,
+          separateReasoningTokens: 0,
           images: 0,
           searchUnits: 0,
           webSearches: 0,
@@ -1048,11 +1050,16 @@ where datname = current_database() and query ilike 'listen %'`,
     assert.equal((await second.admin('GET', `/accounts/${account.id}/ledger`)).body.data.length, 1);
   });
 
-  test('needs a token that cannot be guessed: a shorter one is refused at start', async () => {
+  test('needs a token that cannot be guessed: others are refused at start', async () => {
     const database = first.stored.openAnother();
     const config = parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {});
-    const options = { config, database, logger: silentLogger, adminTokens: [ADMIN_TOKEN, 'x'.repeat(15)] };
-    await assert.rejects(createGateway(options), /an admin token has fewer than 16 characters/);
+    for (const [token, message] of [
+      ['x'.repeat(15), /an admin token has 15 characters/],
+      ['change-me-before-production', /an admin token is a placeholder/],
+    ] as const) {
+      const options = { config, database, logger: silentLogger, adminTokens: [ADMIN_TOKEN, token] };
+      await assert.rejects(createGateway(options), message);
+    }
     await database.close();
   });
 

@@ -272,6 +272,22 @@ describe('the command line on a database that no gateway serves', () => {
     assert.doesNotMatch(stderr, /xxxx/);
   });
 
+  it('neither serves with an admin token that is a placeholder or repeats itself, nor takes it for valid', async () => {
+    const weak = [
+      ['replace-me-by-openssl-rand', /^FAREGATE_ADMIN_TOKEN is a placeholder; .* a random text\. .*\n$/],
+      ['k8Zqk8Zqk8Zqk8Zqk8Zq', /^FAREGATE_ADMIN_TOKEN repeats itself; .* a random text\. .*\n$/],
+    ] as const;
+    for (const [token, message] of weak) {
+      for (const command of ['serve', 'check']) {
+        const variables = { ...environment, PORT: '0', FAREGATE_ADMIN_TOKEN: token };
+        const { code, stdout, stderr } = await runCommand([command, '--config', ownConfig], variables);
+        assert.deepEqual([code, stdout], [1, ''], command);
+        assert.match(stderr, message);
+        assert.ok(!stderr.includes(token), stderr);
+      }
+    }
+  });
+
   it('asks a gateway that was about to serve when the command began', async (context) => {
     const tokens: unknown[] = [];
     const gateway = createServer((request, response) => {

@@ -57,6 +57,18 @@ describe('faregate doctor', () => {
     assert.match(text.stdout, /^ok {7}schema {12}all \d+ steps are applied$/m);
   });
 
+  it('fails if the admin token is a placeholder, and warns of other placeholders', async () => {
+    const port = await listen((_request, response) => void response.writeHead(401).end());
+    const file = writeConfig('placeholders.yaml', provider('acme', port).replace('the-operators-key', 'replace-me'));
+    const variables = { DATABASE_URL: server.url, FAREGATE_ADMIN_TOKEN: 'replace-me-by-openssl-rand' };
+    const found = await examine(variables, '--config', file);
+    assert.equal(found.code, 1);
+    assert.equal(found.of('admin token')?.state, 'failed');
+    assert.match(found.of('admin token')!.detail, /is a placeholder/);
+    assert.equal(found.of('secrets')?.state, 'warning');
+    assert.match(found.of('secrets')!.detail, /^providers\.acme\.apiKey: /);
+  });
+
   it('says so if there is no database yet, and makes none', async () => {
     const found = await examine({ FAREGATE_DATA_DIR: join(directory.path, 'none'), PORT: '0' });
     assert.equal(found.code, 0);

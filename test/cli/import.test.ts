@@ -98,6 +98,19 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     assert.equal(readFileSync(keysPath, 'utf8'), keys);
   });
 
+  it('write keys whose names a spreadsheet takes for formulas as text, and find them again', async () => {
+    const path = file('formula.csv', `name,key\n=1+1,@x\n-2,"=HYPERLINK(""http://x"",""y"")"\n`);
+    assert.equal((await cli('account', 'import', path)).code, 0);
+    const keysPath = pathOf('formula.keys.csv');
+    const keys = readFileSync(keysPath, 'utf8');
+    assert.match(keys, /^'=1\+1,acct_\w+,'@x,key_/m);
+    assert.match(keys, /^'-2,acct_\w+,"'=HYPERLINK\(""http:\/\/x"",""y""\)",key_/m);
+    assert.match((await cli('account', 'import', path)).stdout, /^2 keys were there already/m);
+    // An earlier version wrote the names as they are.
+    writeFileSync(keysPath, keys.replaceAll("'", ''));
+    assert.match((await cli('account', 'import', path)).stdout, /^2 keys were there already/m);
+  });
+
   it('go on where an earlier run failed, and make no key whose text was lost a second time', async () => {
     const head = 'name;key;verified\n';
     const path = file('half.csv', `${head}half one;a;1\nhalf two;a;\n`);

@@ -24,6 +24,7 @@ const usage = fc.record({
   cacheWrite1hTokens: count,
   imageInputTokens: count,
   audioInputTokens: count,
+  citationTokens: count,
   outputTokens: count,
   reasoningTokens: count,
   imageOutputTokens: count,
@@ -32,14 +33,35 @@ const usage = fc.record({
 });
 
 const tokenCall = fc
-  .record({ prices, above: prices, usage, isLong: fc.boolean(), perWebSearchYuan: amount, isPriority: fc.boolean() })
-  .map(({ prices: list, above, usage: counts, isLong, perWebSearchYuan, isPriority }) => ({
+  .record({
+    prices,
+    variants: fc.tuple(prices, prices, prices, prices),
+    usage,
+    isLong: fc.boolean(),
+    written: fc.constantFrom({}, { thinking: true }, { outputAbove: '200' }),
+    perWebSearchYuan: amount,
+    isPriority: fc.boolean(),
+  })
+  .map(({ prices: list, variants, usage: counts, isLong, written, perWebSearchYuan, isPriority }) => ({
     operation: 'chat',
     usage: counts,
     innerModels: [],
     priceFactorBasisPoints: 10_000,
-    price: { rule: 'base', ...list, perWebSearchYuan, above: { '128000': above }, serviceTiers: { priority: '1.5' } },
-    pricedBy: { ...(isLong ? { above: '128000' } : {}), ...(isPriority ? { serviceTier: 'priority' } : {}) },
+    price: {
+      rule: 'base',
+      ...list,
+      perWebSearchYuan,
+      citationsYuanPerMillion: '3',
+      thinking: variants[0],
+      outputAbove: { '200': variants[1] },
+      above: { '128000': { ...list, thinking: variants[2], outputAbove: { '200': variants[3] } } },
+      serviceTiers: { priority: '1.5' },
+    },
+    pricedBy: {
+      ...(isLong ? { above: '128000' } : {}),
+      ...written,
+      ...(isPriority ? { serviceTier: 'priority' } : {}),
+    },
   }));
 
 const otherCall = fc.oneof(

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, matchesGlob } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
+import { readAdminToken } from '../../src/cli/environment.ts';
 import { parseConfig } from '../../src/config/load.ts';
+import { secretWarnings } from '../../src/config/secret-warnings.ts';
+import { parseSizeBytes } from '../../src/config/units.ts';
+import { defaultBodyMemoryBytes } from '../../src/http/body-budgets.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { pythonEnvironment } from '../support/python.ts';
 import { runTool, skipOrFail } from '../support/tools.ts';
@@ -45,6 +49,22 @@ function secrets(): Record<string, string> {
   return Object.fromEntries(lines.filter((line) => /^\w+=/.test(line)).map((line) => line.split(/=(.*)/s).slice(0, 2)));
 }
 
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec: { readonly rules: readonly { readonly http: { readonly paths: readonly IngressPath[] } }[] };
+}
+
+interface IngressPath {
+  readonly path: string;
+  readonly pathType: string;
+}
+
+const manifests = (text: string): Manifest[] => parseAllDocuments(text).map((document) => document.toJS());
+
+const pathsOf = ({ spec }: Pick<Manifest, 'spec'>): string[] =>
+  spec.rules.flatMap(({ http }) => http.paths.map(({ path, pathType }) => `${path} ${pathType}`));
+
 describe('the files of deploy/', () => {
   it('have a Dockerfile in which hadolint finds nothing', (t) => {
     linters(t)?.('hadolint', [pathOf('docker/Dockerfile')]);
@@ -81,6 +101,65 @@ describe('the files of deploy/', () => {
     assert.equal(text.split(`name: ${secret}\n`).length - 1, 3, 'the secret, the gateway, the migrations');
   });
 
+  it('make the namespace that they name', (t) => {
+    const text = rendered(t);
+    if (text === null) return;
+    const named = manifests(text).flatMap(({ metadata }) => metadata.namespace ?? []);
+    const made = manifests(text).filter(({ kind }) => kind === 'Namespace');
+    assert.deepEqual(
+      [...new Set(named)],
+      made.map(({ metadata }) => metadata.name),
+    );
+  });
+
+  it('publish by the Ingress what nginx publishes, and the admin API only to a network', (t) => {
+    const text = rendered(t);
+    if (text === null) return;
+    const [ingress, ...others] = manifests(text).filter(({ kind }) => kind === 'Ingress');
+    assert.deepEqual(others, []);
+    const nginx = read('nginx/faregate.conf');
+    const names = /"~\^\/\(\?:([\w|]+)\)/.exec(nginx)![1]!.split('|');
+    assert.deepEqual(pathsOf(ingress!), [...names.map((name) => `/${name} Prefix`), '/openapi.json Exact', '/ Exact']);
+    const file = `${OVERLAY}/ingress-operators.yaml`;
+    const operators = parse(read(file));
+    assert.deepEqual(pathsOf(operators), ['/admin/v1 Prefix']);
+    assert.match(
+      operators.metadata.annotations['nginx.ingress.kubernetes.io/whitelist-source-range'],
+      /^192\.0\.2\.0\/24$/,
+    );
+    linters(t)?.('kubernetes-validate', ['--strict', pathOf(file)]);
+  });
+
+  it('let the controller of the Ingress alone call, and trust no range of pods', () => {
+    const { ingress } = parse(read('kubernetes/base/network-policy.yaml')).spec;
+    for (const { ports, from } of ingress) {
+      if (ports.some(({ port }: { port: string }) => port !== 'metrics')) {
+        assert.equal(from.length, 1);
+        assert.ok(Object.keys(from[0].podSelector.matchLabels).length > 0 && from[0].namespaceSelector !== undefined);
+      }
+    }
+    const { server } = parseConfig(read(`${OVERLAY}/faregate.yaml`), 'faregate.yaml', secrets());
+    assert.deepEqual(server.trustedProxies, [{ address: '192.0.2.0', prefixBits: 24, family: 'ipv4' }]);
+  });
+
+  it('give a pod the memory for what the gateway may hold', () => {
+    const { server } = parseConfig(read(`${OVERLAY}/faregate.yaml`), 'faregate.yaml', secrets());
+    const [container] = parse(read('kubernetes/base/gateway.yaml')).spec.template.spec.containers;
+    const limitBytes = parseSizeBytes(`${container.resources.limits.memory}B`)!;
+    for (const heldBytes of [server.bodyMemory!, defaultBodyMemoryBytes(limitBytes, server.bodyLimit)]) {
+      assert.ok(limitBytes >= 2 ** 30 + 2 * heldBytes, `${limitBytes} for ${heldBytes}`);
+    }
+  });
+
+  it('have placeholders that no gateway takes for an admin token, and that `doctor` warns of', () => {
+    assert.throws(() => readAdminToken(secrets()), /FAREGATE_ADMIN_TOKEN is a placeholder/);
+    const config = parseConfig(read(`${OVERLAY}/faregate.yaml`), 'faregate.yaml', secrets());
+    assert.deepEqual(
+      secretWarnings(config).map(({ key }) => key),
+      ['database.url', 'providers.acme.apiKey'],
+    );
+  });
+
   it('have an example configuration that the gateway takes', () => {
     const config = parseConfig(read(`${OVERLAY}/faregate.yaml`), 'faregate.yaml', secrets());
     assert.match(config.database.url, /^postgres:/);
@@ -99,3 +178,87 @@ describe('the files of deploy/', () => {
       assert.ok(seconds >= drainSeconds + 10, `${where}: ${seconds} s`);
   });
 });
+
+describe('what an operator puts next to the examples', () => {
+  const SECRETS = [
+    'deploy/docker/faregate.yaml',
+    'deploy/docker/secrets/faregate.env',
+    'deploy/docker/secrets/postgres-password',
+    'deploy/docker/.env',
+    'deploy/citus/.env',
+    'deploy/nginx/key.pem',
+    'deploy/kubernetes/overlays/production/secrets.env',
+    'deploy/kubernetes/overlays/production/faregate.yaml',
+    'faregate.yaml',
+    'people.keys.csv',
+    'data/journal/1',
+    '.env',
+  ];
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const tracked = gitFiles(['ls-files']);
+
+  it('is in no commit', () => {
+    assert.deepEqual(gitFiles(['check-ignore', '--no-index', ...SECRETS]), SECRETS);
+    assert.deepEqual(gitFiles(['check-ignore', '--no-index', ...tracked]), []);
+  });
+
+  it('does not go to the builder of the image, which gets all that the package is made of', () => {
+    const isSent = dockerContext(readFileSync(join(root, '.dockerignore'), 'utf8'));
+    const others = ['node_modules/x/index.js', 'src/.env', 'console/dist/index.html', '.git/config', 'test/x.ts'];
+    assert.deepEqual([...SECRETS, ...others].filter(isSent), []);
+    const used =
+      /^(?:bin|console|docs|scripts|src)\/|^(?:\.npmrc|package(?:-lock)?\.json|tsconfig(?:\.package)?\.json|[A-Z]+\.md)$/;
+    assert.deepEqual(
+      tracked.filter((path) => used.test(path) && path !== 'CONTRIBUTING.md' && !isSent(path)),
+      [],
+    );
+  });
+
+  it('is not in the package, which has all of the examples', () => {
+    const copy = join(directory.path, 'package');
+    const [deploy, others] = [tracked.filter((path) => path.startsWith('deploy/')), SECRETS];
+    for (const path of [...deploy, ...others]) {
+      mkdirSync(dirname(join(copy, path)), { recursive: true });
+      writeFileSync(join(copy, path), '');
+    }
+    writeFileSync(join(copy, 'package.json'), readFileSync(join(root, 'package.json')));
+    const packed = spawnSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], {
+      cwd: copy,
+      encoding: 'utf8',
+    });
+    assert.equal(packed.status, 0, packed.stderr);
+    const report = JSON.parse(packed.stdout);
+    const [{ files }] = Array.isArray(report) ? report : Object.values(report);
+    const paths: string[] = files.map(({ path }: { path: string }) => path);
+    assert.deepEqual(paths.filter((path) => path.startsWith('deploy/')).sort(), deploy.sort());
+    assert.deepEqual(
+      others.filter((path) => paths.includes(path)),
+      [],
+    );
+  });
+
+  function gitFiles(args: readonly string[]): string[] {
+    const { stdout, stderr } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+    assert.equal(stderr, '');
+    return stdout.split('\n').filter((line) => line !== '');
+  }
+});
+
+/**
+ * Whether a `.dockerignore` lets a path of the context through: the last pattern that matches the path or a folder above it decides
+ * (https://docs.docker.com/build/concepts/context/#dockerignore-files).
+ */
+function dockerContext(text: string): (path: string) => boolean {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return (path) => {
+    const parts = withoutDots(path).split('/');
+    const above = parts.map((_, at) => parts.slice(0, at + 1).join('/'));
+    const last = lines.findLast((line) =>
+      above.some((prefix) => matchesGlob(prefix, withoutDots(line.replace(/^!/, '')))),
+    );
+    return last === undefined || last.startsWith('!');
+  };
+}
+
+/** For Docker, `*` matches names with a dot before them too. */
+const withoutDots = (path: string): string => path.replaceAll(/(?<=^|\/)\.(?=\w)/g, '_');

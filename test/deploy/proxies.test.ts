@@ -8,9 +8,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { endpointAliases } from '../../src/api/endpoints/aliases.ts';
+import { endpointTable } from '../../src/api/endpoints/table.ts';
+import { parseConfig } from '../../src/config/load.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../support/certificate.ts';
 import { freePort } from '../support/free-port.ts';
-import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { chatResponse, liveResponse } from '../support/provider.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
@@ -25,6 +28,11 @@ const read = (file: string): string =>
 /** Where clients call from: not the address of the proxy, or nobody could tell them apart. */
 const CLIENT = '127.0.0.2';
 
+/** A header of every response of the gateway, and of none that a proxy makes. */
+const FROM_GATEWAY = 'x-request-id';
+/** What is not for callers and account holders. */
+const OPERATORS = /^\/(?:admin\/|metrics$|readyz$)/;
+
 interface Place {
   readonly directory: string;
   readonly port: number;
@@ -34,7 +42,9 @@ interface Place {
 interface Proxy {
   readonly program: string;
   /** Writes the example for this place, and returns the arguments that check it and those that run it. */
-  write(place: Place): { check: string[]; run: string[] };
+  write(place: Place, changes?: readonly (readonly [string, string])[]): { check: string[]; run: string[] };
+  /** What names the network of operators in the example: that of `CLIENT`. */
+  readonly network: readonly [string, string];
 }
 
 /** Replaces what has to be there, so that a test does not go on with an example that has changed. */
@@ -48,8 +58,10 @@ function replaced(from: string, pairs: readonly (readonly [string, string])[]): 
 const PROXIES: readonly Proxy[] = [
   {
     program: 'nginx',
-    write({ directory, port, gateway }) {
+    network: ['# allow 192.0.2.0/24;', `allow ${CLIENT};`],
+    write({ directory, port, gateway }, changes = []) {
       const site = replaced(read('nginx/faregate.conf'), [
+        ...changes,
         ['server 127.0.0.1:8080;', `server ${gateway};`],
         ['listen 443 ssl', `listen 127.0.0.1:${port} ssl`],
         ['/etc/ssl/faregate/', `${directory}/`],
@@ -69,9 +81,11 @@ const PROXIES: readonly Proxy[] = [
   },
   {
     program: 'caddy',
-    write({ directory, port, gateway }) {
+    network: ['remote_ip 192.0.2.0/24', `remote_ip ${CLIENT}/32`],
+    write({ directory, port, gateway }, changes = []) {
       const file = join(directory, 'Caddyfile');
       const site = replaced(read('caddy/Caddyfile'), [
+        ...changes,
         ['gateway.example {', `https://127.0.0.1:${port} {\n\ttls ${directory}/certificate.pem ${directory}/key.pem`],
         ['reverse_proxy 127.0.0.1:8080', `reverse_proxy ${gateway}`],
       ]);
@@ -120,14 +134,23 @@ for (const proxy of PROXIES) {
     });
 
     /** Sends a request through the proxy; `body` makes it a call. */
-    async function send(to: string, body?: object, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+    async function send(
+      to: string,
+      body?: object,
+      headers: Record<string, string> = {},
+      by: { readonly port: number; readonly from: string } = { port, from: CLIENT },
+    ): Promise<IncomingMessage> {
       const own =
         body === undefined ? {} : { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' };
-      const sent = request(`https://127.0.0.1:${port}${to}`, {
+      const sent = request({
+        host: '127.0.0.1',
+        port: by.port,
+        // As it is: a URL would have its dots resolved.
+        path: to,
         method: body === undefined ? 'GET' : 'POST',
         ca: CERTIFICATE,
         agent: false,
-        localAddress: CLIENT,
+        localAddress: by.from,
         headers: { ...own, ...headers },
       });
       sent.end(body === undefined ? undefined : JSON.stringify(body));
@@ -144,6 +167,76 @@ for (const proxy of PROXIES) {
 
     it('takes the example as valid', () => {
       if (path !== null) assert.equal(checked.status, 0, checked.stderr);
+    });
+
+    it('publishes the addresses for callers and account holders, with their aliases', async () => {
+      if (path === null) return;
+      const config = parseConfig('', 'faregate.yaml', {});
+      const table = endpointTable(config);
+      const calls = [...table, ...endpointAliases(table, config.server.protocolNames.messages)];
+      const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as { paths: Record<string, object> };
+      const own = Object.keys(document.paths).filter((each) => !OPERATORS.test(each));
+      const pages = ['/console', '/console/assets/x.js', '/docs', '/docs/start.js', '/?a', '/v1/models?limit=1'];
+      for (const each of new Set([...calls.map(({ path: of }) => of), ...own, ...pages])) {
+        const to = each.replaceAll(/[:{][^/]+/g, 'x');
+        assert.notEqual((await send(to)).headers[FROM_GATEWAY], undefined, to);
+      }
+    });
+
+    it('publishes neither the admin API nor metrics nor what is wrong with a node, however they are written', async () => {
+      if (path === null) return;
+      const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as { paths: Record<string, object> };
+      const hidden = Object.keys(document.paths).filter((each) => OPERATORS.test(each));
+      assert.ok(hidden.length > 50 && hidden.includes('/metrics') && hidden.includes('/readyz'), hidden.join(' '));
+      const written = [
+        '//admin/v1/accounts',
+        '/Admin/v1/accounts',
+        '/./admin/v1/accounts',
+        '/v1/../admin/v1/accounts',
+        '/v1/%2e%2e/admin/v1/accounts',
+        '/v1/..%2fadmin%2fv1%2faccounts',
+        '/%61dmin/v1/accounts',
+        '/admin%2fv1/accounts',
+        '/admin/v1/calls/%2e%2e%2f%2e%2e%2f%2e%2e%2fv1%2fmodels',
+        '/%61dmin/v1/calls/..%2f..%2f..%2fv1%2fmodels',
+        '/admin/v1/calls/../../../v1/models',
+        '/metrics/',
+        '/metrics?x',
+        '/%6detrics',
+        '/metrics/../v1/models',
+        '/console/../metrics',
+        '/anything-else',
+      ];
+      const authorization = `Bearer ${ADMIN_TOKEN}`;
+      for (const each of [...hidden, ...written]) {
+        const response = await send(each.replaceAll(/[:{][^/]+/g, 'x'), undefined, { authorization });
+        assert.ok([400, 403, 404].includes(response.statusCode!), `${each}: ${response.statusCode}`);
+        assert.equal(response.headers[FROM_GATEWAY], undefined, each);
+      }
+    });
+
+    it('publishes them to operators whose network it names', async () => {
+      if (path === null) return;
+      const operators = await freePort();
+      const other = temporaryDirectory();
+      writeFileSync(join(other.path, 'certificate.pem'), CERTIFICATE);
+      writeFileSync(join(other.path, 'key.pem'), CERTIFICATE_KEY, { mode: 0o600 });
+      const place = { directory: other.path, port: operators, gateway: new URL(gateway.url).host };
+      const { run } = proxy.write(place, [proxy.network]);
+      const second = spawn(path, run, { env: { PATH: process.env.PATH, HOME: other.path }, stdio: 'ignore' });
+      try {
+        const authorization = `Bearer ${ADMIN_TOKEN}`;
+        const ask = (to: string, from: string) => send(to, undefined, { authorization }, { port: operators, from });
+        await until(async () => (await ask('/healthz', CLIENT).catch(() => null))?.statusCode === 200);
+        for (const to of ['/admin/v1/accounts', '/metrics', '/readyz']) {
+          assert.equal((await ask(to, CLIENT)).statusCode, 200, to);
+          assert.equal((await ask(to, '127.0.0.3')).headers[FROM_GATEWAY], undefined, to);
+        }
+      } finally {
+        second.kill('SIGTERM');
+        await once(second, 'exit');
+        other.remove();
+      }
     });
 
     it('passes each event of a stream on before the next one is sent, compressed for nobody', async () => {

@@ -5,14 +5,17 @@
  *   node test/month/biller.ts < lines.jsonl      prints the sum of each model in nano-yuan
  */
 
-/** Prices in nano-yuan: of a token, or of each. The part behind `above` is that of runs with a longer input. */
+/** Prices in nano-yuan: of a token, or of each. */
 interface Sheet {
   readonly [item: string]: number;
 }
 
 interface ModelSheet {
   readonly prices: Sheet;
+  /** Of runs with a longer input, with a longer output, and of those that thought. */
   readonly above?: { readonly length: number; readonly prices: Sheet };
+  readonly longOutput?: { readonly length: number; readonly prices: Sheet };
+  readonly thinking?: Sheet;
   /** In hundredths. */
   readonly multipliers?: Sheet;
 }
@@ -48,10 +51,22 @@ const SHEETS: { readonly [model: string]: ModelSheet } = {
         audio_out: 179_000,
       },
     },
+    longOutput: {
+      length: 900,
+      prices: {
+        text_in: 3_500,
+        cached_in: 700,
+        written_in: 5_000,
+        audio_in: 31_000,
+        text_out: 17_000,
+        audio_out: 97_000,
+      },
+    },
     multipliers: { 'tier flex': 50, 'tier priority': 175 },
   },
   thinker: {
     prices: { text_in: 2_000, cached_in: 300, written_in: 2_300, written_long_in: 4_100, text_out: 11_000, ...TOOLS },
+    thinking: { text_in: 2_000, cached_in: 300, written_in: 2_300, written_long_in: 4_100, text_out: 43_000 },
     multipliers: { 'tier flex': 50, 'tier priority': 200 },
   },
   writer: {
@@ -103,12 +118,11 @@ function billCall(sheet: ModelSheet, runs: readonly Record<string, number>[], mu
   let tokens = 0n;
   let others = 0n;
   for (const items of runs) {
-    let length = 0;
-    for (const [item, quantity] of Object.entries(items)) if (item.endsWith('_in')) length += quantity;
-    const isLong = sheet.above !== undefined && length > sheet.above.length;
-    for (const [item, quantity] of Object.entries(items)) {
+    const { thought = 0, ...billed } = items;
+    const tokenPrices = tokenPricesOf(sheet, billed, thought);
+    for (const [item, quantity] of Object.entries(billed)) {
       const isToken = item.endsWith('_in') || item.endsWith('_out');
-      const price = isToken && isLong ? sheet.above!.prices[item] : sheet.prices[item];
+      const price = isToken ? tokenPrices[item] : sheet.prices[item];
       if (price === undefined) throw new Error(`${item} is not on the sheet`);
       if (isToken) tokens += BigInt(quantity) * BigInt(price);
       else others += BigInt(quantity) * BigInt(price);
@@ -120,6 +134,19 @@ function billCall(sheet: ModelSheet, runs: readonly Record<string, number>[], mu
     hundredths *= 100n;
   }
   return (tokens + others * hundredths + hundredths / 2n) / hundredths;
+}
+
+function tokenPricesOf(sheet: ModelSheet, items: Readonly<Record<string, number>>, thought: number): Sheet {
+  let read = 0;
+  let written = 0;
+  for (const [item, quantity] of Object.entries(items)) {
+    if (item.endsWith('_in')) read += quantity;
+    else if (item.endsWith('_out')) written += quantity;
+  }
+  if (sheet.above !== undefined && read > sheet.above.length) return sheet.above.prices;
+  if (sheet.thinking !== undefined && thought > 0) return sheet.thinking;
+  if (sheet.longOutput !== undefined && written > sheet.longOutput.length) return sheet.longOutput.prices;
+  return sheet.prices;
 }
 
 if (import.meta.main) {

@@ -24,6 +24,7 @@ const MODELS = `
     price:
       { input: "3", cachedInput: "0.7", cacheWrite: "5", audioInput: "31", output: "13", audioOutput: "89", ${TOOLS},
         serviceTiers: { flex: "0.5", priority: "1.75" },
+        outputAbove: { "900": { input: "3.5", cachedInput: "0.7", cacheWrite: "5", audioInput: "31", output: "17", audioOutput: "97" } },
         above: { "5000": { input: "7", cachedInput: "1.1", cacheWrite: "9", audioInput: "61", output: "29", audioOutput: "179" } } }
     routes: [{ provider: chatty, model: v-talker }]
   thinker:
@@ -32,6 +33,7 @@ const MODELS = `
     operations: [responses, compact]
     price:
       { input: "2", cachedInput: "0.3", cacheWrite: "2.3", cacheWrite1h: "4.1", output: "11", ${TOOLS},
+        thinking: { input: "2", cachedInput: "0.3", cacheWrite: "2.3", cacheWrite1h: "4.1", output: "43" },
         serviceTiers: { flex: "0.5", priority: "2" } }
     routes: [{ provider: chatty, model: v-thinker }]
   writer:

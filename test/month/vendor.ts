@@ -189,6 +189,7 @@ function drawResponsesUsage(dice: Dice) {
     text_out: dice.upTo(1_500),
   };
   const input = items.text_in + items.cached_in + items.written_in + items.written_long_in;
+  const thought = dice.some(items.text_out);
   const usage = {
     input_tokens: input,
     output_tokens: items.text_out,
@@ -198,9 +199,10 @@ function drawResponsesUsage(dice: Dice) {
       cache_write_tokens: items.written_in + items.written_long_in,
       cache_write_tokens_details: { ttl_30m_tokens: items.written_in, ttl_12h_tokens: items.written_long_in },
     },
-    output_tokens_details: { reasoning_tokens: dice.upTo(items.text_out) },
+    output_tokens_details: { reasoning_tokens: thought },
   };
-  return { items, usage };
+  // Part of the output: it is billed by choosing the prices.
+  return { items: { ...items, thought }, usage };
 }
 
 function drawResponses(dice: Dice): MadeCall {

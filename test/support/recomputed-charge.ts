@@ -6,9 +6,15 @@
 type Counts = Readonly<Record<string, number>>;
 type Prices = { readonly [name: string]: string | Prices };
 
-interface PricedBy {
+/** Which list of prices the tokens of a run have. */
+interface Step {
   readonly above?: string;
-  readonly steps?: readonly ({ readonly above?: string; readonly runs: number } & Counts)[];
+  readonly thinking?: true;
+  readonly outputAbove?: string;
+}
+
+interface PricedBy extends Step {
+  readonly steps?: readonly (Step & { readonly runs: number } & Counts)[];
   readonly images?: readonly { readonly count: number; readonly priceYuan: string }[];
   readonly serviceTier?: string;
   readonly speed?: string;
@@ -75,9 +81,11 @@ const TOKENS: readonly (readonly [unit: string, price: string, standIn: string])
   ['cacheWrite1hTokens', 'cacheWrite1h', 'input'],
   ['imageInputTokens', 'imageInput', 'input'],
   ['audioInputTokens', 'audioInput', 'input'],
+  ['citationTokens', 'citations', 'citations'],
   ['outputTokens', 'output', 'output'],
   ['imageOutputTokens', 'imageOutput', 'output'],
   ['audioOutputTokens', 'audioOutput', 'output'],
+  ['separateReasoningTokens', 'reasoning', 'reasoning'],
 ];
 
 const USES: readonly (readonly [unit: string, price: string])[] = [
@@ -94,14 +102,16 @@ const BILLION = 1_000_000_000n;
 
 /** In millionths of a nano-yuan, times a billion for each factor, until the one rounding at the end. */
 function byTokens({ usage, pricedBy, price }: Charged): Exact {
-  const { above, steps, serviceTier, speed, inferenceGeo } = pricedBy ?? {};
+  const { above, thinking, outputAbove, steps, serviceTier, speed, inferenceGeo } = pricedBy ?? {};
   const groups = (steps as readonly Counts[] | undefined) ?? [
-    { ...usage, ...(above && { above }) } as unknown as Counts,
+    { ...usage, above, thinking, outputAbove } as unknown as Counts,
   ];
   let sum = 0n;
   for (const group of groups) {
-    const step = (group as { above?: string }).above;
-    const list = step === undefined ? price : ((price.above as Prices)[step] as Prices);
+    const step: Step = group;
+    let list = step.above === undefined ? price : ((price.above as Prices)[step.above] as Prices);
+    if (step.thinking) list = list.thinking as Prices;
+    if (step.outputAbove !== undefined) list = (list.outputAbove as Prices)[step.outputAbove] as Prices;
     for (const [unit, name, standIn] of TOKENS) {
       const each = list[`${name}YuanPerMillion`] ?? list[`${standIn}YuanPerMillion`] ?? '0';
       sum += BigInt(group[unit] ?? 0) * nano(each as string);

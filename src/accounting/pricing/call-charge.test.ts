@@ -111,6 +111,36 @@ describe('the charge of a call', () => {
     assert.deepEqual(cost([run(900, summary), run(600)], summary, { model: short }), [2_800n, { above: '1000' }]);
   });
 
+  it('names what chose the prices: reasoning, or the length of the output', () => {
+    const more = { ...prices, above: {}, thinking: tokenPrices(4_000_000n) };
+    const noted = (usage: Partial<UsageFacts>, at: UnitPrices) => {
+      const { chargeNano, notes } = charge(usage, { prices: at });
+      return [chargeNano, notes?.pricedBy];
+    };
+    assert.deepEqual(noted({ outputTokens: 10 }, more), [10n, undefined]);
+    assert.deepEqual(noted({ outputTokens: 10, reasoningTokens: 3 }, more), [40n, { thinking: true }]);
+    const byLength = { ...prices, above: {}, outputAbove: { '5': tokenPrices(2_000_000n) } };
+    assert.deepEqual(noted({ outputTokens: 5 }, byLength), [5n, undefined]);
+    assert.deepEqual(noted({ outputTokens: 6, reasoningTokens: 3 }, byLength), [12n, { outputAbove: '5' }]);
+    const run = (outputTokens: number) => ({ model: null, isInside: true, usage: { ...noUsage, outputTokens } });
+    assert.deepEqual(noted({ outputTokens: 9, parts: [run(6), run(3)] }, byLength), [
+      15n,
+      {
+        steps: [
+          { runs: 1, outputTokens: 3 },
+          { outputAbove: '5', runs: 1, outputTokens: 6 },
+        ],
+      },
+    ]);
+  });
+
+  it('marks citations and reasoning that are counted separately if they have no price', () => {
+    const usage = { citationTokens: 3, separateReasoningTokens: 5 };
+    assert.deepEqual(charge(usage).notes?.unpriced, ['citations', 'reasoning']);
+    const priced = { ...prices, citationsNanoPerMillion: 2_000_000n, reasoningNanoPerMillion: 3_000_000n };
+    assert.deepEqual(charge(usage, { prices: priced }).chargeNano, 21n);
+  });
+
   it('rounds the sum of the runs once', () => {
     const halves: UnitPrices = { ...prices, ...tokenPrices(500_000n), above: { '1000': tokenPrices(500_000n) } };
     const parts = [1_001, 1].map((inputTokens) => ({

@@ -7,6 +7,7 @@ import {
   type Usage,
   type UsageFacts,
 } from '../../protocols/metering/usage-facts.ts';
+import { withTokens } from '../../protocols/metering/usage-units.ts';
 import type { CallInput } from '../../protocols/operations/operation.ts';
 import { boundUsage, type UsageExcess, usageBounds } from './bounds.ts';
 import { chargeFor, type UnitPrices } from './charge.ts';
@@ -15,7 +16,7 @@ import { type InnerUsage, type OwnedUsage, splitUsage } from './model-usage.ts';
 import { nonzero, pricedBy, recordedPrices, unpricedUses } from './priced-by.ts';
 import { type PricedInnerModel, type PricedModel, reportedModel } from './priced-models.ts';
 import { type StepShare, stepShares } from './step-shares.ts';
-import { cheaperTerms, stepFor, termsInForce } from './token-rates.ts';
+import { cheaperTerms, stepOf, termsInForce } from './token-rates.ts';
 
 export interface ChargeTerms<Inner extends PricedInnerModel = PricedInnerModel> {
   readonly model: PricedModel;
@@ -66,7 +67,7 @@ export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, te
   const own = boundOwn(split.own.usage, terms);
   // An estimate, and what was cut, no longer consist of the runs that the provider lists.
   const reportedRuns = totals.source === 'observed' ? split.own.runs : [split.own.usage];
-  const shares = stepShares(own.excess === null ? reportedRuns : [own.usage], prices.above);
+  const shares = stepShares(own.excess === null ? reportedRuns : [own.usage], prices);
   const ownNano = chargeFor(own.usage, prices, basis, shares, priceFactorBasisPoints);
   const by = isPaid ? pricedBy(own.usage, prices, basis, shares) : null;
   const unpriced = isPaid ? unpricedUses(own.usage, prices, basis) : [];
@@ -111,12 +112,12 @@ function costOf<Inner extends PricedInnerModel>(
   if (cost === null || !isCountedBy(cost.basis, own.usage)) return null;
   const { prices, basis } = cost;
   const inForce = termsInForce(prices, input.demand.terms, servedOn);
-  let sum = chargeFor({ ...own.usage, servedOn: inForce }, prices, basis, stepShares(own.runs, prices.above));
+  let sum = chargeFor({ ...own.usage, servedOn: inForce }, prices, basis, stepShares(own.runs, prices));
   for (const each of inner) {
     const pricesOfInner = cost.ofInner(each.inner);
     if (pricesOfInner === null) return null;
     const terms = cheaperTerms(pricesOfInner, { ...input.demand.terms, ...servedOn });
-    const shares = stepShares(each.runs, pricesOfInner.above);
+    const shares = stepShares(each.runs, pricesOfInner);
     sum += chargeFor({ ...each.usage, servedOn: terms }, pricesOfInner, 'tokens', shares);
   }
   return sum < COST_NANO_MAX ? sum : COST_NANO_MAX;
@@ -178,7 +179,7 @@ function chargeInner(
   const { usage: bounded, excess } = boundUsage(reported, usageBounds(facts, reported));
   const servedOn = cheaperTerms(prices, termsOfCall);
   const usage = Object.keys(servedOn).length === 0 ? bounded : { ...bounded, servedOn };
-  const shares = excess === null ? stepShares(runs, prices.above) : [averageShare(usage, times, prices)];
+  const shares = excess === null ? stepShares(runs, prices) : [averageShare(usage, times, prices)];
   const chargeNano = chargeFor(usage, prices, 'tokens', shares, priceFactorBasisPoints);
   const by = pricedBy(usage, prices, 'tokens', shares);
   const note: InnerModelNote = {
@@ -196,7 +197,8 @@ function chargeInner(
 
 /** Runs of which only the sum is known after it was cut. */
 function averageShare(usage: Usage, runs: number, prices: UnitPrices): StepShare {
-  return { above: stepFor(prices.above, Math.ceil(inputTokensOf(usage) / runs)), runs, counts: usage };
+  const run = withTokens(usage, (name) => Math.ceil(usage[name] / runs));
+  return { step: stepOf(prices, run), runs, counts: usage };
 }
 
 function sumExcess(all: readonly (UsageExcess | null)[]): UsageExcess | null {

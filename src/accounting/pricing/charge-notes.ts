@@ -2,6 +2,7 @@ import type { ServiceTerms } from '../../protocols/metering/service-terms.ts';
 import type { UnitName } from '../../protocols/metering/usage-units.ts';
 import type { UsageExcess } from './bounds.ts';
 import type { PriceRule } from './price.ts';
+import type { RunStep } from './token-rates.ts';
 
 /** How a charge came about, as the record of its call has it; absent if there is nothing. */
 export interface ChargeNotes {
@@ -18,10 +19,8 @@ export interface ChargeNotes {
 }
 
 /** With the price list and the usage it is all that the charge follows from. */
-export interface PricedBy extends ServiceTerms {
-  /** The step of the price list that has the prices of all tokens; absent: those of no step. */
-  readonly above?: string;
-  /** In place of `above`: the tokens by the step of their run, where the sum of the runs would have chosen another one. */
+export interface PricedBy extends ServiceTerms, RunStep {
+  /** In place of the step of all tokens: the tokens by the step of their run, where the sum of the runs would have chosen another one. */
   readonly steps?: readonly PricedStep[];
   /** Images by their price, if a table has several. */
   readonly images?: readonly PricedImages[];
@@ -30,9 +29,7 @@ export interface PricedBy extends ServiceTerms {
 /** Counts that are not zero, by unit. */
 export type NonzeroCounts = { readonly [Name in UnitName]?: number };
 
-interface PricedStep extends NonzeroCounts {
-  /** Absent: the prices of no step. */
-  readonly above?: string;
+interface PricedStep extends NonzeroCounts, RunStep {
   readonly runs: number;
 }
 

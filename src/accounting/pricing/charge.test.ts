@@ -77,12 +77,21 @@ function referenceCharge(usage: Usage, at: UnitPrices, basisPoints = 10_000): bi
     usage.cacheWriteTokens +
     usage.cacheWrite1hTokens +
     usage.imageInputTokens +
-    usage.audioInputTokens;
+    usage.audioInputTokens +
+    usage.citationTokens;
   const step = Object.keys(at.above ?? {})
     .map(Number)
     .filter((above) => length > above)
     .reduce((greatest, above) => Math.max(greatest, above), 0);
-  const list = step === 0 ? at : at.above![String(step)]!;
+  const ofInput = step === 0 ? at : at.above![String(step)]!;
+  const written =
+    usage.outputTokens + usage.imageOutputTokens + usage.audioOutputTokens + usage.separateReasoningTokens;
+  const longer = Object.keys(ofInput.outputAbove ?? {})
+    .map(Number)
+    .filter((above) => written > above)
+    .reduce((greatest, above) => Math.max(greatest, above), 0);
+  const ofOutput = longer === 0 ? ofInput : ofInput.outputAbove![String(longer)]!;
+  const list = usage.reasoningTokens > 0 && ofInput.thinking !== undefined ? ofInput.thinking : ofOutput;
   const tokens: readonly [count: number, nanoPerMillion: bigint][] = [
     [usage.inputTokens, list.inputNanoPerMillion],
     [usage.cachedInputTokens, list.cachedInputNanoPerMillion],
@@ -93,6 +102,8 @@ function referenceCharge(usage: Usage, at: UnitPrices, basisPoints = 10_000): bi
     [usage.outputTokens, list.outputNanoPerMillion],
     [usage.imageOutputTokens, list.imageOutputNanoPerMillion],
     [usage.audioOutputTokens, list.audioOutputNanoPerMillion ?? list.outputNanoPerMillion],
+    [usage.citationTokens, list.citationsNanoPerMillion ?? 0n],
+    [usage.separateReasoningTokens, list.reasoningNanoPerMillion ?? 0n],
   ];
   const factors = [
     at.serviceTiers?.[usage.servedOn?.serviceTier ?? ''],
@@ -141,16 +152,24 @@ const tokenPrices = {
   outputNanoPerMillion: price,
   imageOutputNanoPerMillion: price,
   audioOutputNanoPerMillion: price,
+  citationsNanoPerMillion: price,
+  reasoningNanoPerMillion: price,
 };
-const audioPrices = ['audioInputNanoPerMillion', 'audioOutputNanoPerMillion'] as const;
+const markedPrices = [
+  ...(['audioInputNanoPerMillion', 'audioOutputNanoPerMillion'] as const),
+  ...(['citationsNanoPerMillion', 'reasoningNanoPerMillion'] as const),
+];
 const requiredTokenPrices = (Object.keys(tokenPrices) as (keyof typeof tokenPrices)[]).filter(
-  (key) => !audioPrices.some((audio) => audio === key),
+  (key) => !markedPrices.some((marked) => marked === key),
 );
 const factors = fc.dictionary(term, fc.oneof(fc.constant(500_000_000n), fc.bigInt({ min: 0n, max: 10n ** 10n })));
-const step = fc.record(tokenPrices, { requiredKeys: requiredTokenPrices as (keyof typeof tokenPrices)[] });
+const variant = fc.record(tokenPrices, { requiredKeys: requiredTokenPrices as (keyof typeof tokenPrices)[] });
+const lengths = <Step>(of: fc.Arbitrary<Step>) => fc.dictionary(fc.integer({ min: 1, max: 8_000_000 }).map(String), of);
+const runPrices = { ...tokenPrices, thinking: variant, outputAbove: lengths(variant) };
+const step = fc.record(runPrices, { requiredKeys: requiredTokenPrices as (keyof typeof tokenPrices)[] });
 const priceList = fc.record(
   {
-    ...tokenPrices,
+    ...runPrices,
     perImageNano: fc.constant(null),
     perSearchUnitNano: fc.constant(null),
     perCallNano: fc.constant(null),
@@ -160,7 +179,7 @@ const priceList = fc.record(
     perCodeExecutionNano: price,
     perContainerNano: price,
     perToolUseNano: price,
-    above: fc.dictionary(fc.integer({ min: 1, max: 8_000_000 }).map(String), step),
+    above: lengths(step),
     serviceTiers: factors,
     speeds: factors,
     inferenceGeos: factors,
@@ -216,6 +235,44 @@ describe('a charge by tokens', () => {
       [costs(100), costs(101), costs(1_000), costs(1_001), costs(1, 100)],
       [100n, 202n, 2_000n, 5_005n, 2n],
     );
+  });
+
+  it('takes the prices of reasoning if the provider reports some, within the step of the input', () => {
+    const at: UnitPrices = {
+      ...free,
+      outputNanoPerMillion: 1_000_000n,
+      thinking: { ...free, outputNanoPerMillion: 4_000_000n },
+      above: {
+        '100': { ...free, outputNanoPerMillion: 2_000_000n, thinking: { ...free, outputNanoPerMillion: 8_000_000n } },
+        '1000': { ...free, outputNanoPerMillion: 3_000_000n },
+      },
+    };
+    const costs = (inputTokens: number, reasoningTokens: number) =>
+      chargeTokens({ ...noUsage, inputTokens, outputTokens: 10, reasoningTokens }, at);
+    assert.deepEqual(
+      [costs(1, 0), costs(1, 1), costs(101, 0), costs(101, 10), costs(1_001, 10)],
+      [10n, 40n, 20n, 80n, 30n],
+    );
+  });
+
+  it('takes the prices of the greatest length that the output exceeds, of input and output', () => {
+    const at: UnitPrices = {
+      ...free,
+      inputNanoPerMillion: 2_000_000n,
+      outputNanoPerMillion: 8_000_000n,
+      outputAbove: { '200': { ...free, inputNanoPerMillion: 3_000_000n, outputNanoPerMillion: 14_000_000n } },
+      above: { '1000': { ...free, inputNanoPerMillion: 4_000_000n, outputNanoPerMillion: 16_000_000n } },
+    };
+    const costs = (inputTokens: number, outputTokens: number) =>
+      chargeTokens({ ...noUsage, inputTokens, outputTokens }, at);
+    assert.deepEqual([costs(10, 200), costs(10, 201), costs(1_001, 201)], [1_620n, 2_844n, 7_220n]);
+  });
+
+  it('takes citations and reasoning that are counted separately at prices of their own, or for nothing', () => {
+    const used = { ...noUsage, citationTokens: 10, separateReasoningTokens: 100 };
+    assert.equal(chargeTokens(used, prices), 0n);
+    const priced = { ...prices, citationsNanoPerMillion: 2_000_000n, reasoningNanoPerMillion: 3_000_000n };
+    assert.equal(chargeTokens(used, priced), 320n);
   });
 
   it('has the factors of the terms that the provider reports, on tokens alone', () => {

@@ -10,18 +10,16 @@ import {
 import { dearestImageNano, type ImagePrices, imagePriceNano } from './image-prices.ts';
 import { LIST_PRICE_BASIS_POINTS, roundedAtFactor } from './price-factor.ts';
 import { type StepShare, stepShares } from './step-shares.ts';
-import { factorOf, type PriceSteps, type TermFactors } from './token-rates.ts';
+import { factorOf, listOfStep, type SteppedPrices, type TermFactors } from './token-rates.ts';
 
 /**
  * The unit prices of a model in nano-yuan; those of tokens per million. A price that the configuration leaves out has the
  * value of its stand-in, but for prices of marked units, which are absent. The others are `null` if the model is not
  * charged that way.
  */
-export interface UnitPrices extends UnitPriceFields, TermFactors {
+export interface UnitPrices extends UnitPriceFields, TermFactors, Omit<SteppedPrices, keyof UnitPriceFields> {
   readonly perImageNano: ImagePrices | null;
   readonly perCallNano: bigint | null;
-  /** The prices of tokens of calls with a longer input; absent: the same for every length. */
-  readonly above?: PriceSteps;
 }
 
 /**
@@ -32,7 +30,7 @@ export function chargeFor(
   usage: Usage,
   prices: UnitPrices,
   basis: ChargeBasis,
-  shares: readonly StepShare[] = stepShares([usage], prices.above),
+  shares: readonly StepShare[] = stepShares([usage], prices),
   priceFactorBasisPoints: number = LIST_PRICE_BASIS_POINTS,
 ): bigint {
   const { dividend, divisor } = listCharge(usage, prices, basis, shares);
@@ -70,9 +68,7 @@ const SEARCH_UNITS = ofBasis('searchUnits', 'one');
 /** Tokens at the prices and factors of the call; uses of tools cost the same on all terms. */
 function chargeTokens(usage: Usage, prices: UnitPrices, shares: readonly StepShare[]): ExactCharge {
   let tokens = 0n;
-  for (const { above, counts } of shares) {
-    tokens += sumOf(counts, above === null ? prices : prices.above![above]!, TOKENS);
-  }
+  for (const { step, counts } of shares) tokens += sumOf(counts, listOfStep(prices, step), TOKENS);
   const factor = usage.servedOn === undefined ? null : factorOf(prices, usage.servedOn);
   const uses = sumOf(usage, prices, TOOL_USES);
   return factor === null

@@ -1,11 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import { serviceTerms, termNames } from '../../protocols/metering/service-terms.ts';
-import { type ChargeBasis, type ImageCount, inputTokensOf, type Usage } from '../../protocols/metering/usage-facts.ts';
+import type { ChargeBasis, ImageCount, Usage } from '../../protocols/metering/usage-facts.ts';
 import { pricedUnits, tokenUnits, type UnitCounts, unitNames } from '../../protocols/metering/usage-units.ts';
 import type { UnitPrices } from './charge.ts';
 import type { NonzeroCounts, PricedBy, PricedImages, RecordedPrices } from './charge-notes.ts';
 import { type ImagePrices, imagePriceNano } from './image-prices.ts';
 import type { StepShare } from './step-shares.ts';
-import { stepFor, termFactor, unpricedTerms } from './token-rates.ts';
+import { isOneList, stepOf, termFactor, unpricedTerms } from './token-rates.ts';
 
 /** What chose the prices of what a call used, beside the price list; `null`: nothing. */
 export function pricedBy(
@@ -15,21 +16,21 @@ export function pricedBy(
   shares: readonly StepShare[],
 ): PricedBy | null {
   // Nearly all calls: a list without steps, and a service at the plain price.
-  if (basis === 'tokens' && prices.above === undefined && usage.servedOn === undefined) return null;
+  if (basis === 'tokens' && usage.servedOn === undefined && isOneList(prices)) return null;
   const by = basis === 'tokens' ? pricedTokens(usage, prices, shares) : pricedImages(usage.images, prices, basis);
   return Object.keys(by).length === 0 ? null : by;
 }
 
 function pricedTokens(usage: Usage, prices: UnitPrices, shares: readonly StepShare[]): PricedBy {
-  const step = stepFor(prices.above, inputTokensOf(usage));
-  const isOfSum = shares.every(({ above }) => above === step);
+  const ofSum = stepOf(prices, usage);
+  const isOfSum = shares.every(({ step }) => isDeepStrictEqual(step, ofSum));
   const { servedOn = {} } = usage;
   const terms = termNames.filter((name) => termFactor(prices, name, servedOn[name]) !== null);
   return {
-    ...(isOfSum && step !== null && { above: step }),
+    ...(isOfSum && ofSum),
     ...(!isOfSum && {
-      steps: shares.map(({ above, runs, counts }) => ({
-        ...(above !== null && { above }),
+      steps: shares.map(({ step, runs, counts }) => ({
+        ...step,
         runs,
         ...nonzero(counts, tokenUnits),
       })),

@@ -1,11 +1,10 @@
-import { inputTokensOf, noUsage, totalTokens } from '../../protocols/metering/usage-facts.ts';
+import { noUsage, totalTokens } from '../../protocols/metering/usage-facts.ts';
 import { type UnitCounts, withTokens } from '../../protocols/metering/usage-units.ts';
-import { type PriceSteps, stepFor } from './token-rates.ts';
+import { type RunStep, type SteppedPrices, stepOf } from './token-rates.ts';
 
 /** The tokens of a call that have the prices of one step of its list. */
 export interface StepShare {
-  /** `null`: the prices for inputs that exceed no step. */
-  readonly above: string | null;
+  readonly step: RunStep;
   /** How many runs of the model have these prices. */
   readonly runs: number;
   /** Their tokens. */
@@ -13,28 +12,35 @@ export interface StepShare {
 }
 
 /**
- * Chooses the step of each run by the length of its own input: vendors bill every run for itself, and a call may have
+ * Chooses the step of each run by what that run read and wrote: vendors bill every run for itself, and a call may have
  * several, such as the summary of a long context and the message behind it. The lowest step comes first.
  */
-export function stepShares(runs: readonly UnitCounts[], above: PriceSteps | undefined): readonly StepShare[] {
+export function stepShares(runs: readonly UnitCounts[], prices: SteppedPrices): readonly StepShare[] {
   const [first] = runs;
   // Nearly all calls.
   if (first !== undefined && runs.length === 1) {
-    return totalTokens(first) === 0 ? [] : [{ above: stepFor(above, inputTokensOf(first)), runs: 1, counts: first }];
+    return totalTokens(first) === 0 ? [] : [{ step: stepOf(prices, first), runs: 1, counts: first }];
   }
-  const shares = new Map<string | null, { runs: number; counts: UnitCounts }>();
+  const shares = new Map<string, StepShare>();
   for (const run of runs) {
     if (totalTokens(run) === 0) continue;
-    const step = stepFor(above, inputTokensOf(run));
-    const before = shares.get(step);
+    const step = stepOf(prices, run);
+    const key = JSON.stringify(step);
+    const before = shares.get(key);
     shares.set(
-      step,
+      key,
       before === undefined
-        ? { runs: 1, counts: run }
-        : { runs: before.runs + 1, counts: withTokens(noUsage, (name) => before.counts[name] + run[name]) },
+        ? { step, runs: 1, counts: run }
+        : { step, runs: before.runs + 1, counts: withTokens(noUsage, (name) => before.counts[name] + run[name]) },
     );
   }
-  return [...shares]
-    .map(([step, share]) => ({ above: step, ...share }))
-    .sort((left, right) => Number(left.above) - Number(right.above));
+  return [...shares.values()].sort((left, right) => order(left.step) - order(right.step));
 }
+
+/** By the input first. A step by reasoning or by the output is behind the one that it stands in. */
+function order({ above = '0', thinking, outputAbove = '0' }: RunStep): number {
+  return Number(above) + (Number(thinking === true) + Number(outputAbove)) / LENGTH_MAX;
+}
+
+/** More than any length of a step. */
+const LENGTH_MAX = 1e9;

@@ -7,13 +7,37 @@ import {
   type TermPriceKey,
   termNames,
 } from '../../protocols/metering/service-terms.ts';
-import type { TokenPriceFields } from '../../protocols/metering/usage-units.ts';
+import { inputTokensOf, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
+import type { TokenPriceFields, UnitCounts } from '../../protocols/metering/usage-units.ts';
 
-/** What the prices of tokens of one call depend on beside the price list: the length of its input, and its terms. */
+/**
+ * What the prices of tokens depend on beside the price list: of each run of the model, the length of its input, whether it
+ * reasoned, and the length of its output; of the call, its terms.
+ */
 
-/** Prices of tokens by the input length above which they apply to the whole call, in tokens as text. */
+/** The prices of tokens of a run, and those that apply in their place. */
+export interface RunPrices extends TokenPriceFields {
+  /** If the provider reports reasoning. */
+  readonly thinking?: TokenPriceFields;
+  /** If the output is longer than this, in tokens as text. */
+  readonly outputAbove?: { readonly [outputTokens: string]: TokenPriceFields };
+}
+
+/** The prices of runs by the length of the input above which they apply, in tokens as text. */
 export interface PriceSteps {
-  readonly [inputTokens: string]: TokenPriceFields;
+  readonly [inputTokens: string]: RunPrices;
+}
+
+export interface SteppedPrices extends RunPrices {
+  /** Absent: the same for every length of the input. */
+  readonly above?: PriceSteps;
+}
+
+/** What chose the prices of a run. */
+export interface RunStep {
+  readonly above?: string;
+  readonly thinking?: true;
+  readonly outputAbove?: string;
 }
 
 /** Factors on the prices of tokens, by the name of the term, in nano: 1,000,000,000 is the plain price. */
@@ -32,20 +56,48 @@ interface TokenRates {
   readonly factor: { readonly numerator: bigint; readonly denominator: bigint } | null;
 }
 
-type RatedPrices = TokenPriceFields & TermFactors & { readonly above?: PriceSteps };
-
-/** The prices of tokens for a call with an input of this length, served on these terms. */
-export function tokenRates(prices: RatedPrices, inputLength: number, terms: ServiceTerms | undefined): TokenRates {
-  const step = stepFor(prices.above, inputLength);
-  return { list: step === null ? prices : prices.above![step]!, factor: terms ? factorOf(prices, terms) : null };
+/** The prices of tokens for a run like this, served on these terms. */
+export function tokenRates(
+  prices: SteppedPrices & TermFactors,
+  run: UnitCounts,
+  terms: ServiceTerms | undefined,
+): TokenRates {
+  return { list: listOfStep(prices, stepOf(prices, run)), factor: terms ? factorOf(prices, terms) : null };
 }
 
-/** The step of an input of this length: the greatest that it exceeds; `null`: none. */
-export function stepFor(above: PriceSteps | undefined, inputLength: number): string | null {
-  if (above === undefined) return null;
+/** Whether all tokens of all runs have the same prices. */
+export function isOneList({ above, thinking, outputAbove }: SteppedPrices): boolean {
+  return above === undefined && thinking === undefined && outputAbove === undefined;
+}
+
+/** The step of a run. Reasoning goes before the length of the output: a list has prices for one of both. */
+export function stepOf(prices: SteppedPrices, run: UnitCounts): RunStep {
+  // Nearly all lists.
+  if (isOneList(prices)) return PLAIN;
+  const above = greatestBelow(prices.above, inputTokensOf(run));
+  const { thinking, outputAbove } = above === null ? prices : prices.above![above]!;
+  const longer = greatestBelow(outputAbove, outputTokensOf(run));
+  return {
+    ...(above !== null && { above }),
+    ...(thinking !== undefined && run.reasoningTokens > 0
+      ? { thinking: true }
+      : longer !== null && { outputAbove: longer }),
+  };
+}
+
+const PLAIN: RunStep = {};
+
+export function listOfStep(prices: SteppedPrices, { above, thinking, outputAbove }: RunStep): TokenPriceFields {
+  const list = above === undefined ? prices : prices.above![above]!;
+  if (thinking) return list.thinking!;
+  return outputAbove === undefined ? list : list.outputAbove![outputAbove]!;
+}
+
+/** The greatest length that this one exceeds; `null`: none. */
+function greatestBelow(lengths: Readonly<Record<string, unknown>> | undefined, length: number): string | null {
   let found: string | null = null;
-  for (const step of Object.keys(above)) {
-    if (inputLength > Number(step) && (found === null || Number(step) > Number(found))) found = step;
+  for (const each in lengths) {
+    if (length > Number(each) && (found === null || Number(each) > Number(found))) found = each;
   }
   return found;
 }

@@ -46,15 +46,19 @@ const shownCounts = Object.fromEntries([...SHOWN_TOKENS, 'images', ...SHOWN_OTHE
   readonly [Name in ShownUnit | 'images']: Count;
 };
 
+const runStep = {
+  above: z.string().optional(),
+  thinking: z.literal(true).optional(),
+  outputAbove: z.string().optional(),
+};
+
 const pricedBy = z
   .strictObject({
     ...(Object.fromEntries(termNames.map((name) => [name, z.string().optional()])) as {
       [Name in TermName]: z.ZodOptional<z.ZodString>;
     }),
-    above: z.string().optional(),
-    steps: listOf(
-      z.strictObject({ ...optionalCounts(unitNames), above: z.string().optional(), runs: count }),
-    ).optional(),
+    ...runStep,
+    steps: listOf(z.strictObject({ ...optionalCounts(unitNames), ...runStep, runs: count })).optional(),
     images: listOf(z.strictObject({ count, priceYuan: yuan })).optional(),
   })
   .meta({ id: 'PricedBy', description: 'What chose the prices of the tokens, beside the price list.' });

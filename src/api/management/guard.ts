@@ -5,6 +5,7 @@ import type { ErrorKind } from '../../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { readCredential } from '../../http/credentials.ts';
 import { hashSecretText } from '../../lib/secret-text.ts';
+import { weaknessOf } from '../../lib/weak-secret.ts';
 import {
   type AccountNeed,
   type AccountRefusal,
@@ -19,6 +20,9 @@ import { type GuessLimits, slowGuesses } from './slow-guesses.ts';
 
 /** The fewest characters of an admin token; shorter ones could be guessed. */
 export const ADMIN_TOKEN_LENGTH_MIN = 16;
+
+/** Why an admin token could be guessed, as the predicate of a sentence; null if nothing shows it. */
+export const adminTokenWeakness = (token: string): string | null => weaknessOf(token, ADMIN_TOKEN_LENGTH_MIN);
 
 /** What a request shows who it is from. */
 interface ShownCredential {

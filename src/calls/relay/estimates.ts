@@ -3,7 +3,7 @@ import { tokenRates } from '../../accounting/pricing/token-rates.ts';
 import type { ShareHolder } from '../../lib/fair/shares.ts';
 import type { OutputSpeeds } from '../../protocols/metering/output-speed.ts';
 import type { ReadResponse } from '../../protocols/metering/response.ts';
-import { type ChargeBasis, inputTokensOf, type Usage, type UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import type { ChargeBasis, Usage, UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { type Count, totalTokens } from '../../protocols/token-estimate/budgets.ts';
 import type { BodyKind } from '../../protocols/token-estimate/count-body.ts';
@@ -128,7 +128,7 @@ function reduced(usage: UsageFacts, field: Field, least: number, reservation: Re
   const { amountNano, prices, basis } = reservation;
   const overNano = chargeFor(usage, prices, basis) - amountNano;
   if (overNano <= 0n || usage[field] <= least) return usage;
-  const { list, factor } = tokenRates(prices, inputTokensOf(usage), usage.servedOn);
+  const { list, factor } = tokenRates(prices, usage, usage.servedOn);
   const priceNano =
     list[`${field.slice(0, -'Tokens'.length)}NanoPerMillion` as PriceField] ?? list.outputNanoPerMillion;
   const nanoPerMillion = factor === null ? priceNano : (priceNano * factor.numerator) / factor.denominator;

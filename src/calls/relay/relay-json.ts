@@ -2,6 +2,7 @@ import type { StoredResponse } from '../../accounting/repeats/stored-response.ts
 import { JsonCapture } from '../../lib/json/json-capture.ts';
 import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import { CapturedResponse } from '../../protocols/metering/captured-response.ts';
+import { restatedResponse } from '../../protocols/metering/input-with-cache.ts';
 import type { ReadResponse } from '../../protocols/metering/response.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import {
@@ -200,7 +201,8 @@ class JsonRelay {
   /** `null`: the provider has not reported it, or not all of it. */
   #reportedUsage(response: ReadResponse): UsageFacts | null {
     const { input, basis } = this.#call.prepared;
-    const observed = input.response.usage(response, basis);
+    const { restatesUsage } = this.#upstream.provider;
+    const observed = input.response.usage(restatedResponse(response, restatesUsage), basis);
     return observed && { ...observed, source: 'observed' };
   }
 

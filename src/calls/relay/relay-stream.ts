@@ -84,7 +84,7 @@ class StreamRelay {
     this.#upstream = upstream;
     this.#parts = parts;
     this.#requestId = requestId;
-    this.#tap = createStreamTap(input.readStream(basis), {
+    this.#tap = createStreamTap(input.readStream(basis, upstream.provider.restatesUsage), {
       forward: (bytes) => this.#send(bytes),
       forwardError: (event) => this.#send(this.#scrubbed(event)),
       finish: (bytes) => this.#finish(bytes),

@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import { presetConfig } from '../../config/preset-config.ts';
 import { type Preset, presets } from '../../config/presets.ts';
 import { priceWarnings } from '../../config/price-warnings.ts';
+import { secretWarnings } from '../../config/secret-warnings.ts';
 import { configTemplate } from '../../config/template.ts';
 import type { CommandKit } from '../command.ts';
-import { findConfigSource, loadForCommand } from '../environment.ts';
+import { findConfigSource, loadForCommand, readAdminToken } from '../environment.ts';
 import { presetOf } from '../preset-reference.ts';
 import { type Column, printTable, renderFields } from '../table.ts';
 import { FORCE, writeForEditing } from '../written-file.ts';
@@ -49,19 +50,20 @@ export function configCommands(program: Command, kit: CommandKit): void {
   program
     .command('check')
     .description(
-      'validate the configuration; exit code 1 and every problem with file, line and key if it is wrong, warnings if ' +
-        'something that providers bill has no price',
+      'validate the configuration and the admin token; exit code 1 and every problem with file, line and key if it is wrong, ' +
+        'warnings if something that providers bill has no price, or a placeholder stands for a secret',
     )
     .action(
       kit.plain(async (flags, output, environment) => {
         const source = findConfigSource(flags, environment);
         const config = loadForCommand(flags, environment);
+        readAdminToken(environment);
         const summary = {
           file: source.file,
           providers: Object.keys(config.providers),
           models: Object.keys(config.models),
           plans: Object.keys(config.plans),
-          warnings: priceWarnings(config),
+          warnings: [...priceWarnings(config), ...secretWarnings(config)],
           database: config.database.url === '' ? `embedded, in ${config.database.dataDir}` : 'PostgreSQL',
         };
         output.print(summary, () =>

@@ -1,8 +1,10 @@
-import { ConfigError } from '../../config/load.ts';
+import { ConfigError, type Environment } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import type { ConfigSource } from '../environment.ts';
+import { secretWarnings } from '../../config/secret-warnings.ts';
+import { CliError } from '../command.ts';
+import { type ConfigSource, NO_ADMIN_TOKEN, readAdminToken } from '../environment.ts';
 import { checkDatabase } from './doctor-database.ts';
-import { type Finding, failed, ok } from './doctor-finding.ts';
+import { type Finding, failed, ok, warning } from './doctor-finding.ts';
 import {
   checkAddress,
   checkDataDirectory,
@@ -13,7 +15,11 @@ import {
 import { checkProviders } from './doctor-providers.ts';
 
 /** All that `faregate doctor` looks at, in the order in which it is shown. Without a configuration that can be used, it is little. */
-export async function examine(source: ConfigSource, load: () => Config): Promise<readonly Finding[]> {
+export async function examine(
+  source: ConfigSource,
+  environment: Environment,
+  load: () => Config,
+): Promise<readonly Finding[]> {
   const versions = checkVersions();
   let config: Config;
   try {
@@ -30,6 +36,8 @@ export async function examine(source: ConfigSource, load: () => Config): Promise
   return [
     versions,
     ok('configuration', `${source.isDemo ? 'the demo' : source.file}: ${counts}`),
+    checkAdminToken(environment),
+    ...checkSecrets(config),
     ...checkDataDirectory(database),
     ...checkOpenFiles(server),
     await checkAddress(server),
@@ -38,6 +46,23 @@ export async function examine(source: ConfigSource, load: () => Config): Promise
     // The demo's provider is started with the gateway.
     ...(source.isDemo ? [] : await checkProviders(providers)),
   ];
+}
+
+function checkAdminToken(environment: Environment): Finding {
+  try {
+    const isSet = readAdminToken(environment) !== null;
+    return ok('admin token', isSet ? 'FAREGATE_ADMIN_TOKEN is set' : NO_ADMIN_TOKEN);
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return failed('admin token', error.message, 'The gateway does not start with it.');
+  }
+}
+
+/** Placeholders that stand for other secrets; nothing if there is none. */
+function checkSecrets(config: Config): Finding[] {
+  return secretWarnings(config).map(({ key, message }) =>
+    warning('secrets', `${key}: ${message}`, 'Replace it by the secret.'),
+  );
 }
 
 function count(entries: object, noun: string): string {

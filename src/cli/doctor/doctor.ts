@@ -9,7 +9,7 @@ export function doctorCommand(program: Command, kit: CommandKit): void {
   program
     .command('doctor')
     .description(
-      'look at everything that a gateway needs: versions, configuration, data directory, disk, database, clock, address, ' +
+      'look at everything that a gateway needs: versions, configuration, secrets, data directory, disk, database, clock, address, ' +
         'providers (without their credentials); exit code 1 if something fails',
     )
     .action(
@@ -17,7 +17,7 @@ export function doctorCommand(program: Command, kit: CommandKit): void {
         const source = findConfigSource(flags, environment);
         // The client of providers is much code, which other commands have no use for.
         const { examine } = await import('./doctor-examination.ts');
-        const findings = await examine(source, () => loadForCommand(flags, environment));
+        const findings = await examine(source, environment, () => loadForCommand(flags, environment));
         output.print(findings, () => findings.map(describe).join('\n'));
         return findings.some(({ state }) => state === 'failed') ? 1 : 0;
       }),

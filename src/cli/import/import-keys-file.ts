@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { chmod, type FileHandle, open, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parse } from 'csv-parse/sync';
+import { csvLine } from '../../lib/csv.ts';
 import { syncDirectory } from '../../lib/files/durable-files.ts';
 import { CliError, type CliProcess } from '../command.ts';
 
@@ -87,7 +88,7 @@ async function readKnown(path: string): Promise<Known | null> {
   }
   if (text === '') return { made: new Set(), isEmpty: true, isCut: false };
   const [head, ...rows] = text.split('\n').map(readLine);
-  if (head?.join(',') !== HEAD.join(',')) {
+  if (JSON.stringify(head) !== JSON.stringify(HEAD)) {
     throw new CliError(
       `${path} is there already, and it is no file of keys of an import. Name another one with --keys.`,
     );
@@ -105,7 +106,8 @@ function readLine(line: string): string[] {
   }
 }
 
-const idOf = (accountId: string, keyName: string): string => `${accountId} ${keyName}`;
+/** As a line has them: a name that begins like a formula has its apostrophe in new files, and none in those of earlier versions. */
+const idOf = (accountId: string, keyName: string): string => csvLine([accountId, keyName]);
 
 const cellsOf = ({ name, accountId, keyName, keyId, key }: ImportedKey) => [name, accountId, keyName, keyId, key];
 
@@ -114,6 +116,5 @@ async function write(file: FileHandle, text: string): Promise<void> {
   await file.sync();
 }
 
-function toLine(cells: readonly string[]): string {
-  return `${cells.map((cell) => (/[",;\t]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\n`;
-}
+/** Not by `\r\n`, since lines of a file of an earlier version end like this. */
+const toLine = (cells: readonly string[]): string => csvLine(cells, '\n');

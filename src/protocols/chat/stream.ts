@@ -3,6 +3,7 @@ import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { eventData, eventName } from '../../lib/sse/sse.ts';
 import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
+import type { RestateUsage } from '../metering/input-with-cache.ts';
 import { roundsOutsideUsage } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
@@ -25,6 +26,7 @@ export interface ChatStreamOptions extends ChatResponseOptions {
   readonly choices: number;
   /** The call asks for a tier of service: which one it was served on is read before the end, since the stream may not reach it. */
   readonly asksForTier?: boolean;
+  readonly restate?: RestateUsage | undefined;
 }
 
 const USAGE = Buffer.from('"usage"');
@@ -145,7 +147,13 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   }
 
   function readUsage(): Usage | null {
-    return readChatUsage(reported, { serviceTier, asksForSearch, shown: shown.uses(), shownRounds, outputTokensMax });
+    return readChatUsage(options.restate === undefined ? reported : options.restate(reported), {
+      serviceTier,
+      asksForSearch,
+      shown: shown.uses(),
+      shownRounds,
+      outputTokensMax,
+    });
   }
 
   function noteChoice(choice: unknown, place: number): void {

@@ -6,6 +6,7 @@ import { DOUBTFUL_TOTAL, unstatedTokens } from '../metering/stated-totals.ts';
 import { reportedToolUses, type ToolUses } from '../metering/tool-uses.ts';
 import { unreadCounts } from '../metering/unread-counts.ts';
 import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
+import { readSeparateTokens } from './separate-tokens.ts';
 
 /** What else than the usage says what a call costs. */
 interface ChatUsageContext {
@@ -76,6 +77,7 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
     imageOutputTokens,
     audioOutputTokens,
     reasoningTokens: Math.min(reasoning, output.left),
+    ...readSeparateTokens(usage),
     ...toolUses,
     // OpenRouter counts a use again in its totals; the bounds that follow from these rounds are only the wider for it.
     serverToolUses,

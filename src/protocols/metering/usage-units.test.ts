@@ -23,9 +23,11 @@ describe('usage units', () => {
         'cacheWrite1hTokens: cacheWrite1hNanoPerMillion',
         'imageInputTokens: imageInputNanoPerMillion',
         'audioInputTokens: audioInputNanoPerMillion',
+        'citationTokens: citationsNanoPerMillion',
         'outputTokens: outputNanoPerMillion',
         'imageOutputTokens: imageOutputNanoPerMillion',
         'audioOutputTokens: audioOutputNanoPerMillion',
+        'separateReasoningTokens: reasoningNanoPerMillion',
         'searchUnits: perSearchUnitNano',
         'webSearches: perWebSearchNano',
         'webFetches: perWebFetchNano',
@@ -40,9 +42,9 @@ describe('usage units', () => {
   it('are tokens of the input, of the output, or none; reasoning is in the output already', () => {
     const input = [
       ...['inputTokens', 'cachedInputTokens', 'cacheWriteTokens', 'cacheWrite1hTokens'],
-      ...['imageInputTokens', 'audioInputTokens'],
+      ...['imageInputTokens', 'audioInputTokens', 'citationTokens'],
     ];
-    const output = ['outputTokens', 'imageOutputTokens', 'audioOutputTokens'];
+    const output = ['outputTokens', 'imageOutputTokens', 'audioOutputTokens', 'separateReasoningTokens'];
     assert.deepEqual(summed(inputTokensOf(counts)), input);
     assert.deepEqual(summed(outputTokensOf(counts)), output);
     assert.deepEqual(summed(totalTokens(counts)), [...input, ...output]);

@@ -96,6 +96,13 @@ export const usageUnits = {
     bound: { name: 'inputTokens', turn: 4 },
     column: null,
   },
+  /** Tokens of what a research cites, if the provider counts them outside of its input. */
+  citationTokens: {
+    side: 'input',
+    price: { key: 'citations', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
+    bound: { name: 'inputTokens', turn: 5 },
+    column: null,
+  },
   /** Output tokens, reasoning included. */
   outputTokens: {
     side: 'output',
@@ -103,7 +110,7 @@ export const usageUnits = {
     bound: { name: 'outputTokens', turn: 0 },
     column: 'output_tokens',
   },
-  /** The part of `outputTokens` that was reasoning; for the record, never charged on top. */
+  /** The part of `outputTokens` that was reasoning: never charged on top, but it may choose the prices of its run. */
   reasoningTokens: { side: 'withinOutput', price: null, bound: null, column: 'reasoning_tokens' },
   /** Output tokens of images. */
   imageOutputTokens: {
@@ -117,6 +124,13 @@ export const usageUnits = {
     side: 'output',
     price: { key: 'audioOutput', per: 'million', basis: 'tokens', standIn: 'output', isMarked: true },
     bound: { name: 'outputTokens', turn: 2 },
+    column: null,
+  },
+  /** Reasoning that the provider counts outside of its output. Every round of a research writes it, none more than a context. */
+  separateReasoningTokens: {
+    side: 'output',
+    price: { key: 'reasoning', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
+    bound: { name: 'inputTokens', turn: 6 },
     column: null,
   },
   /** Units in which some providers count rerank calls: a query against up to a hundred documents. */

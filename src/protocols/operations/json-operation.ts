@@ -1,3 +1,4 @@
+import type { RestateUsage } from '../metering/input-with-cache.ts';
 import type { ResponseReading } from '../metering/response.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
@@ -45,7 +46,11 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
   /** Whether a request may ask for several choices. */
   readonly givesChoices?: boolean;
   /** Absent if the operation has no streams. */
-  readStream?(details: Details, basis: ChargeBasis, demand: Demand): StreamReading;
+  readStream?(
+    details: Details & { readonly restate?: RestateUsage | undefined },
+    basis: ChargeBasis,
+    demand: Demand,
+  ): StreamReading;
 }
 
 /** Makes an operation from its parts: what it reads of a body, and what follows from that for the call. */
@@ -89,9 +94,9 @@ export function jsonOperation<Details, const Name extends string>(
         checkFor: (modelId) => checkFor?.(details, modelId),
         toProvider: (providerModel) => splice(body, [...modelSplice(modelPlace, model, providerModel), ...splices]),
         response: response(details, facts.demand),
-        readStream(basis) {
+        readStream(basis, restate) {
           if (readStream === undefined) throw new Error(`the operation ${operation.name} has no streams`);
-          return readStream(details, basis, facts.demand);
+          return readStream({ ...details, restate }, basis, facts.demand);
         },
       };
     },

@@ -2,6 +2,7 @@ import type { RenderStreamError } from '../../errors/envelopes.ts';
 import type { JsonScanLimits } from '../../lib/json/json-scan.ts';
 import type { KnownProtocol } from '../all.ts';
 import type { ChargeOption } from '../metering/charge-options.ts';
+import type { RestateUsage } from '../metering/input-with-cache.ts';
 import type { ResponseReading } from '../metering/response.ts';
 import type { ServiceTerms } from '../metering/service-terms.ts';
 import type { StreamReading } from '../metering/tap.ts';
@@ -246,6 +247,6 @@ export interface CallInput {
   toProvider(providerModel: string): RequestBody;
   /** Reads the call's whole response. */
   readonly response: ResponseReading;
-  /** Reads the call's stream. */
-  readStream(basis: ChargeBasis): StreamReading;
+  /** Reads the call's stream; `restate`: its usage is restated before it is read. */
+  readStream(basis: ChargeBasis, restate?: RestateUsage): StreamReading;
 }

@@ -4,6 +4,7 @@ import { eventFields } from '../../lib/sse/event-fields.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
 import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
+import type { RestateUsage } from '../metering/input-with-cache.ts';
 import { base64Size, pictureTokens, soundTokens } from '../metering/media-tokens.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
@@ -83,10 +84,11 @@ const CITING = [{ type: 'message', content: [{ annotations: [{ type: 'url_citati
 interface ResponsesStreamOptions extends ResponsesUsageContext {
   /** Whether the provider keeps the items of the response. */
   readonly keepsItems: boolean;
+  readonly restate?: RestateUsage | undefined;
 }
 
 export function readResponsesStream(
-  { keepsItems, ...context }: ResponsesStreamOptions = { keepsItems: true },
+  { keepsItems, restate, ...context }: ResponsesStreamOptions = { keepsItems: true },
 ): StreamReading {
   const continuationKeys = new ResponseContinuationKeys(keepsItems);
   let reported: unknown = null;
@@ -173,7 +175,7 @@ export function readResponsesStream(
     hasEnded = true;
     if (!isRecord(response)) return;
     reported = greatestFigures(reported, response.usage);
-    usage = readResponsesUsage(reported, response, context);
+    usage = readResponsesUsage(restate === undefined ? reported : restate(reported), response, context);
     continuationKeys.addResponse(response.id);
     continuationKeys.addOutput(response.output);
   }

@@ -1,7 +1,7 @@
 import type { UnitPrices } from '../../accounting/pricing/charge.ts';
 import { createLocalTime } from '../../accounting/pricing/local-time.ts';
 import type { ModelPrice } from '../../accounting/pricing/price.ts';
-import type { Config, CostConfig, ModelConfig, UnitPricesConfig } from '../../config/schema.ts';
+import type { Config, CostConfig, ModelConfig, RunPricesConfig, UnitPricesConfig } from '../../config/schema.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { isPlainText } from '../../lib/plain-text.ts';
 import { byProtocol, type ProtocolName } from '../../protocols/all.ts';
@@ -145,13 +145,24 @@ function compilePrices(prices: UnitPricesConfig): UnitPrices {
     ...compileUnits(prices, pricedUnits),
     perImageNano: prices.perImage ?? null,
     perCallNano: prices.perCall ?? null,
+    ...compileVariants(prices),
     ...(prices.above && {
-      above: Object.fromEntries(
-        Object.entries(prices.above).map(([tokens, step]) => [tokens, compileUnits(step, TOKEN_UNITS)]),
-      ),
+      above: compileSteps(prices.above, (step) => ({ ...compileUnits(step, TOKEN_UNITS), ...compileVariants(step) })),
     }),
     ...Object.fromEntries(termPriceKeys.flatMap((key) => (prices[key] === undefined ? [] : [[key, prices[key]]]))),
   };
+}
+
+/** The prices in place of those of a list or a step: if the model reasons, or by the length of its output. */
+function compileVariants({ thinking, outputAbove }: RunPricesConfig): Pick<UnitPrices, 'thinking' | 'outputAbove'> {
+  return {
+    ...(thinking && { thinking: compileUnits(thinking, TOKEN_UNITS) }),
+    ...(outputAbove && { outputAbove: compileSteps(outputAbove, (step) => compileUnits(step, TOKEN_UNITS)) }),
+  };
+}
+
+function compileSteps<Step, Compiled>(steps: Readonly<Record<string, Step>>, compile: (step: Step) => Compiled) {
+  return Object.fromEntries(Object.entries(steps).map(([tokens, step]) => [tokens, compile(step)]));
 }
 
 const TOKEN_UNITS = pricedUnits.filter(({ price }) => price.per === 'million');

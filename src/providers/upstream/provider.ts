@@ -3,6 +3,7 @@ import type { ProviderConfig } from '../../config/schema.ts';
 import { Pool } from '../../lib/http-client.ts';
 import { withoutTrailing } from '../../lib/trailing.ts';
 import { protocolOf } from '../../protocols/all.ts';
+import { inputWithCache, type RestateUsage } from '../../protocols/metering/input-with-cache.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import { createConnector } from './connect.ts';
 import { ConnectionGate } from './connection-gate.ts';
@@ -35,6 +36,8 @@ export interface Provider {
   readonly sharesState: boolean;
   /** Whether a whole response without usage is charged by an estimate, and not refused. */
   readonly estimatesUsage: boolean;
+  /** Restates its usage before it is read. Absent: it means what the protocol says. */
+  readonly restatesUsage?: RestateUsage;
   /** Whether it gets the W3C trace context of calls. */
   readonly passesTraceContext: boolean;
   /** Texts that must not reach a client: the credentials, the hosts, and whatever else looks like a credential. */
@@ -84,6 +87,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     vendor: config.vendor ?? null,
     sharesState: config.sharedState === 'pass',
     estimatesUsage: config.missingUsage === 'estimate',
+    ...(config.cacheTokens === 'excluded' && { restatesUsage: inputWithCache }),
     passesTraceContext: config.traceContext === 'pass',
     hidden,
     timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },

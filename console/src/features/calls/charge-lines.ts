@@ -11,10 +11,17 @@ export interface ChargeLine {
   readonly priceYuan: string;
   /** How many units the price is for. */
   readonly per: 'million' | 'one';
-  /** The step of a long input whose prices applied. */
-  readonly above: string | null;
+  /** What chose the prices of the tokens, beside the list; `null`: nothing. */
+  readonly step: PriceStep | null;
   /** Count times price, exact, before factors and rounding. */
   readonly amountYuan: string;
+}
+
+/** The prices of a longer input, of reasoning, or of a longer output. */
+export interface PriceStep {
+  readonly above?: string | undefined;
+  readonly thinking?: true | undefined;
+  readonly outputAbove?: string | undefined;
 }
 
 type Charged = Pick<OwnCall, 'usage' | 'pricedBy' | 'price'>;
@@ -27,9 +34,11 @@ const TOKENS: readonly (readonly [unit: string, price: string, standIn: string])
   ['cacheWrite1hTokens', 'cacheWrite1h', 'input'],
   ['imageInputTokens', 'imageInput', 'input'],
   ['audioInputTokens', 'audioInput', 'input'],
+  ['citationTokens', 'citations', 'citations'],
   ['outputTokens', 'output', 'output'],
   ['imageOutputTokens', 'imageOutput', 'output'],
   ['audioOutputTokens', 'audioOutput', 'output'],
+  ['separateReasoningTokens', 'reasoning', 'reasoning'],
 ];
 
 const USES: readonly (readonly [unit: string, price: string])[] = [
@@ -83,17 +92,17 @@ function ofOperation(operation: string, charged: OwnCharged, model: string | nul
 
 function byTokens({ usage, price, pricedBy }: OwnCharged, model: string | null): ChargeLine[] {
   if (usage === null) return [];
-  const list = price as { readonly [name: string]: unknown };
-  const groups: readonly Counts[] = (pricedBy?.steps as readonly Counts[] | undefined) ?? [
-    { ...usage, above: pricedBy?.above },
-  ];
+  const list = price as PriceList;
+  const groups = pricedBy?.steps ?? [{ ...usage, ...stepOf(pricedBy ?? {}) }];
   const tokens = groups.flatMap((group) => {
-    const above = typeof group.above === 'string' ? group.above : null;
-    const prices = above === null ? list : (list.above as Record<string, Record<string, unknown>>)[above]!;
+    const step = stepOf(group);
+    const prices = pricesOf(list, step);
     return TOKENS.flatMap(([unit, name, standIn]) => {
-      const count = Number(group[unit] ?? 0);
+      const count = Number((group as Counts)[unit] ?? 0);
       const each = prices[`${name}YuanPerMillion`] ?? prices[`${standIn}YuanPerMillion`] ?? '0';
-      return count === 0 ? [] : [{ ...lineOf(model, unit, count, String(each), 'million'), above }];
+      return count === 0
+        ? []
+        : [{ ...lineOf(model, unit, count, String(each), 'million'), step: isPlain(step) ? null : step }];
     });
   });
   const uses = USES.flatMap(([unit, name]) => {
@@ -101,6 +110,21 @@ function byTokens({ usage, price, pricedBy }: OwnCharged, model: string | null):
     return count === 0 ? [] : [lineOf(model, unit, count, String(list[name] ?? '0'), 'one')];
   });
   return [...tokens, ...uses];
+}
+
+const stepOf = ({ above, thinking, outputAbove }: PriceStep): PriceStep => ({ above, thinking, outputAbove });
+const isPlain = (step: PriceStep): boolean => Object.values(step).every((value) => value === undefined);
+
+interface PriceList {
+  readonly [name: string]: unknown;
+}
+
+function pricesOf(list: PriceList, { above, thinking, outputAbove }: PriceStep): PriceList {
+  let prices = list;
+  if (above !== undefined) prices = (prices.above as Record<string, PriceList>)[above]!;
+  if (thinking) prices = prices.thinking as PriceList;
+  if (outputAbove !== undefined) prices = (prices.outputAbove as Record<string, PriceList>)[outputAbove]!;
+  return prices;
 }
 
 function lineOf(
@@ -116,7 +140,7 @@ function lineOf(
     count,
     priceYuan,
     per,
-    above: null,
+    step: null,
     amountYuan: times(priceYuan, count, per === 'million' ? 6 : 0),
   };
 }

@@ -34,13 +34,15 @@ export function ChargeTable({ call }: { readonly call: OwnCall | Call }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {lines.map(({ model, unit, count, priceYuan, per, above, amountYuan }, index) => (
+          {lines.map(({ model, unit, count, priceYuan, per, step, amountYuan }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a call never change
             <Table.Tr key={index}>
               <Table.Td>
                 {ownValue(units, unit) ?? unit}
                 {model !== null && ` · ${model}`}
-                {above !== null && ` · ${text.above(above)}`}
+                {step?.above !== undefined && ` · ${text.above(step.above)}`}
+                {step?.thinking && ` · ${text.thinking}`}
+                {step?.outputAbove !== undefined && ` · ${text.outputAbove(step.outputAbove)}`}
               </Table.Td>
               <Table.Td ta="right" className="figure">
                 {format.count(count)}

@@ -174,7 +174,11 @@ function Price({ list, priceFactor }: { readonly list: string; readonly priceFac
 function nameOf(path: readonly string[], text: ReturnType<typeof useTexts<(typeof modelsTexts)['en']>>): string {
   const words = text.prices as Readonly<Record<string, string>>;
   const [first = '', ...rest] = path;
-  if (first === 'above') return `${text.above(rest[0] ?? '')} · ${ownValue(words, rest[1] ?? '') ?? rest[1] ?? ''}`;
+  if (first === 'thinking') return `${text.thinking} · ${nameOf(rest, text)}`;
+  if (first === 'above' || first === 'outputAbove') {
+    const [length = '', ...below] = rest;
+    return `${text[first](length)} · ${nameOf(below, text)}`;
+  }
   if (isTerm(first)) return `${text.terms[first]} ${rest.join(' ')}`;
   const qualities: Readonly<Record<string, string>> = text.qualities;
   return [ownValue(words, first) ?? first, ...rest.map((name) => ownValue(qualities, name) ?? name)].join(' · ');

@@ -31,6 +31,8 @@ export const modelsTexts = pageTexts(
       outputYuanPerMillion: 'Output',
       imageOutputYuanPerMillion: 'Image output',
       audioOutputYuanPerMillion: 'Audio output',
+      citationsYuanPerMillion: 'Citations',
+      reasoningYuanPerMillion: 'Reasoning, separate',
       perCallYuan: 'A call',
       perSearchUnitYuan: 'A search unit',
       perImageYuan: 'An image',
@@ -42,6 +44,8 @@ export const modelsTexts = pageTexts(
       perToolUseYuan: 'Another tool use',
     },
     above: (step: string) => `Input above ${step}`,
+    thinking: 'With reasoning',
+    outputAbove: (step: string) => `Output above ${step}`,
     /** Of images, as vendors call them. */
     qualities: {
       low: 'low',
@@ -85,6 +89,8 @@ export const modelsTexts = pageTexts(
       outputYuanPerMillion: '输出',
       imageOutputYuanPerMillion: '图片输出',
       audioOutputYuanPerMillion: '音频输出',
+      citationsYuanPerMillion: '引用',
+      reasoningYuanPerMillion: '单独计量的推理',
       perCallYuan: '每次调用',
       perSearchUnitYuan: '每搜索单元',
       perImageYuan: '每张图片',
@@ -96,6 +102,8 @@ export const modelsTexts = pageTexts(
       perToolUseYuan: '其他工具每次',
     },
     above: (step: string) => `输入超过 ${step}`,
+    thinking: '含推理',
+    outputAbove: (step: string) => `输出超过 ${step}`,
     qualities: {
       low: '低质量',
       medium: '中等质量',

@@ -50,7 +50,7 @@ export function inputTokensOf(usage: object): number {
 
 /** All tokens that went out; reasoning is among the output. */
 export function outputTokensOf(usage: object): number {
-  return sumOf(usage, /^(?:output|imageOutput|audioOutput)Tokens$/);
+  return sumOf(usage, /^(?:output|imageOutput|audioOutput|separateReasoning)Tokens$/);
 }
 
 function sumOf(usage: object, kind: RegExp): number {

@@ -1,0 +1,107 @@
+/**
+ * Why anybody could guess a secret, as the predicate of a sentence; null if nothing shows it. The sentence has no part of the secret.
+ * It finds placeholders, lines of the keyboard and repetition, not words of a dictionary: whoever chooses a secret by hand is not stopped.
+ */
+export function weaknessOf(secret: string, lengthMin: number): string | null {
+  if (secret.length < lengthMin) return `has ${secret.length} characters`;
+  if (isPlaceholder(secret)) return 'is a placeholder';
+  if (new Set(secret).size < DISTINCT_MIN || isPeriodic(secret)) return 'repeats itself';
+  return null;
+}
+
+/** Whether a text stands where a secret should: `change-me`, `<your-token>`, `${TOKEN}`, `my-secret-password-123456`. */
+export function isPlaceholder(secret: string): boolean {
+  if (BRACKETED.test(secret) || PHRASE.test(secret)) return true;
+  const words = withoutSequences(secret.toLowerCase().replace(WORD, ' ')).split(/[^\p{L}\p{N}]+/u);
+  return words.filter((word) => !SHORT_WORDS.has(word)).join('').length < MEANING_MIN;
+}
+
+/** Characters that have to be left of a secret without the words and sequences that placeholders consist of. */
+const MEANING_MIN = 4;
+/** 16 random digits of base 10 have fewer once in ten thousand times, and those of a larger base more rarely. */
+const DISTINCT_MIN = 5;
+
+/** As documents mark a gap, and shells a variable or a command that was not filled in. */
+const BRACKETED = /^(?:<.*>|\[.*\]|\{.*\}|\$\{?\w+\}?|\$\(.*\)|`.*`|%\w+%)$/s;
+const PHRASE = new RegExp(
+  [
+    '(?:change|replace|modify)[-_. ]?(?:me|this|it|in|with|by)(?![a-z])',
+    'placeholder',
+    '(?<![a-z])your(?:[-_. ]|own|admin|token|secret|key|password|api|faregate|gateway)',
+    '(?:token|secret|key|password|value)[-_. ]?(?:goes[-_. ]?)?here',
+    '(?<![a-z])(?:insert|paste|enter)(?![a-z])',
+    '(?<![a-z])(?:example|sample|dummy)[-_. ]?(?:admin|token|secret|key|password)',
+  ].join('|'),
+  'i',
+);
+/** Removed wherever they stand: a random text has hardly any of them. */
+const WORD =
+  /administrator|operator|password|passwort|passwd|passphrase|faregate|gateway|postgres|placeholder|changeme|production|default|example|openssl|welcome|letmein|base64|private|fixme|todo|replace|change|access|bearer|strong|random|secret|string|please|secure|insert|admin|token|super|value|dummy|login|guest|rand|root|user|your|pass|this|with|long|here|very|some/g;
+const SHORT_WORDS = new Set([
+  'a',
+  'an',
+  'the',
+  'my',
+  'our',
+  'me',
+  'it',
+  'in',
+  'by',
+  'for',
+  'to',
+  'of',
+  'is',
+  'key',
+  'api',
+  'sk',
+  'pw',
+  'db',
+  'x',
+  'abc',
+  'hex',
+]);
+
+const SEQUENCES = [
+  '01234567890',
+  'abcdefghijklmnopqrstuvwxyz',
+  'qwertyuiop',
+  'qwertzuiop',
+  'asdfghjkl',
+  'zxcvbnm',
+].flatMap((line) => [line, [...line].reverse().join('')]);
+const SEQUENCE_MIN = 3;
+
+/** Without runs such as `12345`, `dcba`, `qwerty` and `xxxx`. */
+function withoutSequences(text: string): string {
+  let rest = '';
+  for (let at = 0; at < text.length; ) {
+    const length = sequenceAt(text, at);
+    if (length < SEQUENCE_MIN) rest += text[at++];
+    else at += length;
+  }
+  return rest;
+}
+
+function sequenceAt(text: string, at: number): number {
+  let same = 1;
+  while (text[at + same] === text[at]) same++;
+  const along = SEQUENCES.map((line) => {
+    let length = 1;
+    for (
+      let from = line.indexOf(text[at]!) + 1;
+      from > 0 && text[at + length] === line[from] && from < line.length;
+      from++
+    )
+      length++;
+    return length;
+  });
+  return Math.max(same, ...along);
+}
+
+/** Whether a text is a shorter one at least twice, the last time perhaps in part. */
+function isPeriodic(text: string): boolean {
+  for (let period = 1; period * 2 <= text.length; period++) {
+    if (text.startsWith(text.slice(period))) return true;
+  }
+  return false;
+}
