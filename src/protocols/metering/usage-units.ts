@@ -126,11 +126,11 @@ export const usageUnits = {
     bound: { name: 'outputTokens', turn: 2 },
     column: null,
   },
-  /** Reasoning that the provider counts outside of its output. Every round of a research writes it, none more than a context. */
+  /** Reasoning that the provider counts outside of its output, in each round of a research. */
   separateReasoningTokens: {
     side: 'output',
     price: { key: 'reasoning', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
-    bound: { name: 'inputTokens', turn: 6 },
+    bound: { name: 'outputTokens', turn: 3 },
     column: null,
   },
   /** Units in which some providers count rerank calls: a query against up to a hundred documents. */

@@ -47,7 +47,8 @@ export const chat = jsonOperation({
     };
   },
   response: (details, demand) => chatResponse({ ...details, ...ofDemand(demand, details.choices) }),
-  readStream: (details, _basis, demand) => readChatStream({ ...details, ...ofDemand(demand, details.choices) }),
+  readStream: (details, _basis, demand, restate) =>
+    readChatStream({ ...details, ...ofDemand(demand, details.choices), restate }),
 });
 
 /** What responses are read by of the demand of their requests. */

@@ -46,11 +46,7 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
   /** Whether a request may ask for several choices. */
   readonly givesChoices?: boolean;
   /** Absent if the operation has no streams. */
-  readStream?(
-    details: Details & { readonly restate?: RestateUsage | undefined },
-    basis: ChargeBasis,
-    demand: Demand,
-  ): StreamReading;
+  readStream?(details: Details, basis: ChargeBasis, demand: Demand, restate: RestateUsage | undefined): StreamReading;
 }
 
 /** Makes an operation from its parts: what it reads of a body, and what follows from that for the call. */
@@ -96,7 +92,7 @@ export function jsonOperation<Details, const Name extends string>(
         response: response(details, facts.demand),
         readStream(basis, restate) {
           if (readStream === undefined) throw new Error(`the operation ${operation.name} has no streams`);
-          return readStream({ ...details, restate }, basis, facts.demand);
+          return readStream(details, basis, facts.demand, restate);
         },
       };
     },

@@ -51,10 +51,9 @@ export const responses = jsonOperation({
       },
     };
   },
-  response: ({ keepsItems, containerUse }, demand) =>
-    responsesResponse(keepsItems, contextOf(containerUse, demand)),
-  readStream: ({ keepsItems, containerUse }, _basis, demand) =>
-    readResponsesStream({ keepsItems, ...contextOf(containerUse, demand) }),
+  response: ({ keepsItems, containerUse }, demand) => responsesResponse(keepsItems, contextOf(containerUse, demand)),
+  readStream: ({ keepsItems, containerUse }, _basis, demand, restate) =>
+    readResponsesStream({ keepsItems, ...contextOf(containerUse, demand), restate }),
 });
 
 /** What else than a response says what its call costs. */
