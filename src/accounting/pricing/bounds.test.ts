@@ -114,14 +114,17 @@ describe('the bounds of what a call can have used', () => {
     const toolUsesOf = (u: Usage): number =>
       u.webSearches + u.webFetches + u.fileSearches + u.codeExecutions + u.containers + u.otherToolUses;
     const imagesOf = (u: Usage): number => u.images.reduce((sum, image) => sum + image.count, 0);
+    // Separate reasoning is output that shares the bound of the input.
+    const boundInputOf = (u: Usage): number => inputTokensOf(u) + u.separateReasoningTokens;
+    const boundOutputOf = (u: Usage): number => outputTokensOf(u) - u.separateReasoningTokens;
     fc.assert(
       fc.property(usage, given, (reported, boundingFacts) => {
         const bounds = usageBounds(boundingFacts, reported);
         const { usage: charged, excess } = boundUsage(reported, bounds);
-        assert.ok(inputTokensOf(charged) <= bounds.inputTokensMax && outputTokensOf(charged) <= bounds.outputTokensMax);
+        assert.ok(boundInputOf(charged) <= bounds.inputTokensMax && boundOutputOf(charged) <= bounds.outputTokensMax);
         assert.ok(imagesOf(charged) <= bounds.imagesMax && charged.searchUnits <= bounds.searchUnitsMax);
-        assert.equal(inputTokensOf(charged) + (excess?.inputTokens ?? 0), inputTokensOf(reported));
-        assert.equal(outputTokensOf(charged) + (excess?.outputTokens ?? 0), outputTokensOf(reported));
+        assert.equal(boundInputOf(charged) + (excess?.inputTokens ?? 0), boundInputOf(reported));
+        assert.equal(boundOutputOf(charged) + (excess?.outputTokens ?? 0), boundOutputOf(reported));
         assert.equal(imagesOf(charged) + (excess?.images ?? 0), imagesOf(reported));
         assert.ok(toolUsesOf(charged) <= bounds.toolUsesMax);
         assert.equal(toolUsesOf(charged) + (excess?.toolUses ?? 0), toolUsesOf(reported));

@@ -126,11 +126,14 @@ export const usageUnits = {
     bound: { name: 'outputTokens', turn: 2 },
     column: null,
   },
-  /** Reasoning that the provider counts outside of its output, in each round of a research. */
+  /**
+   * Reasoning that the provider counts outside of its output. Each round of a research writes some, far more than the longest output but
+   * no more than a context, so it shares the bound of the input.
+   */
   separateReasoningTokens: {
     side: 'output',
     price: { key: 'reasoning', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
-    bound: { name: 'outputTokens', turn: 3 },
+    bound: { name: 'inputTokens', turn: 6 },
     column: null,
   },
   /** Units in which some providers count rerank calls: a query against up to a hundred documents. */
