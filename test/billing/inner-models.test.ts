@@ -66,6 +66,9 @@ for (const engine of wireEngines) {
       [advisor('vendor-hidden'), 'tools[0].model'],
       [advisor('dear'), 'tools[0].model'],
       [{ fallbacks: [{ model: 'vendor-dear' }, { model: 'vendor-other' }] }, 'fallbacks[1].model'],
+      [{ fallbacks: [{ 'vendor-other': ['vendor-dear'] }] }, 'fallbacks[0].vendor-other'],
+      [{ context_window_fallbacks: [{ '*': ['vendor-dear', 'vendor-other'] }] }, 'context_window_fallbacks[0].*[1]'],
+      [{ extra_body: { fallbacks: ['vendor-other'] } }, 'extra_body.fallbacks[0]'],
     ];
     for (const [more, param] of refused) {
       it(`refuses ${JSON.stringify(more)}`, async () => {
@@ -73,7 +76,7 @@ for (const engine of wireEngines) {
         const before = g.provider.requests.length;
         const response = await send(account, more);
         assert.equal(response.status, 400, response.text);
-        assert.match(response.text, new RegExp(param.replaceAll(/[[\].]/g, '\\$&')));
+        assert.match(response.text, new RegExp(param.replaceAll(/[[\].*]/g, '\\$&')));
         assert.equal(g.provider.requests.length, before);
         assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
       });
@@ -87,6 +90,23 @@ for (const engine of wireEngines) {
         models: ['x'],
       });
       assert.deepEqual([response.status, response.json.error.param], [400, 'models[0]']);
+    });
+
+    it('reserves for a model of a map of fallbacks what it reserves for one that is listed', async () => {
+      const account = await g.createAccount();
+      const held: bigint[] = [];
+      g.provider.respond = (request, response) => {
+        void account.money().then(({ heldNano }) => {
+          held.push(heldNano);
+          json(200, { type: 'message', usage: { input_tokens: 1, output_tokens: 1 } })(request, response);
+        });
+      };
+      for (const fallbacks of [[{ model: 'vendor-dear' }], [{ '*': ['vendor-dear'] }], []]) {
+        assert.equal((await send(account, { fallbacks })).status, 200);
+      }
+      const [listed, mapped, none] = held;
+      // The map is some bytes shorter.
+      assert.ok(mapped! > none! * 10n && mapped! <= listed!, String(held));
     });
 
     it('charges each run at the price of its model', async () => {

@@ -170,7 +170,7 @@ describe('reading a body', () => {
       fc.property(fc.constantFrom(...readers), fc.constantFrom(...places), tower, (reader, place, levels) => {
         assertBounded(reader, bodyOf(reader, ...place(built(levels), levels.names[0]!)));
       }),
-      { numRuns: propertyRuns(2_000) },
+      { numRuns: propertyRuns(1_000) },
     );
   });
 
@@ -205,12 +205,11 @@ describe('reading a response', () => {
   ];
 
   it('goes over each byte a bounded number of times', () => {
-    for (const [, name] of sample([...new Set([...names, 'output', 'usage', 'data', 'choices', 'content', 'text'])])) {
-      for (const reader of responseReaders) {
-        for (const tail of tails(TAIL_BYTES)) {
-          const levels = { names: [name], wraps: ['object', 'list'], member: '"id":"x",', depth: 150, tail } as const;
-          assertBounded(reader, Buffer.from(built(levels)));
-        }
+    const known = ['output', 'usage', 'data', 'choices', 'content', 'text', 'delta', 'url'];
+    for (const name of known) {
+      for (const tail of tails(TAIL_BYTES)) {
+        const levels = { names: [name], wraps: ['object', 'list'], member: '"id":"x",', depth: 150, tail } as const;
+        for (const reader of responseReaders) assertBounded(reader, Buffer.from(built(levels)));
       }
     }
   });
