@@ -6,7 +6,8 @@ import { responsesPlanHeaders } from '../responses/plan-headers.ts';
 import { responsesResponse } from '../responses/response.ts';
 import { readResponsesReferences } from '../responses/state-references.ts';
 import { readResponsesStream } from '../responses/stream.ts';
-import { continuationKeysOf, continuationOf } from './continuation-keys.ts';
+import { continuationOf } from '../state-references.ts';
+import { continuationKeysOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
 
 /** Responses creation (contract 4). Usage comes by itself, in whole responses and in the terminal event. */
@@ -32,19 +33,17 @@ export const responses = jsonOperation({
       );
     }
     fields.optionalWhole('max_output_tokens', 0);
-    const references = readResponsesReferences(fields.bytes);
-    const continues = continuationOf(fields);
-    const named = references.flatMap(({ kind, id }) => (kind === 'container' ? [id] : []));
+    const named = readResponsesReferences(fields.bytes);
+    const containers = named.references.flatMap(({ kind, id }) => (kind === 'container' ? [id] : []));
     return {
       model,
       continuationKeys: continuationKeysOf(fields),
-      references,
+      named,
       isStream: fields.optionalBoolean('stream') ?? false,
-      demand: { continues },
       details: {
         // Items that are not stored cannot be referred to later.
         keepsItems: fields.optionalBoolean('store') !== false,
-        containerUse: { named, mayContinue: continues !== 'nothing' },
+        containerUse: { named: containers, mayContinue: continuationOf(named.references) !== 'nothing' },
       },
     };
   },
