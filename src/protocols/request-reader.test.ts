@@ -202,6 +202,7 @@ const REFERENCES: readonly Case[] = [
     ],
     [protocol, { data_sources: [{ type: 'azure_search' }] }, 'network  at data_sources'],
     // New fields are open, unless what they have looks like an id of a vendor.
+    [protocol, { new_field: 'resp_scene_2' }, 'response resp_scene_2 at new_field'],
     [protocol, { new_field: 'resp_68af4030' }, 'response resp_68af4030 at new_field'],
     [protocol, { new_field: { deeper: ['x', 'cntr_12'] } }, 'container cntr_12 at new_field.deeper[1]'],
     [protocol, { new_field: { group_id: 'any text' }, trace_id: 'abc', session: 'session of today' }],
@@ -376,7 +377,14 @@ const CONTENT: readonly Case[] = [
         },
       ],
       input: [
-        { type: 'function_call', id: 'fc_12', call_id: 'c', name: 'f', arguments: '{"container_id":"c"}' },
+        {
+          type: 'function_call',
+          id: 'fc_12',
+          call_id: 'c',
+          name: 'file_2',
+          namespace: 'skill_2',
+          arguments: '{"container_id":"c"}',
+        },
         { type: 'tool_search_call', id: 'x', call_id: 'c', execution: 'client', arguments: { container_id: 'c' } },
         { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_text', text: 'x' }] },
         { type: 'mcp_approval_response', approval_request_id: 'a', approve: true },

@@ -1,9 +1,7 @@
-import { isIP } from 'node:net';
 import { invalidRequest } from '../errors/gateway-error.ts';
-import { isPublicAddress } from '../lib/ip-address.ts';
 import { JsonMemberError, JsonReader, MemberNames } from '../lib/json/json-reader.ts';
 import { decodeString, hasBytes } from '../lib/json/json-string.ts';
-import { withoutTrailing } from '../lib/trailing.ts';
+import { isPublicServer, schemeAt } from './addresses.ts';
 import { type Form, type Members, type Rule, state, type TextRule } from './request-rules.ts';
 import { FIELD, kindByName, kindByValue, OPEN } from './shown-references.ts';
 import { type StateReference, StateReferences } from './state-references.ts';
@@ -30,7 +28,14 @@ const TYPE_BYTES_MAX = 256;
 /** What differs between protocols: the members at the top, and the objects that a protocol reads in its own way. */
 export interface RequestTable {
   readonly top: Members;
-  readonly readBy: Readonly<Record<string, (reader: RequestReader, path: string) => void>>;
+  readonly readBy: Readonly<Record<string, OwnReading>>;
+}
+
+/** An object that stands in itself, or of which several members together decide. */
+export interface OwnReading {
+  readonly members: Members;
+  /** Reads the object that comes next; absent: its members, and nothing else. */
+  readonly read?: (reader: RequestReader) => void;
 }
 
 /**
@@ -42,7 +47,7 @@ export interface RequestTable {
 export function readNamedState(body: Buffer, table: RequestTable): NamedState {
   const reader = new RequestReader(body, table);
   try {
-    reader.members(table.top, '');
+    reader.members(table.top);
   } catch (error) {
     if (!(error instanceof JsonMemberError)) throw error;
     throw invalidRequest(`The key "${error.member}" appears more than once, or in another spelling.`, error.member);
@@ -50,10 +55,10 @@ export function readNamedState(body: Buffer, table: RequestTable): NamedState {
   return { references: reader.references.list, unlisted: [...reader.unlisted.values()] };
 }
 
-/** The tool of a provider that is read: the setting that allows it, and where it stands. */
+/** The tool of a provider that is read: the setting that allows it, and how deep it stands. */
 interface Within {
   readonly name: string;
-  readonly path: string;
+  readonly depth: number;
 }
 
 export class RequestReader {
@@ -61,6 +66,10 @@ export class RequestReader {
   readonly references = new StateReferences();
   readonly unlisted = new Map<string, UnlistedPart>();
   readonly #table: RequestTable;
+  /** Where the value stands that is read: `-1 - index` of an item, or the offsets at which the key of a member begins and ends. */
+  readonly #path: number[] = [];
+  /** How much of it is in use: to shorten an array takes longer than to go over a small object. */
+  #depth = 0;
   /** `null`: content is read. */
   #within: Within | null = null;
   #isInTool = false;
@@ -70,204 +79,226 @@ export class RequestReader {
     this.#table = table;
   }
 
+  /** What is read, as an error states it: `input[3].content`. */
+  param(member?: string): string {
+    const path = this.#shown(0, true);
+    if (member === undefined) return path;
+    return path === '' ? member : `${path}.${member}`;
+  }
+
   /**
    * Reads the members of the object that comes next.
    *
    * @param notice Called at the value of each member that has a rule. The value is not read if it moves the reader.
    */
-  members(members: Members, path: string, notice?: (name: string) => void): void {
+  members(members: Members, notice?: (name: string) => void): void {
     const { json } = this;
     const { bytes } = json;
-    const { groups, rules } = members;
-    // A bit for each name; most objects have one group of names.
+    // A bit for each name; few objects have more than bits.
     let seen = 0;
-    let seenMore: Set<string> | null = null;
+    let seenMore: Set<number> | null = null;
     json.eachMember((start, end) => {
-      for (let group = 0; group < groups.length; group++) {
-        const index = groups[group]!.find(bytes, start, end);
-        if (index === -1) continue;
-        const name = groups[group]!.names[index]!;
-        const rule = rules[name]!;
-        const isRead = rule !== 'content' && rule !== 'model';
-        // Whichever of two copies a provider reads, neither is inspected.
-        if (!isRead && notice === undefined) return;
-        const isSecond = group === 0 ? (seen & (1 << index)) !== 0 : seenMore?.has(name) === true;
-        if (isSecond || !isSpelt(name, bytes, start, end)) throw new JsonMemberError(name);
-        if (group === 0) {
-          seen |= 1 << index;
-        } else {
-          seenMore ??= new Set();
-          seenMore.add(name);
-        }
-        if (notice !== undefined) {
-          const { offset } = json;
-          notice(name);
-          if (json.offset !== offset) return;
-        }
-        if (isRead) this.value(rule, pathTo(path, name));
+      const index = members.find(bytes, start, end);
+      if (index === -1) {
+        if (json.kind !== 'null') this.#other(members, start, end);
         return;
       }
-      this.#other(members, path, start, end);
+      const rule = members.inOrder[index]!;
+      const isRead = rule !== 'content' && rule !== 'model';
+      // Whichever of two copies a provider reads, neither is inspected.
+      if (!isRead && notice === undefined) return;
+      const name = members.names[index]!;
+      let isSecond: boolean;
+      if (index < BITS) {
+        isSecond = (seen & (1 << index)) !== 0;
+        seen |= 1 << index;
+      } else {
+        seenMore ??= new Set();
+        isSecond = seenMore.has(index);
+        seenMore.add(index);
+      }
+      if (isSecond || !isSpelt(name, bytes, start, end)) throw new JsonMemberError(name);
+      if (notice !== undefined) {
+        const { offset } = json;
+        notice(name);
+        if (json.offset !== offset) return;
+      }
+      if (isRead) this.#member(rule, start, end);
     });
   }
 
-  /** Reads the value that comes next by its rule, or leaves it to be skipped. */
-  value(rule: Rule, path: string): void {
-    const { json } = this;
-    const { kind } = json;
-    if (rule === 'content' || rule === 'model' || kind === 'null') return;
-    if (rule === 'setting') this.#setting(path);
-    else if (rule === 'tools') this.#tools(path);
-    else if (rule === 'more') this.#more(path);
-    else if (rule.allowedAs !== undefined) this.#in({ name: rule.allowedAs, path }, () => this.#form(rule, path));
-    else this.#form(rule, path);
+  #member(rule: Rule, start: number, end: number): void {
+    this.#enter(start, end);
+    this.#value(rule);
+    this.#depth -= 2;
   }
 
-  #form(rule: Form, path: string): void {
-    const { json } = this;
+  #enter(start: number, end: number): void {
+    this.#path[this.#depth++] = start;
+    this.#path[this.#depth++] = end;
+  }
+
+  /** Calls `read` at each item of the array that comes next. */
+  #items(read: () => void): void {
+    const depth = this.#depth++;
+    this.json.items((index) => {
+      this.#path[depth] = -1 - index;
+      read();
+    });
+    this.#depth--;
+  }
+
+  /** Reads the value that comes next by its rule, or leaves it to be skipped. */
+  #value(rule: Rule): void {
+    const { kind } = this.json;
+    if (rule === 'content' || rule === 'model' || kind === 'null') return;
+    if (rule === 'setting') this.#setting();
+    else if (rule === 'tools') this.#tools();
+    else if (rule === 'more') this.#more();
+    else if (rule.allowedAs !== undefined) this.#in(this.#at(rule.allowedAs), () => this.#form(rule));
+    else this.#form(rule);
+  }
+
+  #form(rule: Form): void {
     const { text, items, members, readBy, any } = rule;
     if (any !== undefined) {
-      this.references.add({ kind: any, id: '', param: path });
+      this.references.add({ kind: any, id: '', param: this.param() });
       return;
     }
-    switch (json.kind) {
+    switch (this.json.kind) {
       case 'object':
-        if (readBy !== undefined) this.#table.readBy[readBy]!(this, path);
-        else if (members !== undefined) this.members(members, path);
-        else this.#unexpected(rule, path);
+        if (readBy !== undefined) this.#own(this.#table.readBy[readBy]!);
+        else if (members !== undefined) this.members(members);
+        else this.#unexpected(rule);
         break;
       case 'array':
-        if (items !== undefined) json.items((index) => this.value(items, `${path}[${index}]`));
-        else this.#unexpected(rule, path);
+        if (items !== undefined) this.#items(() => this.#value(items));
+        else this.#unexpected(rule);
         break;
       default:
-        if (text !== undefined) this.#text(text, path);
-        else this.#unexpected(rule, path);
+        if (text !== undefined) this.#text(text);
+        else this.#unexpected(rule);
     }
+  }
+
+  #own({ members, read }: OwnReading): void {
+    if (read === undefined) this.members(members);
+    else read(this);
   }
 
   /** What a relay puts at the top. */
-  #more(path: string): void {
-    if (this.json.kind === 'object') this.members(this.#table.top, path);
+  #more(): void {
+    if (this.json.kind === 'object') this.members(this.#table.top);
   }
 
-  #setting(path: string): void {
+  #setting(): void {
     const { json } = this;
     if (json.kind === 'object') {
-      this.#unexpected('setting', path);
+      this.#unexpected('setting');
     } else if (json.kind === 'array') {
-      json.items((index) => {
-        if (json.kind === 'object' || json.kind === 'array') this.#unexpected('setting', `${path}[${index}]`);
+      this.#items(() => {
+        if (json.kind === 'object' || json.kind === 'array') this.#unexpected('setting');
       });
     }
   }
 
-  #text(rule: TextRule, path: string): void {
+  #text(rule: TextRule): void {
     const { json } = this;
     if (typeof rule === 'object') {
       if (rule.except !== undefined && json.kind === 'string') {
         const text = json.from(json.offset).text(TYPE_BYTES_MAX);
         if (text !== null && rule.except.includes(text)) return;
       }
-      this.references.readId(json, rule.state, path);
+      this.references.readId(json, rule.state, this.param());
       return;
     }
     if (json.kind !== 'string' || rule === 'setting') return;
     if (rule === 'server') {
-      if (!isPublicServer(json.text(ADDRESS_BYTES_MAX))) this.#unlistHere('form', path);
+      if (!isPublicServer(json.text(ADDRESS_BYTES_MAX))) this.#unlistHere('form');
       return;
     }
     const scheme = schemeAt(json.bytes, json.offset + 1);
     if (scheme === null || (rule === 'link' ? WEB.includes(scheme) : scheme !== FILE_SCHEME)) return;
-    this.references.add({ kind: 'file', id: json.text(ADDRESS_BYTES_MAX) ?? scheme, param: path });
+    this.references.add({ kind: 'file', id: json.text(ADDRESS_BYTES_MAX) ?? scheme, param: this.param() });
   }
 
   /** A value of a known member that has a form which its rule does not say. */
-  #unexpected(rule: Rule, path: string): void {
+  #unexpected(rule: Rule): void {
     if (typeof rule === 'object' && typeof rule.text === 'object') {
-      this.references.readId(this.json, rule.text.state, path);
+      this.references.readId(this.json, rule.text.state, this.param());
       return;
     }
-    this.#unlistHere('form', path);
-    this.#open(path);
+    this.#unlistHere('form');
+    this.#open(OPEN);
   }
 
-  #other({ others }: Members, path: string, start: number, end: number): void {
+  /** A member that has no rule, and a value. */
+  #other({ others }: Members, start: number, end: number): void {
     const { json } = this;
+    const { kind } = json;
     if (typeof others === 'object') {
-      this.value(others.each, pathTo(path, this.#key(start, end)));
+      this.#member(others.each, start, end);
       return;
     }
-    if (others === 'unknown') this.#unlistHere('member', pathTo(path, this.#key(start, end)));
-    switch (json.kind) {
-      case 'null':
-      case 'true':
-      case 'false':
-        return;
+    this.#enter(start, end);
+    if (others === 'unknown') this.#unlistHere('member');
+    const named = others === 'field' || kind === 'object' ? null : kindByName(json.bytes, start, end);
+    if (kind === 'true' || kind === 'false') {
+      // Says neither.
+    } else if (named !== null) {
+      this.#form(state(named));
+    } else {
+      this.#open(others === 'field' ? FIELD : OPEN);
     }
-    if (others !== 'field') {
-      const kind = kindByName(json.bytes, start, end);
-      if (kind !== null && json.kind !== 'object') {
-        this.#form(state(kind), pathTo(path, this.#key(start, end)));
-        return;
-      }
-    }
-    if (json.kind === 'string') {
-      const found = kindByValue(json.bytes, json.offset);
-      if (found !== null) this.references.add({ ...found, param: pathTo(path, this.#key(start, end)) });
-    } else if (json.kind !== 'number') {
-      this.#open(pathTo(path, this.#key(start, end)), others === 'field' ? FIELD : OPEN);
-    }
+    this.#depth -= 2;
   }
 
   /** Reads a value of which nothing is known. */
-  #open(path: string, members: Members = OPEN): void {
+  #open(members: Members): void {
     const { json } = this;
-    if (json.kind === 'object') {
-      this.members(members, path);
-    } else if (json.kind === 'array') {
-      json.items((index) => this.#open(`${path}[${index}]`, members));
-    } else if (json.kind === 'string') {
+    const { kind } = json;
+    if (kind === 'object') {
+      this.members(members);
+    } else if (kind === 'array') {
+      this.#items(() => this.#open(members));
+    } else if (kind === 'string') {
       const found = kindByValue(json.bytes, json.offset);
-      if (found !== null) this.references.add({ ...found, param: path });
+      if (found !== null) this.references.add({ ...found, param: this.param() });
     }
   }
 
-  #tools(path: string): void {
-    const { json } = this;
-    if (json.kind === 'array') json.items((index) => this.#tool(`${path}[${index}]`));
-    else this.#tool(path);
+  #tools(): void {
+    if (this.json.kind === 'array') this.#items(() => this.#tool());
+    else this.#tool();
   }
 
-  #tool(path: string): void {
+  #tool(): void {
     const { json } = this;
     if (json.kind === 'string') {
-      this.#unlistTool(json.text(TYPE_BYTES_MAX), path);
+      this.#unlistTool(json.text(TYPE_BYTES_MAX), this.param());
       return;
     }
     if (json.kind !== 'object') return;
     const { type, isClient } = this.#typeOf();
-    if (type === null && isClient) {
-      this.#inTool(null, TOOLS.custom!.members, path);
-      return;
-    }
-    const family = type === null ? null : toolFamily(type);
-    const rule = family !== null && Object.hasOwn(TOOLS, family) ? TOOLS[family]! : null;
+    const family = type === null || Object.hasOwn(TOOLS, type) ? type : toolFamily(type);
+    const known = family !== null && Object.hasOwn(TOOLS, family) ? TOOLS[family]! : null;
+    const rule = type === null && isClient ? TOOLS.custom! : known;
     // A tool that stands in another one has none in it.
     if (rule === null || (this.#isInTool && rule.members.rules.tools !== undefined)) {
       // A tool without a type is named by its first member: `{"google_search": {}}`.
-      this.#unlistTool(type ?? this.#firstKey(), type === null ? path : `${path}.type`);
-      this.#in(null, () => this.#open(path));
+      if (type === null) this.#unlistTool(this.#firstKey(), this.param());
+      else this.#unlistTool(type, this.param('type'));
+      this.#in(null, () => this.#open(OPEN));
       return;
     }
-    this.#inTool(rule.runs === 'client' ? null : { name: `tools.${family}`, path }, rule.members, path);
-  }
-
-  #inTool(within: Within | null, members: Members, path: string): void {
     const isInTool = this.#isInTool;
     this.#isInTool = true;
-    this.#in(within, () => this.members(members, path));
+    this.#in(rule.runs === 'client' ? null : this.#at(`tools.${family}`), () => this.members(rule.members));
     this.#isInTool = isInTool;
+  }
+
+  #at(name: string): Within {
+    return { name, depth: this.#depth };
   }
 
   #in(within: Within | null, read: () => void): void {
@@ -281,7 +312,10 @@ export class RequestReader {
   #typeOf(): { readonly type: string | null; readonly isClient: boolean } {
     const { json } = this;
     const first = typeAtStart(json.bytes, json.offset);
-    if (first !== -1) return { type: json.from(first).text(TYPE_BYTES_MAX) ?? UNREADABLE, isClient: false };
+    if (first !== -1) {
+      if (hasBytes(FUNCTION_TYPE, json.bytes, first, first + FUNCTION_TYPE.length)) return FUNCTION;
+      return { type: json.from(first).text(TYPE_BYTES_MAX) ?? UNREADABLE, isClient: false };
+    }
     const ahead = json.from(json.offset);
     let type: string | null = null;
     let isClient = false;
@@ -299,6 +333,22 @@ export class RequestReader {
     return ahead.kind === 'string' ? ahead.text(TYPE_BYTES_MAX) : null;
   }
 
+  /** The path from a depth on, with the places of items or without. */
+  #shown(depth: number, hasItems: boolean): string {
+    const path = this.#path;
+    let shown = '';
+    for (let at = depth; at < this.#depth; at++) {
+      const place = path[at]!;
+      if (place < 0) {
+        if (hasItems) shown += `[${-1 - place}]`;
+        continue;
+      }
+      at++;
+      shown += shown === '' && depth === 0 ? this.#key(place, path[at]!) : `.${this.#key(place, path[at]!)}`;
+    }
+    return shown;
+  }
+
   #key(start: number, end: number): string {
     if (end - start > KEY_BYTES_MAX) return UNREADABLE;
     return decodeString(this.json.bytes, start, end).slice(0, NAME_CHARACTERS_MAX);
@@ -308,33 +358,33 @@ export class RequestReader {
     if (type !== null) this.#unlist({ name: `tools.${type.slice(0, NAME_CHARACTERS_MAX)}`, param, problem: 'type' });
   }
 
-  #unlistHere(problem: UnlistedPart['problem'], param: string): void {
+  #unlistHere(problem: UnlistedPart['problem']): void {
     if (this.#within === null) return;
-    const { name, path } = this.#within;
-    this.#unlist({ name: `${name}${param.slice(path.length).replace(/\[\d+\]/g, '')}`, param, problem });
+    const { name, depth } = this.#within;
+    this.#unlist({ name: `${name}${this.#shown(depth, false)}`, param: this.param(), problem });
   }
 
   #unlist(part: UnlistedPart): void {
     if (this.unlisted.has(part.name)) return;
     if (this.unlisted.size === UNLISTED_MAX) {
-      throw invalidRequest(
-        `The request has more than ${UNLISTED_MAX} members that the gateway does not know.`,
-        part.param,
-      );
+      const message = `The request has more than ${UNLISTED_MAX} members that the gateway does not know.`;
+      throw invalidRequest(message, part.param);
     }
     this.unlisted.set(part.name, part);
   }
 }
+
+/** The bits of a number that shifts can address. */
+const BITS = 31;
+
+const FUNCTION_TYPE = '"function"';
+const FUNCTION = { type: 'function', isClient: true } as const;
 
 const TYPE_OR_MARK = new MemberNames('type', ...CLIENT_MARKS);
 /** In place of a type that is no text, or longer than any. */
 const UNREADABLE = '?';
 const KEY_BYTES_MAX = 512;
 const NAME_CHARACTERS_MAX = 64;
-
-function pathTo(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`;
-}
 
 /** Whether the bytes between two quotes are the name exactly, with escapes or without. */
 function isSpelt(name: string, bytes: Buffer, start: number, end: number): boolean {
@@ -360,54 +410,9 @@ function skipSpace(bytes: Buffer, start: number): number {
 
 const QUOTE = 0x22;
 const SPACE = 0x20;
-const COLON = 0x3a;
 
 const ADDRESS_BYTES_MAX = 4_096;
-const SCHEME_BYTES_MAX = 32;
 /** Addresses of content that stands in the request or on the web. */
 const WEB: readonly string[] = ['http', 'https', 'data', 'blob'];
 /** By which a text names files at Alibaba Cloud. */
 const FILE_SCHEME = 'fileid';
-
-/** The scheme of the address that begins at `start`, in small letters; `null`: the text is none. */
-function schemeAt(bytes: Buffer, start: number): string | null {
-  for (let at = start; at < start + SCHEME_BYTES_MAX; at++) {
-    const byte = bytes[at]!;
-    if (byte === COLON) {
-      const scheme = bytes.toString('latin1', start, at).toLowerCase();
-      // In JSON, a slash may have a backslash before it.
-      const isAddress = /^:(?:\\?\/){2}/.test(bytes.toString('latin1', at, at + 5)) || scheme === 'data';
-      return isAddress ? scheme : null;
-    }
-    if (!isSchemeByte(byte)) return null;
-  }
-  return null;
-}
-
-function isSchemeByte(byte: number): boolean {
-  const small = byte | 0x20;
-  return (small >= 0x61 && small <= 0x7a) || (byte >= 0x2b && byte <= 0x39 && byte !== 0x2c && byte !== 0x2f);
-}
-
-/** Whether a text is the address of a server on the internet, and not one of the provider's own network. */
-function isPublicServer(text: string | null): boolean {
-  const url = text === null ? null : URL.parse(text);
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
-  const host = withoutTrailing(url.hostname, '.');
-  const address = host.startsWith('[') ? host.slice(1, -1) : host;
-  if (isIP(address) !== 0) return isPublicAddress(address);
-  return host.includes('.') && !OWN_DOMAINS.some((domain) => host.endsWith(domain));
-}
-
-/** Domains that no server on the internet has. */
-const OWN_DOMAINS = [
-  '.internal',
-  '.local',
-  '.localhost',
-  '.localdomain',
-  '.lan',
-  '.home.arpa',
-  '.intranet',
-  '.corp',
-  '.svc',
-];

@@ -1,4 +1,5 @@
 import { MemberNames } from '../lib/json/json-reader.ts';
+import { hasBytes } from '../lib/json/json-string.ts';
 import type { StateKind } from './state-references.ts';
 
 /**
@@ -55,22 +56,68 @@ export type Others =
 export class Members {
   readonly rules: Readonly<Record<string, Rule>>;
   readonly others: Others;
-  /** In groups, since one of them has a limit. */
-  readonly groups: readonly MemberNames[];
+  readonly names: readonly string[];
+  /** In the order of the names. */
+  readonly inOrder: readonly Rule[];
+  /** For names that are not spelt in plain ASCII; in groups, since one has a limit. */
+  readonly #groups: readonly MemberNames[];
+  /** By the hash of the folded name. */
+  readonly #byHash = new Map<number, number>();
 
   constructor(rules: Readonly<Record<string, Rule>>, others: Others) {
     this.rules = rules;
     this.others = others;
-    const names = Object.keys(rules);
+    this.names = Object.keys(rules);
+    this.inOrder = Object.values(rules);
     const groups: MemberNames[] = [];
-    for (let at = 0; at < names.length; at += GROUP_NAMES_MAX) {
-      groups.push(new MemberNames(...names.slice(at, at + GROUP_NAMES_MAX)));
+    for (let at = 0; at < this.names.length; at += GROUP_NAMES_MAX) {
+      groups.push(new MemberNames(...this.names.slice(at, at + GROUP_NAMES_MAX)));
     }
-    this.groups = groups;
+    this.#groups = groups;
+    for (const [index, name] of this.names.entries()) {
+      const bytes = Buffer.from(name);
+      const hash = foldedHash(bytes, 0, bytes.length);
+      // Two names with one hash would hide each other; no table has any.
+      if (this.#byHash.has(hash)) throw new RangeError(`the member "${name}" has the hash of another`);
+      this.#byHash.set(hash, index);
+    }
+  }
+
+  /** The place of the name that the bytes between two quotes are equal to when folded (`foldedName`); -1 if there is none. */
+  find(bytes: Buffer, start: number, end: number): number {
+    const hash = foldedHash(bytes, start, end);
+    if (hash !== NOT_PLAIN) {
+      const index = this.#byHash.get(hash) ?? -1;
+      if (index === -1 || hasBytes(this.names[index]!, bytes, start, end)) return index;
+    }
+    for (const [group, names] of this.#groups.entries()) {
+      const found = names.find(bytes, start, end);
+      if (found !== -1) return group * GROUP_NAMES_MAX + found;
+    }
+    return -1;
   }
 }
 
 const GROUP_NAMES_MAX = 31;
+const NOT_PLAIN = -1;
+
+/** A hash of a name that is the same for all spellings in ASCII that fold to one; `NOT_PLAIN`: it has other characters. */
+function foldedHash(bytes: Buffer, start: number, end: number): number {
+  let hash = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === BACKSLASH || byte >= 0x80) return NOT_PLAIN;
+    if (byte === UNDERSCORE || byte === HYPHEN) continue;
+    hash = (Math.imul(hash, 31) + (byte >= LETTER_A && byte <= LETTER_Z ? byte + 0x20 : byte)) & 0x3fffffff;
+  }
+  return hash;
+}
+
+const UNDERSCORE = 0x5f;
+const HYPHEN = 0x2d;
+const BACKSLASH = 0x5c;
+const LETTER_A = 0x41;
+const LETTER_Z = 0x5a;
 
 /** An id of state, or several. */
 export const state = (kind: StateKind, except?: readonly string[]): Form => {
@@ -91,13 +138,17 @@ export const openMembers = (rules: Readonly<Record<string, Rule>>): Members =>
  * Members that are content wherever they stand: what models and callers write, what a model gave to a tool, descriptions
  * of data, and the ids of what a request brings along itself.
  */
-const CONTENT: Readonly<Record<string, Rule>> = Object.fromEntries(
-  [
-    ...['id', 'type', 'role', 'name', 'title', 'text', 'thinking', 'reasoning', 'refusal', 'description', 'filename'],
-    ...['arguments', 'input', 'parameters', 'schema', 'input_schema', 'output_schema', 'cache_control', 'data'],
-    ...['signature', 'code', 'stdout', 'stderr', 'logs', 'message', 'query', 'context'],
-  ].map((name) => [name, 'content']),
-);
+const CONTENT: Readonly<Record<string, Rule>> = {
+  ...Object.fromEntries(
+    [
+      ...['id', 'type', 'role', 'name', 'title', 'text', 'thinking', 'reasoning', 'refusal', 'description', 'filename'],
+      ...['arguments', 'input', 'parameters', 'schema', 'input_schema', 'output_schema', 'cache_control', 'data'],
+      ...['signature', 'code', 'stdout', 'stderr', 'logs', 'message', 'query', 'context', 'reason', 'revised_prompt'],
+      ...['namespace', 'server_label', 'server_name', 'tool_name', 'toolset_name', 'mcp_server_name'],
+    ].map((name): [string, Rule] => [name, 'content']),
+  ),
+  url: { text: 'link' },
+};
 
 /** An object whose names the caller chooses. */
 export const mapOf = (each: Rule): Form => ({ members: new Members({}, { each }) });

@@ -55,7 +55,7 @@ export function kindByName(bytes: Buffer, start: number, end: number): StateKind
   if (!NAME.test(name)) return null;
   const folded = foldedName(name);
   if (WITHIN_REQUEST.has(folded)) return null;
-  for (const [ending, kind] of BY_ENDING) if (folded.endsWith(ending)) return kind;
+  for (const [suffix, kind] of BY_SUFFIX) if (folded.endsWith(suffix)) return kind;
   return 'state';
 }
 
@@ -67,7 +67,7 @@ const WITHIN_REQUEST = new Set(
 );
 
 /** `next_container_id` is a container too. */
-const BY_ENDING = Object.entries(STATE_NAMES).map(([name, kind]) => [foldedName(name), kind] as const);
+const BY_SUFFIX = Object.entries(STATE_NAMES).map(([name, kind]) => [foldedName(name), kind] as const);
 
 /** What the string whose opening quote stands at `offset` refers to, if it looks like an id of a vendor. */
 export function kindByValue(bytes: Buffer, offset: number): { readonly kind: StateKind; readonly id: string } | null {
@@ -83,7 +83,7 @@ export function kindByValue(bytes: Buffer, offset: number): { readonly kind: Sta
   }
   if (!hasDigit) return null;
   const id = decodeString(bytes, offset + 1, end);
-  const [, prefix] = ID.exec(id) ?? RESOURCE.exec(id) ?? [];
+  const [, prefix] = ID.exec(id) ?? WORD_ID.exec(id) ?? RESOURCE.exec(id) ?? [];
   return prefix === undefined ? null : { kind: BY_PREFIX[prefix] ?? 'state', id };
 }
 
@@ -105,9 +105,10 @@ const BY_PREFIX: Readonly<Record<string, StateKind>> = {
   thread: 'thread',
 };
 
-/** A prefix and one run of letters and digits, with a digit: `resp_68af4030`, `file-abc123`, not `file_upload_2`. */
-const ID =
-  /^(resp|msg|rs|cmp|conv|container|cntr|file|cfile|vs|skill|audio|pmpt|thread|asst|tunnel|vlt|memstore|sesn|agent|uprof|wrkspc)[_-](?=[A-Za-z]*\d)[A-Za-z0-9]+$/;
+/** A prefix that is no word, and a text with a digit: `resp_68af4030`. */
+const ID = /^(resp|msg|rs|cmp|conv|cntr|cfile|vs|pmpt|asst|vlt|memstore|sesn|uprof|wrkspc)[_-][\w-]+$/;
+/** A word, and one run of letters and digits: `file-abc123`, not `file_upload_2`. */
+const WORD_ID = /^(container|file|skill|audio|thread|tunnel)[_-](?=[A-Za-z]*\d)[A-Za-z0-9]+$/;
 /** Google's names of what it keeps. */
 const RESOURCE = /^(cachedContents|files|projects|corpora|fileSearchStores)\/./;
 

@@ -1,4 +1,4 @@
-import type { RequestReader } from './request-reader.ts';
+import type { OwnReading, RequestReader } from './request-reader.ts';
 import { openMembers, state } from './request-rules.ts';
 
 const SKILL = openMembers({ type: 'setting', skill_id: state('skill'), version: 'setting' });
@@ -7,16 +7,18 @@ const TYPE_BYTES_MAX = 64;
 const VENDOR_SKILL = 'anthropic';
 
 /** Reads a skill of a container, which comes next. */
-export function skill(reader: RequestReader, path: string): void {
+function read(reader: RequestReader): void {
   const { json } = reader;
   let type: string | null = null;
   let idStart = -1;
-  reader.members(SKILL, path, (name) => {
+  reader.members(SKILL, (name) => {
     if (name === 'type') type = json.text(TYPE_BYTES_MAX);
     if (name !== 'skill_id') return;
     idStart = json.offset;
     json.skip();
   });
   if (idStart === -1 || type === VENDOR_SKILL) return;
-  reader.references.readId(json.from(idStart), 'skill', `${path}.skill_id`);
+  reader.references.readId(json.from(idStart), 'skill', reader.param('skill_id'));
 }
+
+export const skill: OwnReading = { members: SKILL, read };

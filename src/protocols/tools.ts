@@ -27,7 +27,7 @@ const provider = (rules: Readonly<Record<string, Rule>> = {}): ToolRule => ({
 const priced = (rules: Readonly<Record<string, Rule>> = {}): ToolRule => ({ ...provider(rules), isPriced: true });
 
 /** What the documentation of both vendors allows at any tool. */
-const COMMON: Readonly<Record<string, Rule>> = {
+export const COMMON: Readonly<Record<string, Rule>> = {
   type: 'setting',
   name: 'setting',
   description: 'content',

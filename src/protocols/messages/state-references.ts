@@ -37,7 +37,7 @@ export const MESSAGES_TABLE: RequestTable = {
     user_profile_id: state('profile'),
     workspace_id: state('profile'),
   }),
-  readBy: { skill, block: (reader, path) => reader.members(BLOCK, path) },
+  readBy: { skill, block: { members: BLOCK } },
 };
 
 /** What a messages request names at its provider, in the order of the text. */

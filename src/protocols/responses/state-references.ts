@@ -75,12 +75,12 @@ export const CONTENT_OF_TYPE: ReadonlyMap<string, readonly string[] | 'complete'
 
 const TYPE_BYTES_MAX = 256;
 
-function readItem(reader: RequestReader, path: string): void {
+function readItem(reader: RequestReader): void {
   const { json } = reader;
   let type: string | null = null;
   let idStart = -1;
   const content = new Set<string>();
-  reader.members(ITEM, path, (name) => {
+  reader.members(ITEM, (name) => {
     if (name === 'type') type = json.text(TYPE_BYTES_MAX);
     else if (json.kind === 'null') return;
     else if (name === 'id') idStart = json.offset;
@@ -89,7 +89,7 @@ function readItem(reader: RequestReader, path: string): void {
   if (idStart === -1) return;
   const needed = (type === null ? undefined : CONTENT_OF_TYPE.get(type)) ?? CONTENT;
   if (needed === 'complete' || needed.some((name) => content.has(name))) return;
-  reader.references.readId(json.from(idStart), 'item', `${path}.id`);
+  reader.references.readId(json.from(idStart), 'item', reader.param('id'));
 }
 
 /** What the vendor's documentation has at the top, beside what all protocols have. */
@@ -104,7 +104,7 @@ export const RESPONSES_TABLE: RequestTable = {
     input: { text: 'setting', items: { text: 'setting', readBy: 'item' }, readBy: 'item' },
     prompt: stateOrObject('prompt', { variables: open({}) }),
   }),
-  readBy: { skill, item: readItem },
+  readBy: { skill, item: { members: ITEM, read: readItem } },
 };
 
 /** What a responses or compact request names at its provider, in the order of the text. */
