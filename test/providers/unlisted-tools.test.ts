@@ -74,9 +74,9 @@ const REFUSED = 400;
 function respondsToAll(gateway: TestGateway): void {
   gateway.provider.respond = (request, response) => {
     const usage = { input_tokens: 11, output_tokens: 7 };
-    const whole = request.url.endsWith('/chat/completions')
+    const whole = request.path.endsWith('/chat/completions')
       ? chatCompletion({ prompt_tokens: 11, completion_tokens: 7 })
-      : request.url.endsWith('/messages')
+      : request.path.endsWith('/messages')
         ? message(usage)
         : responseObject();
     json(200, whole)(request, response);
@@ -143,7 +143,7 @@ for (const [providerFields, passes, refused] of [
       assert.equal((await ask(gateway, account, protocol, passes)).status, 200);
       if (refused !== null) assert.equal((await ask(gateway, account, protocol, refused)).status, REFUSED);
       // What such a tool refers to still has to be the account's own.
-      const { type } = passes.tools[0];
+      const { type } = passes.tools[0]!;
       const foreign = { tools: [{ type, depth: 3, container_id: 'cntr_of_another' }] };
       const response = await ask(gateway, account, protocol, foreign);
       assert.ok([404, REFUSED].includes(response.status), response.text);
