@@ -19,6 +19,7 @@ const CHECKS: readonly (readonly string[])[] = [
   ['scripts/check-patterns.ts'],
   ['scripts/metrics-doc.ts', '--check'],
   ['scripts/presets-doc.ts', '--check'],
+  ['scripts/state-doc.ts', '--check'],
   ['scripts/errors-doc.ts', '--check'],
   ['scripts/charges-doc.ts', '--check'],
   ['scripts/faults-doc.ts', '--check'],

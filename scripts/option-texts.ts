@@ -90,6 +90,9 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'providers.NAME.queue.wait': 'How long each of them may wait.',
   'providers.NAME.sharedState':
     'Who may refer to state that this provider keeps: the account whose responses contained it, or every account.',
+  'providers.NAME.allows':
+    'Tools, and members of tools, that the gateway does not know and that this provider may be sent, by the names in its refusals.',
+  'providers.NAME.unknownTools': 'Whether tools that the gateway does not know are refused or passed on.',
   'providers.NAME.missingUsage':
     'What becomes of a whole response without usage; compaction and images are always refused.',
   'providers.NAME.cacheTokens':

@@ -34,8 +34,13 @@ function usageOf(providers: readonly PresetProvider[]): string {
 }
 
 function remarksOf(preset: Preset): string {
-  const { lacks = [] } = preset;
-  return [...(lacks.length === 0 ? [] : [`No ${lacks.join(', ')} at this address.`]), ...notesOf(preset)].join(' ');
+  const { lacks = [], providers } = preset;
+  const allowed = providers.flatMap(({ allows = [] }) => allows.map((part) => `\`${part}\``));
+  return [
+    ...(allowed.length === 0 ? [] : [`Allows ${allowed.join(', ')}.`]),
+    ...(lacks.length === 0 ? [] : [`No ${lacks.join(', ')} at this address.`]),
+    ...notesOf(preset),
+  ].join(' ');
 }
 
 writeLastPart(

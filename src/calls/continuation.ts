@@ -3,6 +3,7 @@ import type { ContinuationKeys } from '../accounting/continuation/continuation-k
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Soon } from '../lib/soon.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
+import type { UnlistedPart } from '../protocols/request-reader.ts';
 import { canBeMade, type StateKind, type StateReference, stateKey } from '../protocols/state-references.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
@@ -10,12 +11,14 @@ import type { Providers } from '../providers/upstream/provider.ts';
 /** What is known about the earlier calls that a call continues. */
 export interface Continuation {
   /** The provider and model that made what the call continues; `null` if nothing of it is known. */
-  readonly continuedState: ContinuedState | null;
+  readonly continuedState: Pick<ContinuedState, 'model' | 'providerId'> | null;
+  /** The size of the largest response that the call continues; `undefined`: that of one is not known. */
+  readonly continuedTokens: number | undefined;
   /** The first reference to state that no response to this account contained. */
   readonly unknown: StateReference | null;
 }
 
-const NOTHING: Continuation = { continuedState: null, unknown: null };
+const NOTHING: Continuation = { continuedState: null, continuedTokens: undefined, unknown: null };
 
 /**
  * Looks up what a call continues. State references are always looked up, continuation keys alone only if there is a
@@ -44,8 +47,23 @@ async function lookUp(
   const firstKnown = keys.find((key) => known.has(key));
   return {
     continuedState: firstKnown === undefined ? null : known.get(firstKnown)!,
+    continuedTokens: sizeOf(references, known),
     unknown: references.find(({ reference, key }) => !canBeMade(reference.kind) || !known.has(key))?.reference ?? null,
   };
+}
+
+function sizeOf(
+  references: readonly { readonly reference: StateReference; readonly key: string }[],
+  known: ReadonlyMap<string, ContinuedState>,
+): number | undefined {
+  let totalTokens = 0;
+  for (const { reference, key } of references) {
+    if (reference.kind !== 'response') continue;
+    const tokens = known.get(key)?.totalTokens;
+    if (tokens === undefined) return undefined;
+    totalTokens = Math.max(totalTokens, tokens);
+  }
+  return totalTokens;
 }
 
 /**
@@ -65,11 +83,45 @@ export function routesToState(
   return open;
 }
 
+/**
+ * The routes of providers that may be sent what the gateway does not know of a request.
+ *
+ * @throws GatewayError `invalidRequest` if there is no such route.
+ */
+export function routesThatAllow(
+  routes: readonly Route[],
+  unlisted: readonly UnlistedPart[],
+  providers: Pick<Providers, 'get'>,
+): readonly Route[] {
+  if (unlisted.length === 0) return routes;
+  const refuses = ({ providerId }: Route): UnlistedPart | undefined =>
+    unlisted.find(({ name }) => !providers.get(providerId).allows(name));
+  const open = routes.filter((route) => refuses(route) === undefined);
+  if (open.length === 0) throw unlistedRefusal(refuses(routes[0]!)!);
+  return open;
+}
+
+const PROBLEMS: Readonly<Record<UnlistedPart['problem'], string>> = {
+  type: 'is a tool that this gateway does not know',
+  member: 'is not a member of this tool that this gateway knows',
+  form: 'has a form that this gateway does not know',
+};
+
+function unlistedRefusal({ name, param, problem }: UnlistedPart): GatewayError {
+  const message =
+    `"${name}" ${PROBLEMS[problem]}, so it cannot tell what it refers to. The operator can allow it at a provider: ` +
+    `allows: [${name}], or unknownTools: pass.`;
+  return new GatewayError('invalidRequest', { message, param });
+}
+
 const ID_CHARACTERS_SHOWN = 80;
 
 function refusal({ kind, id, param }: StateReference): GatewayError {
   const refused = REFUSED[kind];
-  if (refused !== undefined) return new GatewayError('invalidRequest', { message: refused, param });
+  if (refused !== undefined) {
+    const message = kind === 'state' ? `The field "${param}" is not taken. ${refused}` : refused;
+    return new GatewayError('invalidRequest', { message, param });
+  }
   const message = `${NOUNS[kind] ?? 'Object'} with id '${id.slice(0, ID_CHARACTERS_SHOWN)}' not found.`;
   return new GatewayError('stateUnknown', { message, param });
 }
@@ -91,4 +143,12 @@ const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
   vector_store: 'Vector stores are not implemented.',
   prompt: 'Stored prompts are not implemented; send the instructions themselves.',
   skill: 'Skills of your own are not implemented.',
+  thread: 'Threads are not implemented; send the messages themselves.',
+  tunnel: 'Tunnels belong to the account holder at the provider; name a server on the internet.',
+  connector: 'Connectors of your own are not implemented.',
+  profile: 'Workspaces and user profiles belong to the account holder at the provider.',
+  cache: 'What a provider has in its cache or memory cannot be named; send the content itself.',
+  adapter: 'Files and code of a provider cannot be named.',
+  network: "Addresses in a provider's network cannot be named.",
+  state: 'It names something that the provider keeps, and that no account of this gateway owns.',
 };

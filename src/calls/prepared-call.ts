@@ -1,5 +1,4 @@
 import { callIdOf } from '../accounting/calls/call-outcome.ts';
-import type { ContinuedState } from '../accounting/continuation/continuation-key-store.ts';
 import type { ContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
 import { chargeBasis, type UnitPrices } from '../accounting/pricing/charge.ts';
 import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
@@ -17,7 +16,7 @@ import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains
 import type { RouteHealth } from '../providers/routing/health.ts';
 import { type AllowedModel, allowInnerModels, requireAllowedModel } from './allowed-models.ts';
 import type { CallRequest } from './call-request.ts';
-import { type Continuation, findContinuation, routesToState } from './continuation.ts';
+import { type Continuation, findContinuation, routesThatAllow, routesToState } from './continuation.ts';
 import { continuedTokens, estimateReservation, type ReservationEstimate } from './reservation-estimate.ts';
 import { retryAfter, whenText } from './retry-after.ts';
 import type { Settings } from './settings.ts';
@@ -90,7 +89,8 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => So
     // State that nothing is known of may be kept behind a drained route.
     const heeded = unknown === null ? drained : NOTHING_DRAINED;
     const ordered = orderRoutes(model, operation.protocol.name, randomSource, continuedState?.providerId, heeded);
-    const routes = routesToState(ordered, unknown, settings.providers);
+    const reaching = routesToState(ordered, unknown, settings.providers);
+    const routes = routesThatAllow(reaching, input.unlisted, settings.providers);
     const startedAtMs = clock.nowMs();
     if (!routes.some((route) => health.allows(route.id, accountId))) {
       throw noHealthyRoute({ routes, accountId, settings }, health, startedAtMs);
@@ -99,7 +99,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => So
     const basis = chargeBasis(operation, price.prices);
     if (policy.context === 'balance') checkPriced(input.demand, price.prices);
     const inner = allowInnerModels(input.demand.innerModels, model, { principal, catalog }, startedAtMs);
-    const continued = continuedTokens(input.demand, continuedState?.totalTokens, model);
+    const continued = continuedTokens(input.demand, continuation.continuedTokens, model);
     const estimate = estimateReservation(input, { model, prices: price.prices, basis, continuedTokens: continued });
     let { amountNano, tokens } = estimate;
     for (const each of inner) {
@@ -168,7 +168,11 @@ interface Unhealthy {
 }
 
 /** The model of a call that names none: the model of the earlier call that it continues (contract 4.3). */
-function restoredModel(continuedState: ContinuedState | null, operation: Operation, { catalog }: Settings): Model {
+function restoredModel(
+  continuedState: Continuation['continuedState'],
+  operation: Operation,
+  { catalog }: Settings,
+): Model {
   if (continuedState !== null) return catalog.resolve(continuedState.model, operation);
   throw invalidRequest(
     'The field "model" may be null only if "previous_response_id" or an item with "encrypted_content" came from an ' +

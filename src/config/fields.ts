@@ -192,6 +192,13 @@ export const anyText = z.string({ error: 'text' });
 /** Text that is not empty; a variable that expands to nothing counts as empty. */
 export const text = anyText.refine((value) => value !== '', { error: 'text that is not empty' });
 
+const ALLOWED_PART = 'a name such as tools.x_search, tools.mcp.headers or tools.openrouter:*';
+
+/** The name of an unlisted part of a request (`UnlistedPart`), or the beginning of such names and a star. */
+export const allowedPart = anyText.refine((value) => /^(?:tools|mcp_servers)\.[^\s*]+\*?$/.test(value), {
+  error: ALLOWED_PART,
+});
+
 const PLAIN_TEXT = 'text without control characters or direction marks';
 
 /** A text that is shown in tables, messages and logs. */

@@ -3,7 +3,7 @@ import { notesOf, type Preset } from './presets.ts';
 /** A configuration with the providers of a vendor, and what comes next. */
 export function presetConfig(preset: Preset): string {
   const { title, providers, keyVariable, source, readOn } = preset;
-  const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage }) => [
+  const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows }) => [
     `  ${name}:`,
     `    protocol: ${protocol}`,
     `    baseUrl: ${baseUrl}`,
@@ -13,6 +13,9 @@ export function presetConfig(preset: Preset): string {
     ...(missingUsage === undefined
       ? []
       : ['    # Where a whole response says no usage, it is estimated.', `    missingUsage: ${missingUsage}`]),
+    ...(allows === undefined
+      ? []
+      : ["    # Tools of this vendor's own.", '    allows:', ...allows.map((part) => `      - ${part}`)]),
   ]);
   const { name: first } = providers[0]!;
   return `# Faregate before ${title}. "faregate init" without --provider writes every other setting there is.

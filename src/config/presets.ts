@@ -13,6 +13,8 @@ export interface PresetProvider {
   readonly auth?: 'bearer' | 'x-api-key';
   /** Of servers of one's own, which may be of a version that reports none. */
   readonly missingUsage?: 'estimate';
+  /** Its own tools, and its own members of tools. */
+  readonly allows?: readonly string[];
 }
 
 export interface Preset {
@@ -44,7 +46,7 @@ const OWN_SERVER = 'A server without a key of its own takes any text as its key.
 interface Vendor
   extends Omit<Preset, 'providers' | 'keyVariable' | 'priceFileNames' | 'readOn'>,
     Partial<Pick<Preset, 'keyVariable' | 'priceFileNames'>>,
-    Pick<PresetProvider, 'missingUsage'> {
+    Pick<PresetProvider, 'missingUsage' | 'allows'> {
   /** Where it speaks the protocol of this name. */
   readonly chat?: string;
   readonly messages?: string;
@@ -84,6 +86,7 @@ const VENDORS: readonly Vendor[] = [
     name: 'moonshot',
     title: 'Moonshot AI (Kimi)',
     chat: 'https://api.moonshot.cn/v1',
+    allows: ['tools.builtin_function'],
     messages: 'https://api.moonshot.cn/anthropic',
     messagesAuth: 'bearer',
     otherRegion: { baseUrl: 'https://api.moonshot.ai' },
@@ -94,6 +97,7 @@ const VENDORS: readonly Vendor[] = [
     name: 'zhipu',
     title: 'Zhipu (BigModel)',
     chat: 'https://open.bigmodel.cn/api/paas/v4',
+    allows: ['tools.web_search.web_search', 'tools.retrieval', 'tools.web_browser', 'tools.drawing_tool'],
     messages: 'https://open.bigmodel.cn/api/anthropic',
     priceFileNames: ['bigmodel', 'zai'],
     otherRegion: { baseUrl: 'https://api.z.ai/api/paas/v4', priceFileNames: ['zai'] },
@@ -104,6 +108,7 @@ const VENDORS: readonly Vendor[] = [
     name: 'dashscope',
     title: 'Alibaba Cloud DashScope',
     chat: 'https://dashscope.aliyuncs.com/compatible-mode/v1',
+    allows: ['tools.web_extractor'],
     messages: 'https://dashscope.aliyuncs.com/apps/anthropic',
     // It has pictures and rerank at addresses of their own.
     lacks: ['images.generate', 'images.edit', 'rerank'],
@@ -114,6 +119,12 @@ const VENDORS: readonly Vendor[] = [
     name: 'volcengine-ark',
     title: 'Volcengine Ark',
     chat: 'https://ark.cn-beijing.volces.com/api/v3',
+    allows: [
+      'tools.web_search.limit',
+      'tools.web_search.sources',
+      'tools.web_search.max_keyword',
+      'tools.image_process',
+    ],
     keyVariable: 'ARK_API_KEY',
     priceFileNames: ['volcengine'],
     source: 'https://www.volcengine.com/docs/82379/1298459',
@@ -139,6 +150,14 @@ const VENDORS: readonly Vendor[] = [
     name: 'xai',
     title: 'xAI',
     chat: 'https://api.x.ai/v1',
+    allows: [
+      'tools.x_search',
+      'tools.live_search',
+      'tools.web_search.enable_image_understanding',
+      'tools.web_search.filters.excluded_domains',
+      'tools.mcp.allowed_tool_names',
+      'tools.mcp.extra_headers',
+    ],
     source: 'https://docs.x.ai/developers/rest-api-reference/inference',
   },
   {
@@ -151,6 +170,7 @@ const VENDORS: readonly Vendor[] = [
     name: 'groq',
     title: 'Groq',
     chat: 'https://api.groq.com/openai/v1',
+    allows: ['tools.browser_search'],
     notes: ['It refuses logprobs, logit_bias, top_logprobs, names of messages, and n other than 1.'],
     source: 'https://console.groq.com/docs/openai',
   },
@@ -158,6 +178,7 @@ const VENDORS: readonly Vendor[] = [
     name: 'openrouter',
     title: 'OpenRouter',
     chat: 'https://openrouter.ai/api/v1',
+    allows: ['tools.openrouter:*'],
     source: 'https://openrouter.ai/docs/use-cases/usage-accounting',
   },
   {
@@ -194,11 +215,12 @@ const VENDORS: readonly Vendor[] = [
 
 export const presets: readonly Preset[] = VENDORS.map(presetOf);
 
-function presetOf({ chat, messages, messagesAuth: auth, missingUsage, ...vendor }: Vendor): Preset {
+function presetOf({ chat, messages, messagesAuth: auth, missingUsage, allows, ...vendor }: Vendor): Preset {
   const { name } = vendor;
   const usage = missingUsage && { missingUsage };
   const providers: PresetProvider[] = [];
-  if (chat !== undefined) providers.push({ name, protocol: 'chat', baseUrl: chat, ...usage });
+  if (chat !== undefined)
+    providers.push({ name, protocol: 'chat', baseUrl: chat, ...usage, ...(allows && { allows }) });
   if (messages !== undefined) {
     // All of them take Anthropic's headers of version and betas; under another name these would be lost.
     const likeAnthropic = {

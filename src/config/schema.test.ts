@@ -74,6 +74,8 @@ const PROVIDER_DEFAULTS = {
   proxy: '',
   http2: false,
   sharedState: 'own',
+  allows: [],
+  unknownTools: 'refuse',
   missingUsage: 'refuse',
   cacheTokens: 'auto',
   traceContext: 'off',

@@ -10,6 +10,7 @@ import {
 import { operationNames } from '../protocols/operations/all.ts';
 import {
   addressRange,
+  allowedPart,
   amountNano,
   anyText,
   baseUrl,
@@ -231,6 +232,10 @@ const provider = section({
    * account.
    */
   sharedState: oneOf(['own', 'pass']).default('own'),
+  /** Parts of tools that it may be sent although the gateway does not know them: `tools.x_search`, `tools.mcp.headers`. */
+  allows: listOf('names such as tools.x_search or tools.openrouter:*', allowedPart).default([]),
+  /** What becomes of tools, and members of tools, that the gateway does not know. */
+  unknownTools: oneOf(['refuse', 'pass']).default('refuse'),
   /** What becomes of a whole response without usage. Compaction and images are always refused; streams are estimated. */
   missingUsage: oneOf(['refuse', 'estimate']).default('refuse'),
   /**

@@ -184,6 +184,10 @@ providers:
     # Who may refer to state that this provider keeps, such as responses and containers: own, the account whose responds
     # carried it, or pass, everybody.
     #sharedState: own
+    # Tools, and members of tools, that this provider may be sent although the gateway does not know them, such as
+    # tools.x_search or "tools.openrouter:*" (docs/provider-state.md); or all of them: refuse, pass.
+    #allows: []
+    #unknownTools: refuse
     # What becomes of a whole response without usage: refuse, 502 and free of charge, or estimate, for servers that
     # never report any. Compaction and images are always refused, streams always estimated.
     #missingUsage: refuse

@@ -1,13 +1,16 @@
 import { hash } from 'node:crypto';
 import { invalidRequest } from '../errors/gateway-error.ts';
-import { JsonMemberError, JsonReader } from '../lib/json/json-reader.ts';
+import type { JsonReader } from '../lib/json/json-reader.ts';
 
 /**
  * State that a provider keeps between calls. All accounts of the gateway reach it with one credential, so a request may
  * only refer to what responses to its own account contained (docs/provider-state.md).
  *
  * - `response`, `item`, `container`, `file`, `audio`: responses of this gateway contain their ids.
- * - `conversation`, `vector_store`, `prompt`, `skill`: no address of this gateway makes any.
+ * - `conversation`, `thread`, `vector_store`, `prompt`, `skill`: no address of this gateway makes any.
+ * - `tunnel`, `connector`, `profile`: the operator's own, at the vendor.
+ * - `cache`, `adapter`, `network`: what a server of models has in memory, on its disk and around it.
+ * - `state`: something else, as its name or form shows.
  */
 export type StateKind = (typeof KINDS)[number];
 const KINDS = [
@@ -20,6 +23,14 @@ const KINDS = [
   'vector_store',
   'prompt',
   'skill',
+  'thread',
+  'tunnel',
+  'connector',
+  'profile',
+  'cache',
+  'adapter',
+  'network',
+  'state',
 ] as const;
 
 /** A reference of a request to state that a provider keeps. */
@@ -75,11 +86,6 @@ export class StateReferences {
     if (id !== '') this.add({ kind, id, param });
   }
 
-  /** Takes the ids of an array in. */
-  readIds(reader: JsonReader, kind: StateKind, param: string): void {
-    reader.items((index) => this.readId(reader, kind, `${param}[${index}]`));
-  }
-
   add(reference: StateReference): void {
     if (this.list.length === REFERENCES_MAX) {
       throw invalidRequest(`A request may refer to at most ${REFERENCES_MAX} earlier outputs.`, reference.param);
@@ -88,21 +94,14 @@ export class StateReferences {
   }
 }
 
-/**
- * Reads the references in a body that is known to be JSON.
- *
- * @throws GatewayError `invalidRequest` if a member on the way is ambiguous, and as `StateReferences` does.
- */
-export function readReferences(
-  body: Buffer,
-  read: (reader: JsonReader, references: StateReferences) => void,
-): readonly StateReference[] {
-  const references = new StateReferences();
-  try {
-    read(new JsonReader(body), references);
-  } catch (error) {
-    if (!(error instanceof JsonMemberError)) throw error;
-    throw invalidRequest(`The key "${error.member}" appears more than once, or in another spelling.`, error.member);
+/** What a provider adds to a request that refers to state: an earlier response, whose size is known, or a conversation. */
+export function continuationOf(references: readonly StateReference[]): 'nothing' | 'response' | 'unknown' {
+  let continues: 'nothing' | 'response' = 'nothing';
+  for (const { kind } of references) {
+    if (UNKNOWN_SIZE.includes(kind)) return 'unknown';
+    if (kind === 'response') continues = 'response';
   }
-  return references.list;
+  return continues;
 }
+
+const UNKNOWN_SIZE: readonly StateKind[] = ['conversation', 'thread', 'prompt', 'cache', 'state'];

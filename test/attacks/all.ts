@@ -7,6 +7,7 @@ import { leaving } from './money/leaving.ts';
 import { leavingAPlan } from './money/leaving-a-plan.ts';
 import { leavingEarly } from './money/leaving-early.ts';
 import { namedModels } from './money/named-models.ts';
+import { namedState } from './money/named-state.ts';
 import { overdrafts } from './money/overdrafts.ts';
 import { pictureSize } from './money/picture-size.ts';
 import { planTokens } from './money/plan-tokens.ts';
@@ -73,7 +74,7 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     overdrafts.slice(4, 7),
     overdrafts.slice(7),
     [continuedResponses, planTokens],
-    [hugeUsage, namedModels, forms, foldedMembers, pictureSize, references],
+    [hugeUsage, namedModels, forms, foldedMembers, pictureSize, references, namedState],
     [endlessBodies],
     [allConnections],
     [adminGuesses],

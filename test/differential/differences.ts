@@ -44,10 +44,10 @@ function statedWhole(value: unknown): string {
 
 /** What the gateway reads but does not hand out: the readers have to agree with each other. */
 const AGREED: Readonly<Partial<Record<JsonOperationName, readonly string[]>>> = {
-  chat: ['n', 'best_of', 'max_tokens', 'max_completion_tokens'],
-  messages: ['max_tokens'],
-  responses: ['max_output_tokens', 'previous_response_id'],
-  compact: ['previous_response_id'],
+  chat: ['n', 'best_of', 'max_tokens', 'max_completion_tokens', 'conversation'],
+  messages: ['max_tokens', 'thread', 'container'],
+  responses: ['max_output_tokens', 'previous_response_id', 'conversation'],
+  compact: ['previous_response_id', 'conversation'],
 };
 
 const LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { JsonOperationName } from '../../src/protocols/operations/all.ts';
+import { STATE_AT_TOP } from '../../src/protocols/top-members.ts';
 
 /**
  * JSON bodies as clients send them, and as an attacker would write them so that two readers understand them differently:
@@ -25,6 +26,8 @@ const required: Readonly<Record<JsonOperationName, readonly string[]>> = {
 const names = [
   ...['model', 'stream', 'n', 'best_of', 'max_tokens', 'max_completion_tokens', 'max_output_tokens'],
   ...['size', 'quality', 'partial_images', 'previous_response_id', 'stream_options', 'background'],
+  // What names state of a provider at the top (`src/protocols/top-members.ts`).
+  ...Object.keys(STATE_AT_TOP),
 ];
 
 /** Other spellings of a name: by case, by characters that fold to its letters, by escapes, by what is around it. */

@@ -51,6 +51,27 @@ const references: readonly [what: string, body: object, param: string][] = [
     input({ type: 'code_interpreter_call', id: 'ci_1', code: '1', container_id: 'cntr_2' }),
     'input[0].container_id',
   ],
+  [
+    'a container of a tool that is added in the middle',
+    input({
+      type: 'additional_tools',
+      role: 'developer',
+      tools: [{ type: 'shell', environment: { type: 'container_reference', container_id: 'cntr_1' } }],
+    }),
+    'input[0].tools[0].environment.container_id',
+  ],
+  [
+    'a container of a tool that was found',
+    input({ type: 'tool_search_output', tools: [{ type: 'code_interpreter', container: 'cntr_1' }] }),
+    'input[0].tools[0].container',
+  ],
+  [
+    'what a relay merges into the top',
+    { ...MODEL, extra_body: { previous_response_id: 'resp_7' } },
+    'extra_body.previous_response_id',
+  ],
+  ['a new field', { ...MODEL, input: 'x', follow_up: { of: 'resp_7' } }, 'follow_up.of'],
+  ['an item of a new type', input({ type: 'new_item', id: 'msg_1' }), 'input[0].id'],
 ];
 
 /** Requests that refer to what no address of the gateway makes. */
@@ -73,6 +94,27 @@ const never: readonly [what: string, body: object, param: string][] = [
     { ...MODEL, input: 'x', tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['file-1'] } }] },
     'tools[0].container.file_ids[0]',
   ],
+  [
+    'a skill of a tool',
+    {
+      ...MODEL,
+      input: 'x',
+      tools: [{ type: 'shell', environment: { skills: [{ type: 'skill_reference', skill_id: 'skill_1' }] } }],
+    },
+    'tools[0].environment.skills[0].skill_id',
+  ],
+  [
+    'a tunnel',
+    { ...MODEL, input: 'x', tools: [{ type: 'mcp', server_label: 'x', tunnel_id: 'tunnel_1' }] },
+    'tools[0].tunnel_id',
+  ],
+  [
+    'a conversation that a relay merges into the top',
+    { ...MODEL, input: 'x', extra_body: { conversation: 'conv_1' } },
+    'extra_body.conversation',
+  ],
+  ['a cache of a server', { ...MODEL, input: 'x', kv_transfer_params: { remote_host: 'h' } }, 'kv_transfer_params'],
+  ['another server', { ...MODEL, input: 'x', bootstrap_host: 'h' }, 'bootstrap_host'],
 ];
 
 /** Items that bring their own content, whatever their ids are. */
@@ -269,5 +311,30 @@ test('an operator with one holder lets requests refer to whatever the provider k
   for (const [what, body] of [...references, ...never]) {
     const response = await call(`${gateway.url}/v1/responses`, account.key, body);
     assert.equal(response.status, 200, `${what}: ${response.text}`);
+  }
+});
+
+test('a thread of messages is refused, and where it is shared its unknown size is reserved', async () => {
+  const thread = (previous_message_id: string) => ({ type: 'continue', previous_message_id });
+  const request = { model: 'test-messages', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] };
+  for (const more of [{ thread: thread('msg_1') }, { extra_body: { thread: thread('msg_1') } }]) {
+    await using own = await startGateway();
+    const stranger = await own.createAccount();
+    const refused = await call(`${own.url}/v1/messages`, stranger.key, { ...request, ...more });
+    assert.equal(refused.status, 400, refused.text);
+    assert.equal(own.provider.requests.length, 0);
+    await using shared = await startGateway({ providerFields: 'sharedState: pass' });
+    const held: bigint[] = [];
+    const account = await shared.createAccount();
+    shared.provider.respond = async (received, response) => {
+      held.push((await account.money()).heldNano);
+      json(200, message({ input_tokens: 11, output_tokens: 7 }))(received, response);
+    };
+    for (const body of [request, { ...request, ...more }]) {
+      const response = await call(`${shared.url}/v1/messages`, account.key, body);
+      assert.equal(response.status, 200, response.text);
+    }
+    const [alone, continued] = held;
+    assert.ok(continued! > alone! * 100n, `${alone} and ${continued}`);
   }
 });

@@ -1,30 +1,54 @@
-import { MemberNames } from '../../lib/json/json-reader.ts';
-import { readReferences, type StateReference } from '../state-references.ts';
+import { type NamedState, type RequestTable, readNamedState } from '../request-reader.ts';
+import { LINK, listOf, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
+import { skill } from '../skills.ts';
+import { MEDIA, topMembers } from '../top-members.ts';
 
-const REQUEST = new MemberNames('messages');
-const MESSAGE = new MemberNames('content', 'audio');
-const AUDIO = new MemberNames('id');
-const BLOCK = new MemberNames('file_id', 'file');
-const FILE = new MemberNames('file_id');
+/** A content block. */
+const BLOCK = openMembers({
+  text: { text: 'prose' },
+  file_id: state('file'),
+  file: MEDIA,
+  source: MEDIA,
+  image_url: MEDIA,
+  image: MEDIA,
+  video_url: MEDIA,
+  video: MEDIA,
+  audio_url: MEDIA,
+  file_url: MEDIA,
+  input_audio: 'content',
+  refusal: 'content',
+  tools: 'tools',
+});
 
-/** The references of a chat request, in the order of the text. */
-export function readChatReferences(body: Buffer): readonly StateReference[] {
-  return readReferences(body, (reader, references) => {
-    function readBlock(path: string): void {
-      reader.members(BLOCK, (name) => {
-        if (name === 'file_id') references.readId(reader, 'file', `${path}.file_id`);
-        else reader.members(FILE, () => references.readId(reader, 'file', `${path}.file.file_id`));
-      });
-    }
-    reader.members(REQUEST, () => {
-      reader.items((index) => {
-        const path = `messages[${index}]`;
-        reader.members(MESSAGE, (name) => {
-          if (name === 'audio') reader.members(AUDIO, () => references.readId(reader, 'audio', `${path}.audio.id`));
-          else if (reader.kind === 'object') readBlock(`${path}.content`);
-          else reader.items((block) => readBlock(`${path}.content[${block}]`));
-        });
-      });
-    });
-  });
+const CONTENT: Rule = { text: 'prose', items: { text: 'setting', members: BLOCK }, members: BLOCK };
+
+const MESSAGE = openMembers({
+  content: CONTENT,
+  audio: stateOrObject('audio'),
+  tools: 'tools',
+  tool_calls: 'content',
+  function_call: 'content',
+  refusal: 'content',
+  annotations: 'content',
+  reasoning: 'content',
+  reasoning_content: 'content',
+  reasoning_details: 'content',
+});
+
+/** What the vendor's documentation has at the top, beside what all protocols have. */
+const CONTENT_AT_TOP = [
+  ...['audio', 'frequency_penalty', 'function_call', 'functions', 'logit_bias', 'logprobs', 'max_completion_tokens'],
+  ...['max_tokens', 'modalities', 'moderation', 'n', 'parallel_tool_calls', 'prediction', 'presence_penalty', 'prompt'],
+  ...['prompt_cache_retention', 'reasoning_effort', 'response_format', 'seed', 'stop', 'store', 'top_logprobs'],
+  ...['verbosity', 'web_search_options'],
+];
+
+export const CHAT_TABLE: RequestTable = {
+  top: topMembers(CONTENT_AT_TOP, { messages: listOf({ members: MESSAGE }), image_url: LINK }),
+  readBy: { skill },
+};
+
+/** What a chat request names at its provider, in the order of the text. */
+export function readChatReferences(body: Buffer): NamedState {
+  return readNamedState(body, CHAT_TABLE);
 }

@@ -34,7 +34,7 @@ export const chat = jsonOperation({
     return {
       model,
       isStream,
-      references: readChatReferences(fields.bytes),
+      named: readChatReferences(fields.bytes),
       splices: usageSplice === null ? [] : [usageSplice],
       details: {
         dropsUsageChunk: usageSplice !== null,

@@ -6,7 +6,7 @@ import { typedStreamError } from '../responses/errors.ts';
 import { checkInput } from '../responses/input.ts';
 import { responsesPlanHeaders } from '../responses/plan-headers.ts';
 import { readResponsesReferences } from '../responses/state-references.ts';
-import { continuationKeysOf, continuationOf } from './continuation-keys.ts';
+import { continuationKeysOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
 
 const CACHE_KEY_CHARS_MAX = 64;
@@ -46,8 +46,8 @@ export const compact = jsonOperation({
     return {
       model,
       continuationKeys,
-      references: readResponsesReferences(fields.bytes),
-      demand: { continues: continuationOf(fields), outputTokensLimit: null },
+      named: readResponsesReferences(fields.bytes),
+      demand: { outputTokensLimit: null },
       details: null,
     };
   },

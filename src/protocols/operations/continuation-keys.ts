@@ -1,6 +1,5 @@
 import { continuationKeysOfInput, responseContinuationKey } from '../responses/continuation-keys.ts';
 import type { BodyFields } from './fields.ts';
-import type { Demand } from './operation.ts';
 
 /**
  * Continuation keys of what a responses or compact request refers to: a response, or contexts that only the provider
@@ -13,10 +12,4 @@ export function continuationKeysOf(fields: BodyFields): string[] {
     ...(responseId === null ? [] : [responseContinuationKey(responseId)]),
     ...(input === undefined ? [] : continuationKeysOfInput(fields.bytes, input.valueStart, input.valueEnd)),
   ];
-}
-
-/** What the provider adds to the request: an earlier response, whose size is known, a conversation or a prompt. */
-export function continuationOf(fields: BodyFields): Demand['continues'] {
-  if (fields.has('conversation') || fields.member('prompt')?.kind === 'object') return 'unknown';
-  return fields.has('previous_response_id') ? 'response' : 'nothing';
 }

@@ -57,6 +57,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
     model,
     continuationKeys: [],
     references: [],
+    unlisted: [],
     isStream: edit.stream ?? false,
     sizeBytes: stored.sizeBytes,
     inputTokensEstimate:

@@ -2,7 +2,9 @@ import type { RestateUsage } from '../metering/input-with-cache.ts';
 import type { ResponseReading } from '../metering/response.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
-import type { StateReference } from '../state-references.ts';
+import { readPlainReferences } from '../plain-references.ts';
+import type { NamedState } from '../request-reader.ts';
+import { continuationOf } from '../state-references.ts';
 import { estimateRequestTokens } from '../token-estimate/request-size.ts';
 import { readDemand } from './demand.ts';
 import { BodyFields } from './fields.ts';
@@ -22,8 +24,8 @@ export interface ReadRequest<Details> {
   readonly model: string | null;
   readonly isStream?: boolean;
   readonly continuationKeys?: readonly string[];
-  /** State at a provider to which the call refers. */
-  readonly references?: readonly StateReference[];
+  /** What the call names at a provider; absent: what stands at its top. */
+  readonly named?: NamedState;
   readonly choices?: number;
   /** The parts of the demand that this operation reads in its own way. */
   readonly demand?: Partial<Demand>;
@@ -60,16 +62,18 @@ export function jsonOperation<Details, const Name extends string>(
       const fields = BodyFields.read(body, limits);
       const request = readRequest(fields);
       const { choices, ...demand } = readDemand(fields, operation.protocol.imageTokens);
+      const { references, unlisted } = request.named ?? readPlainReferences(body);
       return {
         model: request.model,
         modelPlace: fields.modelPlace(),
         splices: request.splices ?? [],
         continuationKeys: request.continuationKeys ?? [],
-        references: request.references ?? [],
+        references,
+        unlisted,
         isStream: request.isStream ?? false,
         inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
         choices: request.choices ?? (givesChoices ? choices : 1),
-        demand: { ...plainDemand, ...demand, ...request.demand },
+        demand: { ...plainDemand, ...demand, continues: continuationOf(references), ...request.demand },
         details: request.details,
       };
     },
@@ -81,6 +85,7 @@ export function jsonOperation<Details, const Name extends string>(
         model,
         continuationKeys: facts.continuationKeys,
         references: facts.references,
+        unlisted: facts.unlisted,
         isStream: facts.isStream,
         sizeBytes: body.length,
         inputTokensEstimate: facts.inputTokensEstimate,

@@ -24,12 +24,12 @@ export const messages = jsonOperation({
     const model = fields.requiredText('model');
     fields.requireKind('messages', ['array']);
     fields.optionalWhole('max_tokens', 0);
-    const references = readMessagesReferences(fields.bytes);
+    const named = readMessagesReferences(fields.bytes);
     return {
       model,
       isStream: fields.optionalBoolean('stream') ?? false,
-      references,
-      details: { namesContainer: references.some(({ kind }) => kind === 'container') },
+      named,
+      details: { namesContainer: named.references.some(({ kind }) => kind === 'container') },
     };
   },
   response: ({ namesContainer }, { serverToolUses }) => messagesResponse(namesContainer, serverToolUses > 0),

@@ -9,6 +9,7 @@ import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
 import type { OnePriceKey } from '../metering/usage-units.ts';
 import type { PlanHeaders } from '../plan-windows.ts';
+import type { UnlistedPart } from '../request-reader.ts';
 import type { StateReference } from '../state-references.ts';
 import type { BodyKind } from '../token-estimate/count-body.ts';
 
@@ -76,6 +77,7 @@ export interface RequestFacts<Details = unknown> {
   readonly splices: readonly Splice[];
   readonly continuationKeys: readonly string[];
   readonly references: readonly StateReference[];
+  readonly unlisted: readonly UnlistedPart[];
   readonly isStream: boolean;
   readonly inputTokensEstimate: number;
   readonly choices: number;
@@ -224,6 +226,8 @@ export interface CallInput {
   readonly continuationKeys: readonly string[];
   /** State at a provider that this call refers to; it has to belong to the account. */
   readonly references: readonly StateReference[];
+  /** What the gateway does not know of its tools; the provider has to allow it. */
+  readonly unlisted: readonly UnlistedPart[];
   readonly isStream: boolean;
   /** The size of the request, decoded. */
   readonly sizeBytes: number;

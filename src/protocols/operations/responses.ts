@@ -8,7 +8,8 @@ import { readResponsesReferences } from '../responses/state-references.ts';
 import { readResponsesStream } from '../responses/stream.ts';
 import type { ContainerUse } from '../responses/tool-uses.ts';
 import type { ResponsesUsageContext } from '../responses/usage.ts';
-import { continuationKeysOf, continuationOf } from './continuation-keys.ts';
+import { continuationOf } from '../state-references.ts';
+import { continuationKeysOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
 import { type Demand, outputTokensMax } from './operation.ts';
 
@@ -35,19 +36,17 @@ export const responses = jsonOperation({
       );
     }
     fields.optionalWhole('max_output_tokens', 0);
-    const references = readResponsesReferences(fields.bytes);
-    const continues = continuationOf(fields);
-    const named = references.flatMap(({ kind, id }) => (kind === 'container' ? [id] : []));
+    const named = readResponsesReferences(fields.bytes);
+    const containers = named.references.flatMap(({ kind, id }) => (kind === 'container' ? [id] : []));
     return {
       model,
       continuationKeys: continuationKeysOf(fields),
-      references,
+      named,
       isStream: fields.optionalBoolean('stream') ?? false,
-      demand: { continues },
       details: {
         // Items that are not stored cannot be referred to later.
         keepsItems: fields.optionalBoolean('store') !== false,
-        containerUse: { named, mayContinue: continues !== 'nothing' },
+        containerUse: { named: containers, mayContinue: continuationOf(named.references) !== 'nothing' },
       },
     };
   },

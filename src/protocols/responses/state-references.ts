@@ -1,124 +1,113 @@
-import { type JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
-import { readReferences, type StateReference, type StateReferences } from '../state-references.ts';
+import { type NamedState, type RequestReader, type RequestTable, readNamedState } from '../request-reader.ts';
+import { open, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
+import { skill } from '../skills.ts';
+import { ENVIRONMENT } from '../tools.ts';
+import { MEDIA, topMembers } from '../top-members.ts';
 
-/** The members of a responses or compact request that refer to state, or contain items and tools that do. */
-const REQUEST = new MemberNames('previous_response_id', 'conversation', 'prompt', 'input', 'tools');
-const WITH_ID = new MemberNames('id');
-const TOOL = new MemberNames('vector_store_ids', 'container', 'environment', 'input_image_mask', 'file_ids');
-const PLACE = new MemberNames('container_id', 'file_id', 'file_ids');
+/** A content block, or a screenshot. */
+const BLOCK = openMembers({
+  text: 'content',
+  file_id: state('file'),
+  container_id: state('container'),
+  image_url: MEDIA,
+  file_url: MEDIA,
+  file_data: MEDIA,
+  input_audio: 'content',
+  annotations: 'content',
+  logprobs: 'content',
+  tools: 'tools',
+});
+/** Content blocks, or a screenshot that stands without an array around it. */
+const BLOCKS: Rule = { text: 'setting', items: { text: 'setting', members: BLOCK }, members: BLOCK };
 
-/** What an item without a type consists of beside its id. One that has none of these stands for one that the provider keeps. */
-const CONTENT = [
-  'content',
-  'encrypted_content',
-  'result',
-  'results',
-  'arguments',
-  'input',
-  'output',
-  'outputs',
-  'action',
-  'queries',
-  'tools',
-  'summary',
-  'code',
-  'name',
-  'operation',
-  'approval_request_id',
-  'call_id',
-] as const;
-const ITEM = new MemberNames('type', 'id', 'container_id', 'environment', 'file_id', ...CONTENT);
+/** The members of items that have a rule, and what an item consists of beside its id. */
+const ITEM_RULES = {
+  type: 'setting',
+  id: 'content',
+  status: 'content',
+  container_id: state('container'),
+  file_id: state('file'),
+  environment: open(ENVIRONMENT),
+  content: BLOCKS,
+  output: BLOCKS,
+  tools: 'tools',
+} as const satisfies Readonly<Record<string, Rule>>;
 
-/**
- * Items that the vendor looks up by their id unless they bring one of these members. Items of other types are complete
- * as they stand.
- */
-const CONTENT_OF_TYPE: ReadonlyMap<string, readonly string[]> = new Map([
-  ['item_reference', []],
-  ['message', ['content']],
-  ['reasoning', ['content', 'encrypted_content']],
-  ['compaction', ['encrypted_content']],
-  ['image_generation_call', ['result']],
-]);
+const ITEM_CONTENT = [
+  ...['encrypted_content', 'result', 'results', 'arguments', 'input', 'outputs', 'action', 'actions', 'queries'],
+  ...['summary', 'code', 'name', 'operation', 'approval_request_id', 'call_id', 'error', 'pending_safety_checks'],
+  ...['acknowledged_safety_checks', 'caller', 'reasoning', 'text', 'fingerprint', 'svg_usage'],
+];
+
+const ITEM = openMembers({
+  ...Object.fromEntries(ITEM_CONTENT.map((name): [string, Rule] => [name, 'content'])),
+  ...ITEM_RULES,
+});
+
+/** What an item consists of. One of an unknown type, or of none, that has none of these stands for one that the provider keeps. */
+const CONTENT: readonly string[] = ['content', 'output', 'tools', ...ITEM_CONTENT];
+
+/** Items that the vendor looks up by their id unless they bring one of these members. */
+const LOOKED_UP: Readonly<Record<string, readonly string[]>> = {
+  item_reference: [],
+  message: ['content'],
+  reasoning: ['content', 'encrypted_content'],
+  compaction: ['encrypted_content'],
+  compaction_summary: ['encrypted_content'],
+  image_generation_call: ['result'],
+};
+
+/** Items that are complete as they stand. */
+const COMPLETE = [
+  ...['file_search_call', 'computer_call', 'computer_call_output', 'web_search_call', 'function_call'],
+  ...['function_call_output', 'tool_search_call', 'tool_search_output', 'additional_tools', 'configuration_update'],
+  ...['code_interpreter_call', 'local_shell_call', 'local_shell_call_output', 'shell_call', 'shell_call_output'],
+  ...['apply_patch_call', 'apply_patch_call_output', 'mcp_list_tools', 'mcp_approval_request', 'mcp_call'],
+  ...['mcp_approval_response', 'custom_tool_call', 'custom_tool_call_output', 'compaction_trigger', 'program'],
+  ...['program_output', 'input_text', 'input_image', 'input_file'],
+];
+
+/** By the type of an item, the members of which it needs one; an empty list: it is always looked up. */
+export const CONTENT_OF_TYPE: ReadonlyMap<string, readonly string[] | 'complete'> = new Map<
+  string,
+  readonly string[] | 'complete'
+>([...Object.entries(LOOKED_UP), ...COMPLETE.map((type): [string, 'complete'] => [type, 'complete'])]);
 
 const TYPE_BYTES_MAX = 256;
 
-/** The references of a responses or compact request, in the order of the text. */
-export function readResponsesReferences(body: Buffer): readonly StateReference[] {
-  return readReferences(body, (reader, references) => {
-    reader.members(REQUEST, (name) => {
-      switch (name) {
-        case 'previous_response_id':
-          references.readId(reader, 'response', name);
-          break;
-        case 'conversation':
-        case 'prompt':
-          if (reader.kind === 'object') reader.members(WITH_ID, () => references.readId(reader, name, `${name}.id`));
-          else references.readId(reader, name, name);
-          break;
-        case 'input':
-          reader.items((index) => readItem(reader, references, `input[${index}]`));
-          break;
-        case 'tools':
-          reader.items((index) => readTool(reader, references, `tools[${index}]`));
-          break;
-      }
-    });
-  });
-}
-
-function readItem(reader: JsonReader, references: StateReferences, path: string): void {
+function readItem(reader: RequestReader): void {
+  const { json } = reader;
   let type: string | null = null;
   let idStart = -1;
   const content = new Set<string>();
   reader.members(ITEM, (name) => {
-    switch (name) {
-      case 'type':
-        type = reader.text(TYPE_BYTES_MAX);
-        return;
-      case 'id':
-        if (reader.kind !== 'null') idStart = reader.offset;
-        return;
-      case 'container_id':
-        references.readId(reader, 'container', `${path}.container_id`);
-        return;
-      case 'file_id':
-        references.readId(reader, 'file', `${path}.file_id`);
-        return;
-      case 'environment':
-        readPlace(reader, references, `${path}.environment`);
-        return;
-    }
-    if (reader.kind !== 'null' && !reader.isEmptyValue) content.add(name);
-    if (name === 'content' || name === 'output') readBlocks(reader, references, `${path}.${name}`);
+    if (name === 'type') type = json.text(TYPE_BYTES_MAX);
+    else if (json.kind === 'null') return;
+    else if (name === 'id') idStart = json.offset;
+    else if (!json.isEmptyValue) content.add(name);
   });
   if (idStart === -1) return;
-  const needed = type === null ? CONTENT : CONTENT_OF_TYPE.get(type);
-  if (needed === undefined || needed.some((name) => content.has(name))) return;
-  references.readId(reader.from(idStart), 'item', `${path}.id`);
+  const needed = (type === null ? undefined : CONTENT_OF_TYPE.get(type)) ?? CONTENT;
+  if (needed === 'complete' || needed.some((name) => content.has(name))) return;
+  reader.references.readId(json.from(idStart), 'item', reader.param('id'));
 }
 
-/** Content blocks, or a screenshot that stands without an array around it. */
-function readBlocks(reader: JsonReader, references: StateReferences, path: string): void {
-  if (reader.kind === 'object') readPlace(reader, references, path);
-  else reader.items((index) => readPlace(reader, references, `${path}[${index}]`));
-}
+/** What the vendor's documentation has at the top, beside what all protocols have. */
+const CONTENT_AT_TOP = [
+  ...['access_programs', 'background', 'context_management', 'image', 'include', 'instructions', 'max_output_tokens'],
+  ...['max_tool_calls', 'moderation', 'parallel_tool_calls', 'prompt_cache_retention', 'reasoning', 'store', 'text'],
+  ...['top_logprobs', 'truncation'],
+];
 
-function readTool(reader: JsonReader, references: StateReferences, path: string): void {
-  reader.members(TOOL, (name) => {
-    const at = `${path}.${name}`;
-    if (name === 'vector_store_ids') references.readIds(reader, 'vector_store', at);
-    else if (name === 'file_ids') references.readIds(reader, 'file', at);
-    else if (name === 'container' && reader.kind === 'string') references.readId(reader, 'container', at);
-    else readPlace(reader, references, at);
-  });
-}
+export const RESPONSES_TABLE: RequestTable = {
+  top: topMembers(CONTENT_AT_TOP, {
+    input: { text: 'setting', items: { text: 'setting', readBy: 'item' }, readBy: 'item' },
+    prompt: stateOrObject('prompt', { variables: open({}) }),
+  }),
+  readBy: { skill, item: { members: ITEM, read: readItem } },
+};
 
-/** An object that names a container or files: a content block, a tool's container or environment, a mask. */
-function readPlace(reader: JsonReader, references: StateReferences, path: string): void {
-  reader.members(PLACE, (name) => {
-    const at = `${path}.${name}`;
-    if (name === 'file_ids') references.readIds(reader, 'file', at);
-    else references.readId(reader, name === 'file_id' ? 'file' : 'container', at);
-  });
+/** What a responses or compact request names at its provider, in the order of the text. */
+export function readResponsesReferences(body: Buffer): NamedState {
+  return readNamedState(body, RESPONSES_TABLE);
 }

@@ -34,6 +34,8 @@ export interface Provider {
   readonly vendor: string | null;
   /** Whether every account may refer to state that this provider keeps. */
   readonly sharesState: boolean;
+  /** Whether it may be sent a part of a tool that the gateway does not know, by the name of the part. */
+  readonly allows: (part: string) => boolean;
   /** Whether a whole response without usage is charged by an estimate, and not refused. */
   readonly estimatesUsage: boolean;
   /** Restates its usage before it is read. Absent: it means what the protocol says. */
@@ -86,6 +88,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     headers,
     vendor: config.vendor ?? null,
     sharesState: config.sharedState === 'pass',
+    allows: allowance(config),
     estimatesUsage: config.missingUsage === 'estimate',
     ...(config.cacheTokens === 'excluded' && { restatesUsage: inputWithCache }),
     passesTraceContext: config.traceContext === 'pass',
@@ -101,6 +104,15 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
       await pool.destroy();
     },
   };
+}
+
+/** A name that is allowed covers the members below it; one that ends with a star covers all that begin so. */
+function allowance({ allows, unknownTools }: ProviderConfig): Provider['allows'] {
+  if (unknownTools === 'pass') return () => true;
+  return (part) =>
+    allows.some((name) =>
+      name.endsWith('*') ? part.startsWith(name.slice(0, -1)) : part === name || part.startsWith(`${name}.`),
+    );
 }
 
 /** A user name is left out: it may be any word. */

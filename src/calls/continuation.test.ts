@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { type StateKind, type StateReference, stateKey } from '../protocols/state-references.ts';
+import type { Route } from '../providers/catalog/catalog.ts';
+import type { Provider, Providers } from '../providers/upstream/provider.ts';
+import { findContinuation, routesThatAllow } from './continuation.ts';
+
+const routes = ['plain', 'searching'].map((providerId) => ({ id: providerId, providerId }) as Route);
+const providers: Pick<Providers, 'get'> = {
+  get: (id) => ({ allows: (part) => id === 'searching' && part === 'tools.x_search' }) as Provider,
+};
+const part = (name: string) => ({ name, param: 'tools[0].type', problem: 'type' }) as const;
+
+describe('routes of a request with tools that the gateway does not know', () => {
+  it('are all of them if it has none', () => {
+    assert.deepEqual(routesThatAllow(routes, [], providers), routes);
+  });
+
+  it('are those of providers that allow all of them', () => {
+    const open = routesThatAllow(routes, [part('tools.x_search')], providers);
+    assert.deepEqual(
+      open.map(({ providerId }) => providerId),
+      ['searching'],
+    );
+  });
+
+  it('are none if no provider allows all of them', () => {
+    assert.throws(
+      () => routesThatAllow(routes, [part('tools.x_search'), part('tools.other')], providers),
+      (error) => error instanceof GatewayError && error.status === 400 && error.param === 'tools[0].type',
+    );
+  });
+});
+
+describe('the size of what a call continues', () => {
+  const reference = (kind: StateKind, id: string): StateReference => ({ kind, id, param: id });
+  const stored = new Map([
+    [stateKey({ kind: 'container', id: 'c' }), { model: 'm', providerId: 'p', totalTokens: 1 }],
+    [stateKey({ kind: 'response', id: 'small' }), { model: 'm', providerId: 'p', totalTokens: 20 }],
+    [stateKey({ kind: 'response', id: 'large' }), { model: 'm', providerId: 'p', totalTokens: 300 }],
+  ]);
+  const sizeOf = async (...references: StateReference[]): Promise<number | undefined> => {
+    const find = () => Promise.resolve(stored);
+    const found = await findContinuation({ find }, 'account', { continuationKeys: [], references }, false);
+    return found.continuedTokens;
+  };
+
+  it('is that of the largest response that it names, not of a container that it names first', async () => {
+    const named = [reference('container', 'c'), reference('response', 'small'), reference('response', 'large')];
+    assert.equal(await sizeOf(...named), 300);
+  });
+
+  it('is not known if that of one response is not', async () => {
+    assert.equal(await sizeOf(reference('response', 'small'), reference('response', 'unknown')), undefined);
+  });
+});

@@ -1,0 +1,13 @@
+import { type NamedState, type RequestTable, readNamedState } from './request-reader.ts';
+import { skill } from './skills.ts';
+import { topMembers } from './top-members.ts';
+
+/** What a model reads, in requests that are no conversation. */
+const CONTENT_AT_TOP = ['input', 'prompt', 'query', 'documents', 'image', 'mask', 'output_format', 'response_format'];
+
+const PLAIN_TABLE: RequestTable = { top: topMembers(CONTENT_AT_TOP, {}), readBy: { skill } };
+
+/** What a request for embeddings, a ranking or pictures names at its provider. */
+export function readPlainReferences(body: Buffer): NamedState {
+  return readNamedState(body, PLAIN_TABLE);
+}

@@ -1,0 +1,418 @@
+import { invalidRequest } from '../errors/gateway-error.ts';
+import { JsonMemberError, JsonReader, MemberNames } from '../lib/json/json-reader.ts';
+import { decodeString, hasBytes } from '../lib/json/json-string.ts';
+import { isPublicServer, schemeAt } from './addresses.ts';
+import { type Form, type Members, type Rule, state, type TextRule } from './request-rules.ts';
+import { FIELD, kindByName, kindByValue, OPEN } from './shown-references.ts';
+import { type StateReference, StateReferences } from './state-references.ts';
+import { CLIENT_MARKS, TOOLS, toolFamily } from './tools.ts';
+
+/** A part of a tool, or a whole one, that the gateway does not know, so that it cannot say what it refers to. */
+export interface UnlistedPart {
+  /** What allows it at a provider (`providers.NAME.allows`): `tools.x_search`, `tools.mcp.tunnel`. */
+  readonly name: string;
+  readonly param: string;
+  readonly problem: 'type' | 'member' | 'form';
+}
+
+/** What a request names at its provider. */
+export interface NamedState {
+  readonly references: readonly StateReference[];
+  readonly unlisted: readonly UnlistedPart[];
+}
+
+/** A request with more different ones is refused. */
+const UNLISTED_MAX = 64;
+const TYPE_BYTES_MAX = 256;
+
+/** What differs between protocols: the members at the top, and the objects that a protocol reads in its own way. */
+export interface RequestTable {
+  readonly top: Members;
+  readonly readBy: Readonly<Record<string, OwnReading>>;
+}
+
+/** An object that stands in itself, or of which several members together decide. */
+export interface OwnReading {
+  readonly members: Members;
+  /** Reads the object that comes next; absent: its members, and nothing else. */
+  readonly read?: (reader: RequestReader) => void;
+}
+
+/**
+ * Reads what a body that is known to be JSON names at a provider, by the tables of its protocol. One pass; a tool whose
+ * type does not stand first is gone over twice.
+ *
+ * @throws GatewayError `invalidRequest` if a member on the way is ambiguous, or a reference has the wrong form.
+ */
+export function readNamedState(body: Buffer, table: RequestTable): NamedState {
+  const reader = new RequestReader(body, table);
+  try {
+    reader.members(table.top);
+  } catch (error) {
+    if (!(error instanceof JsonMemberError)) throw error;
+    throw invalidRequest(`The key "${error.member}" appears more than once, or in another spelling.`, error.member);
+  }
+  return { references: reader.references.list, unlisted: [...reader.unlisted.values()] };
+}
+
+/** The tool of a provider that is read: the setting that allows it, and how deep it stands. */
+interface Within {
+  readonly name: string;
+  readonly depth: number;
+}
+
+export class RequestReader {
+  readonly json: JsonReader;
+  readonly references = new StateReferences();
+  readonly unlisted = new Map<string, UnlistedPart>();
+  readonly #table: RequestTable;
+  /** Where the value stands that is read: `-1 - index` of an item, or the offsets at which the key of a member begins and ends. */
+  readonly #path: number[] = [];
+  /** How much of it is in use: to shorten an array takes longer than to go over a small object. */
+  #depth = 0;
+  /** `null`: content is read. */
+  #within: Within | null = null;
+  #isInTool = false;
+
+  constructor(body: Buffer, table: RequestTable) {
+    this.json = new JsonReader(body);
+    this.#table = table;
+  }
+
+  /** What is read, as an error states it: `input[3].content`. */
+  param(member?: string): string {
+    const path = this.#shown(0, true);
+    if (member === undefined) return path;
+    return path === '' ? member : `${path}.${member}`;
+  }
+
+  /**
+   * Reads the members of the object that comes next.
+   *
+   * @param notice Called at the value of each member that has a rule. The value is not read if it moves the reader.
+   */
+  members(members: Members, notice?: (name: string) => void): void {
+    const { json } = this;
+    const { bytes } = json;
+    // A bit for each name; few objects have more than bits.
+    let seen = 0;
+    let seenMore: Set<number> | null = null;
+    json.eachMember((start, end) => {
+      const index = members.find(bytes, start, end);
+      if (index === -1) {
+        if (json.kind !== 'null') this.#other(members, start, end);
+        return;
+      }
+      const rule = members.inOrder[index]!;
+      const isRead = rule !== 'content' && rule !== 'model';
+      // Whichever of two copies a provider reads, neither is inspected.
+      if (!isRead && notice === undefined) return;
+      const name = members.names[index]!;
+      let isSecond: boolean;
+      if (index < BITS) {
+        isSecond = (seen & (1 << index)) !== 0;
+        seen |= 1 << index;
+      } else {
+        seenMore ??= new Set();
+        isSecond = seenMore.has(index);
+        seenMore.add(index);
+      }
+      if (isSecond || !isSpelt(name, bytes, start, end)) throw new JsonMemberError(name);
+      if (notice !== undefined) {
+        const { offset } = json;
+        notice(name);
+        if (json.offset !== offset) return;
+      }
+      if (isRead) this.#member(rule, start, end);
+    });
+  }
+
+  #member(rule: Rule, start: number, end: number): void {
+    this.#enter(start, end);
+    this.#value(rule);
+    this.#depth -= 2;
+  }
+
+  #enter(start: number, end: number): void {
+    this.#path[this.#depth++] = start;
+    this.#path[this.#depth++] = end;
+  }
+
+  /** Calls `read` at each item of the array that comes next. */
+  #items(read: () => void): void {
+    const depth = this.#depth++;
+    this.json.items((index) => {
+      this.#path[depth] = -1 - index;
+      read();
+    });
+    this.#depth--;
+  }
+
+  /** Reads the value that comes next by its rule, or leaves it to be skipped. */
+  #value(rule: Rule): void {
+    const { kind } = this.json;
+    if (rule === 'content' || rule === 'model' || kind === 'null') return;
+    if (rule === 'setting') this.#setting();
+    else if (rule === 'tools') this.#tools();
+    else if (rule === 'more') this.#more();
+    else if (rule.allowedAs !== undefined) this.#in(this.#at(rule.allowedAs), () => this.#form(rule));
+    else this.#form(rule);
+  }
+
+  #form(rule: Form): void {
+    const { text, items, members, readBy, any } = rule;
+    if (any !== undefined) {
+      this.references.add({ kind: any, id: '', param: this.param() });
+      return;
+    }
+    switch (this.json.kind) {
+      case 'object':
+        if (readBy !== undefined) this.#own(this.#table.readBy[readBy]!);
+        else if (members !== undefined) this.members(members);
+        else this.#unexpected(rule);
+        break;
+      case 'array':
+        if (items !== undefined) this.#items(() => this.#value(items));
+        else this.#unexpected(rule);
+        break;
+      default:
+        if (text !== undefined) this.#text(text);
+        else this.#unexpected(rule);
+    }
+  }
+
+  #own({ members, read }: OwnReading): void {
+    if (read === undefined) this.members(members);
+    else read(this);
+  }
+
+  /** What a relay puts at the top. */
+  #more(): void {
+    if (this.json.kind === 'object') this.members(this.#table.top);
+  }
+
+  #setting(): void {
+    const { json } = this;
+    if (json.kind === 'object') {
+      this.#unexpected('setting');
+    } else if (json.kind === 'array') {
+      this.#items(() => {
+        if (json.kind === 'object' || json.kind === 'array') this.#unexpected('setting');
+      });
+    }
+  }
+
+  #text(rule: TextRule): void {
+    const { json } = this;
+    if (typeof rule === 'object') {
+      if (rule.except !== undefined && json.kind === 'string') {
+        const text = json.from(json.offset).text(TYPE_BYTES_MAX);
+        if (text !== null && rule.except.includes(text)) return;
+      }
+      this.references.readId(json, rule.state, this.param());
+      return;
+    }
+    if (json.kind !== 'string' || rule === 'setting') return;
+    if (rule === 'server') {
+      if (!isPublicServer(json.text(ADDRESS_BYTES_MAX))) this.#unlistHere('form');
+      return;
+    }
+    const scheme = schemeAt(json.bytes, json.offset + 1);
+    if (scheme === null || (rule === 'link' ? WEB.includes(scheme) : scheme !== FILE_SCHEME)) return;
+    this.references.add({ kind: 'file', id: json.text(ADDRESS_BYTES_MAX) ?? scheme, param: this.param() });
+  }
+
+  /** A value of a known member that has a form which its rule does not say. */
+  #unexpected(rule: Rule): void {
+    if (typeof rule === 'object' && typeof rule.text === 'object') {
+      this.references.readId(this.json, rule.text.state, this.param());
+      return;
+    }
+    this.#unlistHere('form');
+    this.#open(OPEN);
+  }
+
+  /** A member that has no rule, and a value. */
+  #other({ others }: Members, start: number, end: number): void {
+    const { json } = this;
+    const { kind } = json;
+    if (typeof others === 'object') {
+      this.#member(others.each, start, end);
+      return;
+    }
+    this.#enter(start, end);
+    if (others === 'unknown') this.#unlistHere('member');
+    const named = others === 'field' || kind === 'object' ? null : kindByName(json.bytes, start, end);
+    if (kind === 'true' || kind === 'false') {
+      // Says neither.
+    } else if (named !== null) {
+      this.#form(state(named));
+    } else {
+      this.#open(others === 'field' ? FIELD : OPEN);
+    }
+    this.#depth -= 2;
+  }
+
+  /** Reads a value of which nothing is known. */
+  #open(members: Members): void {
+    const { json } = this;
+    const { kind } = json;
+    if (kind === 'object') {
+      this.members(members);
+    } else if (kind === 'array') {
+      this.#items(() => this.#open(members));
+    } else if (kind === 'string') {
+      const found = kindByValue(json.bytes, json.offset);
+      if (found !== null) this.references.add({ ...found, param: this.param() });
+    }
+  }
+
+  #tools(): void {
+    if (this.json.kind === 'array') this.#items(() => this.#tool());
+    else this.#tool();
+  }
+
+  #tool(): void {
+    const { json } = this;
+    if (json.kind === 'string') {
+      this.#unlistTool(json.text(TYPE_BYTES_MAX), this.param());
+      return;
+    }
+    if (json.kind !== 'object') return;
+    const { type, isClient } = this.#typeOf();
+    const family = type === null || Object.hasOwn(TOOLS, type) ? type : toolFamily(type);
+    const known = family !== null && Object.hasOwn(TOOLS, family) ? TOOLS[family]! : null;
+    const rule = type === null && isClient ? TOOLS.custom! : known;
+    // A tool that stands in another one has none in it.
+    if (rule === null || (this.#isInTool && rule.members.rules.tools !== undefined)) {
+      // A tool without a type is named by its first member: `{"google_search": {}}`.
+      if (type === null) this.#unlistTool(this.#firstKey(), this.param());
+      else this.#unlistTool(type, this.param('type'));
+      this.#in(null, () => this.#open(OPEN));
+      return;
+    }
+    const isInTool = this.#isInTool;
+    this.#isInTool = true;
+    this.#in(rule.runs === 'client' ? null : this.#at(`tools.${family}`), () => this.members(rule.members));
+    this.#isInTool = isInTool;
+  }
+
+  #at(name: string): Within {
+    return { name, depth: this.#depth };
+  }
+
+  #in(within: Within | null, read: () => void): void {
+    const around = this.#within;
+    this.#within = within;
+    read();
+    this.#within = around;
+  }
+
+  /** The type of the tool that comes next, which need not be its first member; whether it is one of the client's without it. */
+  #typeOf(): { readonly type: string | null; readonly isClient: boolean } {
+    const { json } = this;
+    const first = typeAtStart(json.bytes, json.offset);
+    if (first !== -1) {
+      if (hasBytes(FUNCTION_TYPE, json.bytes, first, first + FUNCTION_TYPE.length)) return FUNCTION;
+      return { type: json.from(first).text(TYPE_BYTES_MAX) ?? UNREADABLE, isClient: false };
+    }
+    const ahead = json.from(json.offset);
+    let type: string | null = null;
+    let isClient = false;
+    ahead.members(TYPE_OR_MARK, (name) => {
+      if (ahead.kind === 'null') return;
+      if (name === 'type') type = ahead.text(TYPE_BYTES_MAX) ?? UNREADABLE;
+      else isClient = true;
+    });
+    return { type, isClient };
+  }
+
+  #firstKey(): string | null {
+    const { json } = this;
+    const ahead = json.from(json.offset + 1);
+    return ahead.kind === 'string' ? ahead.text(TYPE_BYTES_MAX) : null;
+  }
+
+  /** The path from a depth on, with the places of items or without. */
+  #shown(depth: number, hasItems: boolean): string {
+    const path = this.#path;
+    let shown = '';
+    for (let at = depth; at < this.#depth; at++) {
+      const place = path[at]!;
+      if (place < 0) {
+        if (hasItems) shown += `[${-1 - place}]`;
+        continue;
+      }
+      at++;
+      shown += shown === '' && depth === 0 ? this.#key(place, path[at]!) : `.${this.#key(place, path[at]!)}`;
+    }
+    return shown;
+  }
+
+  #key(start: number, end: number): string {
+    if (end - start > KEY_BYTES_MAX) return UNREADABLE;
+    return decodeString(this.json.bytes, start, end).slice(0, NAME_CHARACTERS_MAX);
+  }
+
+  #unlistTool(type: string | null, param: string): void {
+    if (type !== null) this.#unlist({ name: `tools.${type.slice(0, NAME_CHARACTERS_MAX)}`, param, problem: 'type' });
+  }
+
+  #unlistHere(problem: UnlistedPart['problem']): void {
+    if (this.#within === null) return;
+    const { name, depth } = this.#within;
+    this.#unlist({ name: `${name}${this.#shown(depth, false)}`, param: this.param(), problem });
+  }
+
+  #unlist(part: UnlistedPart): void {
+    if (this.unlisted.has(part.name)) return;
+    if (this.unlisted.size === UNLISTED_MAX) {
+      const message = `The request has more than ${UNLISTED_MAX} members that the gateway does not know.`;
+      throw invalidRequest(message, part.param);
+    }
+    this.unlisted.set(part.name, part);
+  }
+}
+
+/** The bits of a number that shifts can address. */
+const BITS = 31;
+
+const FUNCTION_TYPE = '"function"';
+const FUNCTION = { type: 'function', isClient: true } as const;
+
+const TYPE_OR_MARK = new MemberNames('type', ...CLIENT_MARKS);
+/** In place of a type that is no text, or longer than any. */
+const UNREADABLE = '?';
+const KEY_BYTES_MAX = 512;
+const NAME_CHARACTERS_MAX = 64;
+
+/** Whether the bytes between two quotes are the name exactly, with escapes or without. */
+function isSpelt(name: string, bytes: Buffer, start: number, end: number): boolean {
+  return hasBytes(name, bytes, start, end) || decodeString(bytes, start, end) === name;
+}
+
+const TYPE_KEY = '"type"';
+
+/** Where the value of `type` stands, if it is the first member of the object at `offset` and a string; else -1. */
+function typeAtStart(bytes: Buffer, offset: number): number {
+  let at = skipSpace(bytes, offset + 1);
+  if (!hasBytes(TYPE_KEY, bytes, at, at + TYPE_KEY.length)) return -1;
+  at = skipSpace(bytes, at + TYPE_KEY.length);
+  at = skipSpace(bytes, at + 1);
+  return bytes[at] === QUOTE ? at : -1;
+}
+
+function skipSpace(bytes: Buffer, start: number): number {
+  let at = start;
+  while (bytes[at]! <= SPACE) at++;
+  return at;
+}
+
+const QUOTE = 0x22;
+const SPACE = 0x20;
+
+const ADDRESS_BYTES_MAX = 4_096;
+/** Addresses of content that stands in the request or on the web. */
+const WEB: readonly string[] = ['http', 'https', 'data', 'blob'];
+/** By which a text names files at Alibaba Cloud. */
+const FILE_SCHEME = 'fileid';

@@ -1,0 +1,123 @@
+import { foldedName } from '../lib/folded-name.ts';
+import { decodeString } from '../lib/json/json-string.ts';
+import { Members, openMembers, type Rule, state, stateOrObject } from './request-rules.ts';
+import type { StateKind } from './state-references.ts';
+
+/**
+ * References to state that no table lists, as their names and values show: a member `…_id` or `…_ids`, and a text that
+ * looks like an id of a vendor.
+ */
+
+/** What members are called that refer to state, wherever they stand. */
+export const STATE_NAMES: Readonly<Record<string, StateKind>> = {
+  previous_response_id: 'response',
+  response_id: 'response',
+  previous_message_id: 'thread',
+  conversation_id: 'conversation',
+  thread_id: 'thread',
+  container_id: 'container',
+  file_id: 'file',
+  file_ids: 'file',
+  vector_store_id: 'vector_store',
+  vector_store_ids: 'vector_store',
+  knowledge_id: 'vector_store',
+  skill_id: 'skill',
+  prompt_id: 'prompt',
+  tunnel_id: 'tunnel',
+  item_id: 'item',
+  audio_id: 'audio',
+};
+
+const states = Object.fromEntries(
+  Object.entries(STATE_NAMES).map(([name, kind]): [string, Rule] => [name, state(kind)]),
+);
+
+/** An object of which the gateway knows nothing. */
+export const OPEN = openMembers({
+  ...states,
+  container: stateOrObject('container', states),
+  conversation: stateOrObject('conversation', states),
+});
+
+/** An object below a new field at the top of a request. */
+export const FIELD = new Members({}, 'field');
+
+/** The most bytes of an id that a value is taken for. */
+export const REFERENCE_BYTES_MAX = 128;
+
+const NAME = /(?:[_-][iI]|[a-z0-9]I)[dD]s?$/;
+
+/** What a member of an object refers to by its name; `null`: nothing. `bytes[start, end)` is its key. */
+export function kindByName(bytes: Buffer, start: number, end: number): StateKind | null {
+  const last = bytes[end - 1]! | 0x20;
+  if (last !== LETTER_D && last !== LETTER_S && !bytes.subarray(start, end).includes(BACKSLASH)) return null;
+  const name = decodeString(bytes, start, end);
+  if (!NAME.test(name)) return null;
+  const folded = foldedName(name);
+  if (WITHIN_REQUEST.has(folded)) return null;
+  for (const [suffix, kind] of BY_SUFFIX) if (folded.endsWith(suffix)) return kind;
+  return 'state';
+}
+
+/** Ids by which parts of one request refer to each other, and what the caller calls its users. */
+const WITHIN_REQUEST = new Set(
+  ['call_id', 'tool_call_id', 'tool_use_id', 'caller_id', 'tool_id', 'approval_request_id', 'shell_id', 'user_id'].map(
+    foldedName,
+  ),
+);
+
+/** `next_container_id` is a container too. */
+const BY_SUFFIX = Object.entries(STATE_NAMES).map(([name, kind]) => [foldedName(name), kind] as const);
+
+/** What the string whose opening quote stands at `offset` refers to, if it looks like an id of a vendor. */
+export function kindByValue(bytes: Buffer, offset: number): { readonly kind: StateKind; readonly id: string } | null {
+  const first = bytes[offset + 1]! | 0x20;
+  if (first < LETTER_A || first > LETTER_Z) return null;
+  let end = offset + 1;
+  let hasDigit = false;
+  for (const most = end + REFERENCE_BYTES_MAX; bytes[end] !== QUOTE; end++) {
+    const byte = bytes[end]!;
+    if (end === most || byte <= SPACE) return null;
+    if (byte === BACKSLASH) end++;
+    hasDigit ||= byte === BACKSLASH || (byte >= DIGIT_0 && byte <= DIGIT_9);
+  }
+  if (!hasDigit) return null;
+  const id = decodeString(bytes, offset + 1, end);
+  const [, prefix] = ID.exec(id) ?? WORD_ID.exec(id) ?? RESOURCE.exec(id) ?? [];
+  return prefix === undefined ? null : { kind: BY_PREFIX[prefix] ?? 'state', id };
+}
+
+/** What ids of state begin with, and of what state. */
+const BY_PREFIX: Readonly<Record<string, StateKind>> = {
+  resp: 'response',
+  msg: 'item',
+  rs: 'item',
+  cmp: 'item',
+  conv: 'conversation',
+  container: 'container',
+  cntr: 'container',
+  file: 'file',
+  cfile: 'file',
+  vs: 'vector_store',
+  skill: 'skill',
+  audio: 'audio',
+  pmpt: 'prompt',
+  thread: 'thread',
+};
+
+/** A prefix that is no word, and a text with a digit: `resp_68af4030`. */
+const ID = /^(resp|msg|rs|cmp|conv|cntr|cfile|vs|pmpt|asst|vlt|memstore|sesn|uprof|wrkspc)[_-][\w-]+$/;
+/** A word, and one run of letters and digits: `file-abc123`, not `file_upload_2`. */
+const WORD_ID = /^(container|file|skill|audio|thread|tunnel)[_-](?=[A-Za-z]*\d)[A-Za-z0-9]+$/;
+/** Google's names of what it keeps. */
+const RESOURCE = /^(cachedContents|files|projects|corpora|fileSearchStores)\/./;
+
+const QUOTE = 0x22;
+const SPACE = 0x20;
+const BACKSLASH = 0x5c;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const LETTER_A = 0x61;
+const LETTER_D = 0x64;
+const LETTER_S = 0x73;
+const LETTER_Z = 0x7a;

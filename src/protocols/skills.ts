@@ -1,0 +1,24 @@
+import type { OwnReading, RequestReader } from './request-reader.ts';
+import { openMembers, state } from './request-rules.ts';
+
+const SKILL = openMembers({ type: 'setting', skill_id: state('skill'), version: 'setting' });
+const TYPE_BYTES_MAX = 64;
+/** Skills of this type are the vendor's own; any other belongs to an account. */
+const VENDOR_SKILL = 'anthropic';
+
+/** Reads a skill of a container, which comes next. */
+function read(reader: RequestReader): void {
+  const { json } = reader;
+  let type: string | null = null;
+  let idStart = -1;
+  reader.members(SKILL, (name) => {
+    if (name === 'type') type = json.text(TYPE_BYTES_MAX);
+    if (name !== 'skill_id') return;
+    idStart = json.offset;
+    json.skip();
+  });
+  if (idStart === -1 || type === VENDOR_SKILL) return;
+  reader.references.readId(json.from(idStart), 'skill', reader.param('skill_id'));
+}
+
+export const skill: OwnReading = { members: SKILL, read };

@@ -1,0 +1,75 @@
+import {
+  anything,
+  LINK,
+  listOf,
+  Members,
+  open,
+  openMembers,
+  type Rule,
+  state,
+  stateOrObject,
+} from './request-rules.ts';
+import { STATE_NAMES } from './shown-references.ts';
+import { MCP_SERVERS } from './tools.ts';
+
+/**
+ * The members at the top of a request that name state, wherever a vendor has them: relays translate between protocols,
+ * and pass on what they do not know. Members of other names are open (contract, section 9).
+ */
+export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
+  ...Object.fromEntries(Object.entries(STATE_NAMES).map(([name, kind]): [string, Rule] => [name, state(kind)])),
+  conversation: stateOrObject('conversation'),
+  thread: stateOrObject('thread', { previous_message_id: state('thread') }),
+  container: stateOrObject('container', { skills: { items: { readBy: 'skill' }, readBy: 'skill' } }),
+  diagnostics: open({ previous_message_id: state('thread') }),
+  prompt_cache_options: open({ comparison_response_id: state('response') }),
+  // Volcengine Ark; Google, also in `google` of its compatible address; Alibaba Cloud.
+  context_id: state('conversation'),
+  cached_content: state('cache'),
+  google: { members: new Members({ cached_content: state('cache') }, 'field') },
+  memory_id: state('state'),
+  assistant_id: state('state'),
+  agent_id: state('state'),
+  // Azure's search in what its account holder has.
+  data_sources: anything('network'),
+  // vLLM and SGLang: memory and addresses of other servers, adapters on their disks, code.
+  kv_transfer_params: anything('cache'),
+  session_params: anything('cache'),
+  bootstrap_host: anything('network'),
+  bootstrap_port: anything('network'),
+  bootstrap_room: anything('network'),
+  lora_path: anything('adapter'),
+  custom_logit_processor: anything('adapter'),
+  logits_processors: anything('adapter'),
+  // LiteLLM: where the operator's credential goes.
+  api_base: anything('network'),
+  base_url: anything('network'),
+  tools: 'tools',
+  mcp_servers: MCP_SERVERS,
+  plugins: listOf(open({})),
+  extra_body: 'more',
+};
+
+/** What the caller or a model reads, and settings, under names that all protocols have. */
+const CONTENT_AT_TOP = [
+  ...['model', 'user', 'metadata', 'client_metadata', 'litellm_metadata', 'safety_identifier', 'prompt_cache_key'],
+  ...['service_tier', 'stream', 'stream_options', 'temperature', 'top_p', 'tool_choice'],
+];
+
+/**
+ * The members at the top of a request of a protocol.
+ *
+ * @param content Those that its documentation has, and that name nothing.
+ * @param rules Those that it reads in its own way.
+ */
+export function topMembers(content: readonly string[], rules: Readonly<Record<string, Rule>>): Members {
+  const known = [...CONTENT_AT_TOP, ...content].map((name): [string, Rule] => [name, 'content']);
+  return new Members({ ...Object.fromEntries(known), ...STATE_AT_TOP, ...rules }, 'field');
+}
+
+/** An address of a picture, a video or a sound, or an object that has it. */
+export const MEDIA: Rule = {
+  ...LINK,
+  items: LINK,
+  members: openMembers({ url: LINK, file_id: state('file'), file_data: 'content', data: 'content' }),
+};
