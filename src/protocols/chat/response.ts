@@ -4,12 +4,12 @@ import {
   type ResponseReading,
   responseReading,
 } from '../metering/response.ts';
-import { type ResponseText, responseTextTokens } from '../metering/response-text.ts';
 import type { ToolUses } from '../metering/tool-uses.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia } from './media.ts';
 import { RESULT_MEMBERS, shownTools } from './shown-tools.ts';
 import { readChatUsage } from './usage.ts';
+import { COMPLETION_TEXT } from './written.ts';
 
 /** What the request asks for that its response has to be read by. */
 export interface ChatResponseOptions {
@@ -22,18 +22,12 @@ export interface ChatResponseOptions {
   readonly offersTools?: boolean;
 }
 
-const TEXT: ResponseText = {
-  text: ['content', 'refusal', 'arguments', 'input', 'transcript', 'text'],
-  reasoning: ['reasoning_content', 'reasoning'],
-  through: ['message', 'content', 'tool_calls', 'function', 'custom', 'function_call', 'audio'],
-};
-
 const estimateOf = (audioFormat: string | null): ResponseEstimate => ({
   keep: ['choices', 'model'],
   count: [],
-  outputTokens(response) {
+  isSuccess(response) {
     const choices = response.member('choices');
-    return Array.isArray(choices) && choices.length > 0 ? responseTextTokens(choices, TEXT) : null;
+    return Array.isArray(choices) && choices.length > 0;
   },
   mediaTokens(response) {
     const media = chatMedia(audioFormat);
@@ -78,7 +72,7 @@ function makeReading({ hasAudio, audioFormat, asksForSearch, offersTools }: Requ
       shown: shownIn(response, showing),
     }),
   );
-  const withEstimate: ResponseReading = { ...reading, estimate: estimateOf(audioFormat) };
+  const withEstimate: ResponseReading = { ...reading, written: COMPLETION_TEXT, estimate: estimateOf(audioFormat) };
   if (!hasAudio) return withEstimate;
   return { ...withEstimate, continuationKeys: (response: ReadResponse) => audioKeys(response.member('choices')) };
 }
