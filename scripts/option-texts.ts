@@ -91,7 +91,7 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'providers.NAME.sharedState':
     'Who may refer to state that this provider keeps: the account whose responses contained it, or every account.',
   'providers.NAME.missingUsage':
-    'What becomes of a whole response without usage; compaction and images are always refused.',
+    'What becomes of a whole response without usage that can be true; compaction and images are always refused.',
   'providers.NAME.traceContext': 'Whether the provider gets the W3C trace context of calls.',
   'providers.NAME.headers.NAME': 'Headers that are sent with every request to this provider. They may be secret.',
   'providers.NAME.proxy': 'The HTTP proxy that opens a tunnel to the provider. Empty: directly.',

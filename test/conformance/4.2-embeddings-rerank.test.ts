@@ -142,7 +142,6 @@ describe('4.2 embeddings and rerank', () => {
     ['meta.billed_units.input_tokens', { meta: { billed_units: { input_tokens: 12 } } }, 12],
     ['meta.tokens.input_tokens', { meta: { tokens: { input_tokens: 13 } } }, 13],
     ['tokens.input_tokens', { tokens: { input_tokens: 14, output_tokens: 0 } }, 14],
-    ['a usage of no tokens', { usage: { prompt_tokens: 0, total_tokens: 0 } }, 0],
   ] as const) {
     it(`4.2 embeddings are charged by ${what}`, async () => {
       const response = { ...embedded, ...facts };

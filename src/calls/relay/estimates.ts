@@ -50,7 +50,7 @@ export async function estimateInput(
 }
 
 /** What the model wrote in a whole response. */
-interface WrittenSize {
+export interface WrittenSize {
   readonly sizeBytes: number;
   /** The pictures that stand in the text. */
   readonly pictures: number;

@@ -16,7 +16,7 @@ import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream
 import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
 import type { AdmittedCall } from '../admitted-call.ts';
-import { doubtsOfWhole, estimateUnreported } from './estimates.ts';
+import { doubtsOfWhole, estimateUnreported, type WrittenSize } from './estimates.ts';
 import type { RelayParts } from './relay-stream.ts';
 
 /**
@@ -47,7 +47,7 @@ class JsonRelay {
   readonly #parts: RelayParts;
   readonly #capture: JsonCapture;
   /** Measures what is no longer held, and the rest if that is asked for. */
-  readonly #written: WrittenText | null;
+  #written: WrittenText | null = null;
   #isMeasured = false;
   #exchange!: UpstreamExchange;
   #head: UpstreamHead | null = null;
@@ -66,8 +66,7 @@ class JsonRelay {
     this.#upstream = upstream;
     this.#parts = parts;
     this.#requestId = call.prepared.requestId;
-    const { keep, count, holding, estimate, written } = call.prepared.input.response;
-    this.#written = written === undefined ? null : new WrittenText(written, false);
+    const { keep, count, holding, estimate } = call.prepared.input.response;
     const more = upstream.provider.estimatesUsage ? estimate : undefined;
     this.#capture = new JsonCapture({
       keep: more === undefined ? keep : [...new Set([...keep, ...more.keep])],
@@ -141,16 +140,23 @@ class JsonRelay {
 
   /** Lets go of what is held, other than the last chunk if that is to be kept. */
   #letGo(...kept: readonly Buffer[]): void {
-    for (const chunk of this.#held) this.#written?.addPart(chunk, false);
+    this.#measure(this.#held);
     this.#held = [...kept];
   }
 
-  /** The text that the model wrote; it is read once the whole response has come. */
-  #measured(): { readonly sizeBytes: number; readonly pictures: number } {
-    if (this.#written === null) return NOTHING_WRITTEN;
-    if (!this.#isMeasured) for (const chunk of this.#held) this.#written.addPart(chunk, false);
-    this.#isMeasured = true;
+  #measure(chunks: readonly Buffer[]): WrittenText | null {
+    const { written } = this.#call.prepared.input.response;
+    if (written === undefined) return null;
+    this.#written ??= new WrittenText(written, false);
+    for (const chunk of chunks) this.#written.addPart(chunk, false);
     return this.#written;
+  }
+
+  /** What the model wrote, once the whole response has come. */
+  #measured(): WrittenSize {
+    if (!this.#isMeasured) this.#measure(this.#held);
+    this.#isMeasured = true;
+    return this.#written ?? NOTHING_WRITTEN;
   }
 
   /** Takes the memory to store what is held. */

@@ -354,7 +354,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       return text?.visibleBytes ?? 0;
     },
     get reported() {
-      return reading.partialUsage();
+      return reading.usage() ?? reading.partialUsage();
     },
     get needsInputEstimate() {
       const observed = reading.usage();
