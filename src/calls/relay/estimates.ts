@@ -138,11 +138,7 @@ function withoutDoubts({ usage, doubted }: Reported, estimated: Usage): UsageFac
     },
     searchUnits: { searchUnits: estimated.searchUnits },
   };
-  return doubted.reduce<UsageFacts>((sum, side) => ({ ...sum, ...sides[side] }), {
-    ...usage,
-    source: 'estimated',
-    doubted,
-  });
+  return Object.assign({ ...usage, source: 'estimated' as const, doubted }, ...doubted.map((side) => sides[side]));
 }
 
 /** The reservation that an estimate must not exceed, with the prices that it was made with. */

@@ -77,6 +77,8 @@ describe('the output of a stream that is left', () => {
   ][] = [
     ['the report that came with the last text', 500, 8_000, 8_000, 0, 500],
     ['the report, and the text behind it by its size', 500, 8_400, 8_000, 0, 600],
+    ['the report, if a few words behind it are within its figure', 500, 1_000, 900, 0, 500],
+    ['... and with them, if they are not', 5, 120, 20, 0, 30],
     ['the size of the text, without a report', 0, 8_000, 0, 0, 2_000],
     ['the greater of a report before all text and the text', 5, 8_000, 0, 0, 2_000],
     ['... which may be the report', 5, 4, 0, 0, 5],

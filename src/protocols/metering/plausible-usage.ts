@@ -64,8 +64,10 @@ export function boundedOutput(
   unseenTokens: number,
 ): number {
   const isSoFar = reportedTextBytes > 0 && reportedTextBytes <= reportedTokens * TOKEN_BYTES_MAX;
-  if (isSoFar) return reportedTokens + estimateTokens(textBytes - reportedTextBytes);
-  return Math.max(reportedTokens, estimateTokens(textBytes), unseenTokens);
+  if (!isSoFar) return Math.max(reportedTokens, estimateTokens(textBytes), unseenTokens);
+  const bytesBehind = textBytes - reportedTextBytes;
+  const isOfAll = bytesBehind <= UNREPORTED_BYTES_MAX && reportedTokens >= estimateTokens(textBytes);
+  return isOfAll ? reportedTokens : reportedTokens + estimateTokens(bytesBehind);
 }
 
 /** Counts the reports of a stream that state output. Figures are cumulative, so one that falls is none. */
