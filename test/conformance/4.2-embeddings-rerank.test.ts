@@ -262,7 +262,6 @@ describe('4.2 embeddings and rerank', () => {
       201,
       { meta: { billed_units: { search_units: 3 }, tokens: { input_tokens: 900 } }, usage: { total_tokens: 900 } },
     ],
-    [0, 2, { meta: { billed_units: { search_units: 0 } } }],
   ] as const) {
     it(`4.2 a rerank at a price of search units is charged for ${units}, whatever its tokens are`, async () => {
       gateway.provider.respond = json(200, { results, ...facts });

@@ -150,7 +150,8 @@ for (const engine of wireEngines) {
             hostile.behave = reportingAlways(reporting(7));
             const response = await send(account.key, 'unaffordable');
             assert.equal(response.status, 200);
-            const charge = 7n * 999_999_999_999_999_000n;
+            // A token of input, and seven of output.
+            const charge = 8n * 999_999_999_999_999_000n;
             assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - charge, heldNano: 0n });
           });
         });
