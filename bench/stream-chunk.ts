@@ -1,6 +1,7 @@
 import { readChatStream } from '../src/protocols/chat/stream.ts';
 import { readMessagesStream } from '../src/protocols/messages/stream.ts';
 import { createStreamTap, type StreamReading } from '../src/protocols/metering/tap.ts';
+import { readResponsesStream } from '../src/protocols/responses/stream.ts';
 
 /**
  * What it takes to look at a chunk of a stream on its way through, in nanoseconds; sockets and HTTP are not among it.
@@ -18,11 +19,16 @@ const CHAT =
 const MESSAGES =
   'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello there"}}\n\n';
 
+const RESPONSES =
+  'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":12,"item_id":"msg_1",' +
+  '"output_index":0,"content_index":0,"delta":"Hello there","logprobs":[],"obfuscation":"aBcDeFgHiJk"}\n\n';
+
 const ignore = (): void => undefined;
 const OUTPUT = { forward: ignore, forwardError: ignore, finish: ignore, finishError: ignore };
 
 measure('chat', () => readChatStream({ dropsUsageChunk: false, choices: 1 }), Buffer.from(CHAT));
 measure('messages', readMessagesStream, Buffer.from(MESSAGES));
+measure('responses', readResponsesStream, Buffer.from(RESPONSES));
 
 function measure(name: string, read: () => StreamReading, chunk: Buffer): void {
   const rounds = Array.from({ length: ROUNDS }, () => {

@@ -94,7 +94,7 @@ export const optionTexts: Readonly<Record<string, string>> = {
     'Tools, and members of tools, that the gateway does not know and that this provider may be sent, by the names in its refusals.',
   'providers.NAME.unknownTools': 'Whether tools that the gateway does not know are refused or passed on.',
   'providers.NAME.missingUsage':
-    'What becomes of a whole response without usage; compaction and images are always refused.',
+    'What becomes of a whole response without usage that can be true; compaction and images are always refused.',
   'providers.NAME.cacheTokens':
     'Whether the input that a provider of chat reports leaves out the tokens of the cache. `auto`: as its figures show.',
   'providers.NAME.traceContext': 'Whether the provider gets the W3C trace context of calls.',

@@ -83,7 +83,7 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
       firstByteMs: end.firstByteAtMs === null ? null : end.firstByteAtMs - startedAtMs,
       endedAtMs,
       usage: charge === null ? null : charge.usage,
-      notes: charge === null ? undefined : notesOf(call, charge),
+      notes: charge === null ? undefined : notesOf(call, charge, end.usage?.doubted),
       price,
       priceFactorBasisPoints: call.priceFactorBasisPoints,
       chargeNano,
@@ -148,8 +148,13 @@ function costOf(
   };
 }
 
-/** An estimate above the reservation is on the record: there was no limit to reserve by. */
-function notesOf(call: CallAtEnd, { usage, chargeNano, notes }: CallCharge): CallOutcome['notes'] {
+/** What is on the record: what was estimated in place of a report, and an estimate above the reservation, if there was no limit to reserve by. */
+function notesOf(
+  call: CallAtEnd,
+  { usage, chargeNano, notes: chargeNotes }: CallCharge,
+  doubted: UsageFacts['doubted'],
+): CallOutcome['notes'] {
+  const notes = doubted?.length ? { ...chargeNotes, doubted } : chargeNotes;
   if (usage.source !== 'estimated' || call.prepared.policy.context !== 'balance') return notes;
   const reservedNano = atPriceFactor(call.prepared.reservation.amountNano, call.priceFactorBasisPoints);
   return chargeNano > reservedNano ? { ...notes, reservedNano: reservedNano.toString() } : notes;

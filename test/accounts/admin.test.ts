@@ -880,6 +880,7 @@ for (const engine of wireEngines) {
           otherToolUses: 0,
         },
         excessUsage: null,
+        doubtedUsage: [],
         innerModels: [],
         pricedBy: null,
         unpriced: [],

@@ -140,10 +140,10 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     it('is what is left after a call', async () => {
       const account = await g.createAccount({ balanceYuan: '1' });
       const respond = g.provider.respond;
-      // At ¥13 per million.
+      // At ¥3 and ¥13 per million: ¥0.65.
       g.provider.respond = json(
         200,
-        chatCompletion({ prompt_tokens: 0, completion_tokens: 50_000, total_tokens: 50_000 }),
+        chatCompletion({ prompt_tokens: 13, completion_tokens: 49_997, total_tokens: 50_010 }),
       );
       assert.equal(await send(account, '/v1/chat/completions', 'test-both'), 200);
       assert.equal((await readAll(account, BALANCE_BASES, GENERAL)).remaining, 0.35);

@@ -59,6 +59,8 @@ interface Kind {
 const BELIEVED_MAX = 10_000_000;
 /** Up to six of them add up to a count that is still believed. */
 const tokens = fc.oneof({ weight: 3, arbitrary: fc.nat(2_000) }, fc.constant(0), fc.nat(Math.floor(BELIEVED_MAX / 6)));
+/** What no response is without that delivers something. */
+const some = tokens.map((count) => Math.max(count, 1));
 /** Models without limits: what is reported of them is charged as far as it is believed. */
 const CHAT_AND_MESSAGES = 'test-both';
 const RESPONSES = 'test-responses-unlimited';
@@ -73,7 +75,7 @@ const NO_COUNTS: readonly unknown[] = [null, undefined, 'seven', '1.5', -1, 1.5,
 /** The same where the contract declares the count (2.1, 2.2): text is none there, whatever it says. */
 const NO_DECLARED_COUNTS: readonly unknown[] = [...NO_COUNTS, '7'];
 
-const chatParts = fc.record({ plain: tokens, cached: tokens, written: tokens, output: tokens, reasoning: tokens });
+const chatParts = fc.record({ plain: some, cached: tokens, written: tokens, output: some, reasoning: tokens });
 const chatFacts = chatParts.map(({ plain, cached, written, output, reasoning }) => ({
   usage: {
     prompt_tokens: plain + cached + written,
@@ -94,7 +96,7 @@ const chatRequest =
       ...(isStream ? { stream: true } : {}),
     });
 
-const messagesParts = fc.record({ input: tokens, cached: tokens, short: tokens, long: tokens, output: tokens });
+const messagesParts = fc.record({ input: some, cached: tokens, short: tokens, long: tokens, output: some });
 const messagesFacts = messagesParts.map(({ input, cached, short, long, output }) => ({
   usage: {
     input_tokens: input,
@@ -110,7 +112,7 @@ const messagesRequest =
   (mark: string): TypedBody =>
     jsonBody({ model: CHAT_AND_MESSAGES, max_tokens: 50, messages: [{ role: 'user', content: mark }], stream });
 
-const responsesParts = fc.record({ plain: tokens, cached: tokens, short: tokens, long: tokens, output: tokens });
+const responsesParts = fc.record({ plain: some, cached: tokens, short: tokens, long: tokens, output: some });
 const responsesFacts = fc
   .tuple(responsesParts, fc.boolean())
   .map(([{ plain, cached, short, long, output }, tellsLifetimes]) => ({
@@ -147,7 +149,7 @@ const rerankRequest =
     jsonBody({ model, query: mark, documents: Array.from({ length: documents }, (_, i) => `text ${i}`) });
 
 /** Every place where a vendor of rerank counts tokens, with counts that come to the same sum. */
-const rerankTokens = fc.tuple(tokens, tokens, fc.nat(4)).map(([input, output, shape]) => {
+const rerankTokens = fc.tuple(some, tokens, fc.nat(4)).map(([input, output, shape]) => {
   const sum = input + output;
   const facts = [
     { usage: { total_tokens: sum, prompt_tokens: input } },
@@ -409,7 +411,7 @@ const kinds: readonly Kind[] = [
     name: 'embeddings',
     path: '/v1/embeddings',
     isStream: false,
-    scenario: tokens.map((input) => ({
+    scenario: some.map((input) => ({
       request: (mark) => jsonBody({ model: 'test-embeddings', input: [mark, 'more'] }),
       respond: json(200, embeddingList({ prompt_tokens: input, total_tokens: input })),
       costNano: costNano({ input }),
@@ -455,12 +457,17 @@ const kinds: readonly Kind[] = [
     name: 'rerank by search unit',
     path: '/v1/rerank',
     isStream: false,
-    scenario: fc.tuple(fc.integer({ min: 1, max: 450 }), fc.oneof(fc.nat(7), tokens)).map(([documents, units]) => ({
-      request: rerankRequest('test-rerank-units', documents),
-      respond: json(200, rerankResult({ meta: { billed_units: { search_units: units } }, usage: { total_tokens: 7 } })),
-      // A unit for every hundred documents begun, and no more.
-      costNano: BigInt(Math.min(units, Math.ceil(documents / 100))) * 19_000n,
-    })),
+    scenario: fc
+      .tuple(fc.integer({ min: 1, max: 450 }), fc.oneof(fc.integer({ min: 1, max: 7 }), some))
+      .map(([documents, units]) => ({
+        request: rerankRequest('test-rerank-units', documents),
+        respond: json(
+          200,
+          rerankResult({ meta: { billed_units: { search_units: units } }, usage: { total_tokens: 7 } }),
+        ),
+        // A unit for every hundred documents begun, and no more.
+        costNano: BigInt(Math.min(units, Math.ceil(documents / 100))) * 19_000n,
+      })),
     withoutFacts: [
       json(200, rerankResult({ usage: { total_tokens: 7 } })),
       ...NO_COUNTS.map((count) => json(200, rerankResult({ meta: { billed_units: { search_units: count } } }))),

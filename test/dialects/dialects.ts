@@ -21,6 +21,8 @@ export interface Dialect {
   readonly billNano: string | null;
   /** Of a stream of images: what has been delivered with each event and those before it, at its price. */
   readonly deliveredNano?: readonly string[];
+  /** Of another stream: what it costs to leave it behind each event. Absent: within bounds. */
+  readonly leftNano?: readonly string[];
   /** What the record of the call marks as used without a price. */
   readonly unpriced?: readonly string[];
   readonly working: string;

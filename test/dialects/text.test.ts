@@ -26,7 +26,7 @@ const halves = (bytes: Buffer, at: number): Buffer[] => [bytes.subarray(0, at), 
 
 describe('text as vendors document it', () => {
   for (const dialect of all) {
-    const { name, body, isStream, billNano, unpriced = [] } = dialect;
+    const { name, body, isStream, billNano, leftNano, unpriced = [] } = dialect;
     const bill = billNano === null ? null : { chargeNano: BigInt(billNano), unpriced };
 
     it(`${name}: costs the bill, cut at any byte`, () => {
@@ -38,6 +38,15 @@ describe('text as vendors document it', () => {
     });
 
     if (!isStream || bill === null) continue;
+    if (leftNano !== undefined) {
+      it(`${name}: costs what was delivered if it is left at any event`, () => {
+        const meter = meterOf(dialect);
+        const events = body.toString().split(/(?<=\n\n)/);
+        const charges = events.map((_, i) => meter.stream([Buffer.from(events.slice(0, i + 1).join(''))])?.chargeNano);
+        assert.deepEqual(charges, leftNano.map(BigInt));
+      });
+      continue;
+    }
     it(`${name}: costs at least what was delivered if it is left at any event, and no more than may be`, () => {
       const meter = meterOf(dialect);
       const events = body.toString().split(/(?<=\n\n)/);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { wireEngines } from '../support/database.ts';
 import { assertBrokenOff, assertError, families, modesOf, requestOf } from '../support/families.ts';
-import { assertSpent, type TestAccount } from '../support/gateway.ts';
+import { assertSpent, costNano, type TestAccount } from '../support/gateway.ts';
 import { type Behaviour, chunks, responseBytes } from '../support/hostile-provider.ts';
 import { ask, assertNamesNoProvider, type HostileScene, modelOf, relayedStream, setScene } from './scene.ts';
 
@@ -10,8 +10,8 @@ import { ask, assertNamesNoProvider, type HostileScene, modelOf, relayedStream, 
 
 /** The most tokens that are believed. */
 const TOKENS = 2_147_483_647;
-/** Of the figures of a stream the greatest counts, so that no event may report the input that these tests leave out. */
-const withoutInput = (text: string): string => text.replace(/"(prompt_tokens|input_tokens)":11\b/g, '"$1":0');
+/** Of the figures of a stream the greatest counts, so that no event may report more input than a token. */
+const withoutInput = (text: string): string => text.replace(/"(prompt_tokens|input_tokens)":11\b/g, '"$1":1');
 /** The most that a column of money can store, in nano-yuan. */
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
@@ -40,8 +40,8 @@ for (const engine of wireEngines) {
         describe(`${family.name}, ${kind}`, () => {
           const usage = (outputTokens: number): object =>
             family.name === 'chat'
-              ? { prompt_tokens: 0, completion_tokens: outputTokens }
-              : { input_tokens: 0, output_tokens: outputTokens };
+              ? { prompt_tokens: 1, completion_tokens: outputTokens }
+              : { input_tokens: 1, output_tokens: outputTokens };
           const usageEvent = (outputTokens: number): string =>
             family.name === 'chat'
               ? `data: ${JSON.stringify({ choices: [], usage: usage(outputTokens) })}\n\n`
@@ -116,7 +116,7 @@ for (const engine of wireEngines) {
               (response) => response.status === 200 && !response.text.includes('internal_error'),
             );
             assert.deepEqual(succeeded, [true, true, false, true]);
-            await assertSpent(account, 3n * 7n * 13_000n);
+            await assertSpent(account, 3n * costNano({ input: 1, output: 7 }));
             await assertWithheld(refused);
             await assertSpent(refused, 0n);
           });
@@ -138,7 +138,7 @@ for (const engine of wireEngines) {
             const { body } = await gateway.admin('GET', `/calls?accountId=${account.id}`);
             const statuses = body.data.map(({ status }: { status: string }) => status);
             assert.deepEqual(statuses.sort(), ['failed', 'succeeded']);
-            const charge = BigInt(TOKENS) * 4_000_000_000n;
+            const charge = BigInt(TOKENS + 1) * 4_000_000_000n;
             assert.ok(charge < AMOUNT_MAX && 2n * charge > AMOUNT_MAX);
             const balanceNano = 10_000_000_000_000n - charge;
             assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
@@ -150,7 +150,8 @@ for (const engine of wireEngines) {
             hostile.behave = reportingAlways(reporting(7));
             const response = await send(account.key, 'unaffordable');
             assert.equal(response.status, 200);
-            const charge = 7n * 999_999_999_999_999_000n;
+            // A token of input, and seven of output.
+            const charge = 8n * 999_999_999_999_999_000n;
             assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - charge, heldNano: 0n });
           });
         });
@@ -161,7 +162,7 @@ for (const engine of wireEngines) {
       const [chat] = families;
       const { gateway, hostile } = scene;
       const account = await gateway.createAccount();
-      const body = JSON.stringify(chat!.whole({ prompt_tokens: 0, completion_tokens: TOKENS }));
+      const body = JSON.stringify(chat!.whole({ prompt_tokens: 1, completion_tokens: TOKENS }));
       hostile.behave = reportingAlways(
         responseBytes({ headers: ['content-type: application/json', `content-length: ${body.length}`], body }),
       );

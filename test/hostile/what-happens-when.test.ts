@@ -528,6 +528,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
       errorCode: 'call_unresolved',
       usage: null,
       excessUsage: null,
+      doubtedUsage: [],
       innerModels: [],
       price: { rule: 'base' },
       pricedBy: null,

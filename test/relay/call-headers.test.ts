@@ -200,7 +200,8 @@ describe('headers of calls', () => {
     });
 
     test('a call that costs nothing is charged 0', async () => {
-      gateway.provider.respond = chatResponse({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });
+      const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+      gateway.provider.respond = json(200, chatCompletion(usage, ''));
       const response = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false));
       assert.equal(response.headers[CHARGE], '0');
       const { call: record, charges } = await onRecord(assertNames(response.headers, CHARGE, AVAILABLE));

@@ -34,7 +34,7 @@ const TOKENS_MAX = 2_147_483_647;
 const DEAR = `
   dear: { operations: [chat], maxOutputTokens: "${TOKENS_MAX}", price: { input: "10000000", output: "10000000" }, routes: [{ provider: chatty, model: dear }] }`;
 /** At that price more than a column of money can store. */
-const TOO_DEAR = { prompt_tokens: 0, completion_tokens: TOKENS_MAX };
+const TOO_DEAR = { prompt_tokens: 1, completion_tokens: TOKENS_MAX };
 
 const codingPath = ({ name }: Family): string =>
   name === 'chat' ? '/v1/coding/chat/completions' : '/v1/coding/altproto/messages';

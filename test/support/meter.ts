@@ -1,10 +1,11 @@
 import { chargeCall } from '../../src/accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../../src/accounting/pricing/charge.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../src/accounting/pricing/price-factor.ts';
-import { withinReservation } from '../../src/calls/relay/estimates.ts';
+import { doubtsOfWhole, withinReservation } from '../../src/calls/relay/estimates.ts';
 import { estimateReservation } from '../../src/calls/reservation-estimate.ts';
 import { createStreamTap, type StreamTap } from '../../src/protocols/metering/tap.ts';
 import type { UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
+import { WrittenText } from '../../src/protocols/metering/written-text.ts';
 import type { CallInput, JsonOperation } from '../../src/protocols/operations/operation.ts';
 import type { Model } from '../../src/providers/catalog/catalog.ts';
 import { captureResponse } from './captured.ts';
@@ -42,11 +43,20 @@ export class Meter {
     return estimateReservation(this.#input, { ...this.#terms, continuedTokens: 0 });
   }
 
-  /** A whole response that comes in chunks; `null` if it has no usage. */
+  /** A whole response that comes in chunks; `null` if it has no usage that can be true. */
   whole(chunks: readonly Buffer[]): Metered | null {
     const { response } = this.#input;
-    const usage = response.usage(captureResponse(response, chunks), this.#terms.basis);
-    return usage === null ? null : this.#metered({ ...usage, source: 'observed' });
+    const captured = captureResponse(response, chunks);
+    const { basis } = this.#terms;
+    const usage = response.usage(captured, basis);
+    if (usage === null) return null;
+    const written = () => {
+      const text = response.written === undefined ? null : new WrittenText(response.written, false);
+      for (const chunk of chunks) text?.addPart(chunk, false);
+      return text ?? { sizeBytes: 0, pictures: 0 };
+    };
+    const isTrue = doubtsOfWhole(usage, { response: captured, written }, response, basis).length === 0;
+    return isTrue ? this.#metered({ ...usage, source: 'observed' }) : null;
   }
 
   /** A stream that comes in chunks and then breaks off or ends; `null` if nothing of a response came. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { isRecord } from '../../src/lib/json/json.ts';
 import { readChatStream } from '../../src/protocols/chat/stream.ts';
 import { readImagesStream } from '../../src/protocols/images/stream.ts';
 import { readMessagesStream } from '../../src/protocols/messages/stream.ts';
@@ -247,45 +248,66 @@ function usageOf({ observed, partial, failing }: Known, protocol: Protocol, text
   return { ...noUsage, ...input, outputTokens, source: 'estimated' };
 }
 
-interface StreamedMembers {
-  readonly text: readonly string[];
-  /** Of these the one with the most text counts; three quarters of it if it is encrypted. */
-  readonly reasoning: readonly string[];
+/** The texts of an event, by what they are; `thought` and what of it is encrypted are the same reasoning. */
+interface EventTexts {
+  readonly text?: readonly unknown[];
+  readonly thought?: unknown;
+  readonly encrypted?: unknown;
 }
 
-const streamedMembers: Readonly<Record<Protocol, StreamedMembers>> = {
-  chat: {
-    text: ['content', 'refusal', 'arguments', 'input', 'transcript'],
-    reasoning: ['reasoning_content', 'reasoning', 'text'],
+type Body = Readonly<Record<string, unknown>>;
+const bodyOf = (value: unknown): Body => (isRecord(value) ? value : {});
+const bodiesOf = (value: unknown): Body[] => (Array.isArray(value) ? value.map(bodyOf) : []);
+
+/** What the model writes in an event, as its protocol says. */
+const textsOf: Readonly<Record<Protocol, (body: Body) => readonly EventTexts[]>> = {
+  chat: ({ choices }) =>
+    bodiesOf(choices).map(({ delta: piece }) => {
+      const delta = bodyOf(piece);
+      const calls = bodiesOf(delta.tool_calls);
+      return {
+        text: [
+          delta.content,
+          delta.refusal,
+          bodyOf(delta.audio).transcript,
+          ...calls.flatMap((call) => [bodyOf(call.function).arguments, bodyOf(call.custom).input]),
+        ],
+        thought: delta.reasoning_content ?? delta.reasoning,
+      };
+    }),
+  messages({ content_block, delta }) {
+    const block = bodyOf(content_block);
+    const isResult = String(block.type).endsWith('_result');
+    return [isResult ? {} : block, bodyOf(delta)].map((part) => ({
+      text: [part.text, part.content, part.partial_json],
+      thought: part.thinking,
+      encrypted: part.signature ?? part.data,
+    }));
   },
-  messages: { text: ['text', 'partial_json'], reasoning: ['thinking', 'signature', 'data'] },
-  responses: { text: ['delta'], reasoning: [] },
-  images: { text: [], reasoning: [] },
+  responses({ type, delta, item }) {
+    if (type === 'response.output_item.done') return [{ encrypted: bodyOf(item).encrypted_content }];
+    return [String(type).includes('reasoning') ? { thought: delta } : { text: [delta] }];
+  },
+  images: () => [],
 };
-const ENCRYPTED_MEMBERS = ['signature', 'data'];
 
 export const recordedStreams: readonly RecordedStream[] = known.map(recordedStream);
 
-/** The size of the text in whole events, by parsing them: another way than the tap's, which searches bytes. */
+/** The size of the text in whole events, by parsing them: another way than the tap's, which goes through bytes. */
 function streamedBytes(events: readonly string[], protocol: Protocol): number {
-  const { text, reasoning } = streamedMembers[protocol];
-  const bytes = new Map<string, number>();
-  let encryptedBytes = 0;
+  const sizeOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0);
+  const sum = { text: 0, thought: 0, encrypted: 0 };
   for (const event of events) {
     const data = /^data: (\{.*)$/m.exec(event)?.[1];
     if (data === undefined) continue;
-    const body = JSON.parse(data, (name, value: unknown) => {
-      if (typeof value === 'string') {
-        bytes.set(name, (bytes.get(name) ?? 0) + Buffer.byteLength(value));
-      }
-      return value;
-    });
-    if (body.type !== 'response.output_item.done') continue;
-    encryptedBytes += Math.floor(((body.item.encrypted_content?.length ?? 0) * 3) / 4);
+    const body = bodyOf(JSON.parse(data));
+    for (const { text = [], thought, encrypted } of textsOf[protocol](body)) {
+      sum.text += text.reduce<number>((bytes, each) => bytes + sizeOf(each), 0);
+      sum.thought += sizeOf(thought);
+      sum.encrypted += sizeOf(encrypted);
+    }
   }
-  const sizeOf = (name: string): number =>
-    ENCRYPTED_MEMBERS.includes(name) ? Math.floor(((bytes.get(name) ?? 0) * 3) / 4) : (bytes.get(name) ?? 0);
-  return text.reduce((sum, name) => sum + sizeOf(name), Math.max(0, ...reasoning.map(sizeOf))) + encryptedBytes;
+  return sum.text + Math.max(sum.thought, Math.floor((sum.encrypted * 3) / 4));
 }
 
 /** What went out before the end of a stream and with it, the bytes that are said to be an error, and what was learnt. */

@@ -1,4 +1,5 @@
 import type { ServiceTerms } from '../../protocols/metering/service-terms.ts';
+import type { DoubtedSide } from '../../protocols/metering/usage-facts.ts';
 import type { UnitName } from '../../protocols/metering/usage-units.ts';
 import type { UsageExcess } from './bounds.ts';
 import type { PriceRule } from './price.ts';
@@ -8,6 +9,8 @@ import type { RunStep } from './token-rates.ts';
 export interface ChargeNotes {
   /** What the provider reported beyond what the call can have used; it is not charged. */
   readonly excess?: UsageExcess;
+  /** What the provider reported and cannot be true, so that it was estimated. */
+  readonly doubted?: readonly DoubtedSide[];
   /** What was charged for models that the request named inside, by the provider's name. */
   readonly innerModels?: readonly InnerModelNote[];
   /** What chose the prices of its tokens, beside the price list. */

@@ -26,6 +26,7 @@ const ownCallMembers = callResponse.pick({
   clientRequestId: true,
   usage: true,
   excessUsage: true,
+  doubtedUsage: true,
   pricedBy: true,
   price: true,
   priceFactorBasisPoints: true,

@@ -108,6 +108,9 @@ export const callResponse = z
       .strictObject(optionalCounts(['inputTokens', 'outputTokens', 'searchUnits', 'toolUses', 'images']))
       .nullable()
       .describe('What the provider reported beyond what the call can have used; it is not charged.'),
+    doubtedUsage: listOf(z.enum(['input', 'output', 'searchUnits'])).describe(
+      'What the provider reported and cannot be true, so that it was estimated.',
+    ),
     innerModels: listOf(innerModel),
     pricedBy: pricedBy.nullable(),
     unpriced: listOf(z.string()),
@@ -147,6 +150,7 @@ export function callToWire(call: CallRecord, { accountName, refunds = [] }: Show
     failedRoutes: (call.failedRoutes ?? []).map(({ provider, model, error }) => ({ provider, model, error })),
     usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },
     excessUsage: call.notes?.excess ?? null,
+    doubtedUsage: call.notes?.doubted ?? [],
     innerModels: (call.notes?.innerModels ?? []).map(innerModelToWire),
     pricedBy: pricedByToWire(call.notes?.pricedBy),
     unpriced: call.notes?.unpriced ?? [],

@@ -1,9 +1,18 @@
 import { chargeFor, type UnitPrices } from '../../accounting/pricing/charge.ts';
 import { tokenRates } from '../../accounting/pricing/token-rates.ts';
 import type { ShareHolder } from '../../lib/fair/shares.ts';
+import { estimateTokens } from '../../protocols/metering/estimate.ts';
+import { pictureTokens } from '../../protocols/metering/media-tokens.ts';
 import type { OutputSpeeds } from '../../protocols/metering/output-speed.ts';
-import type { ReadResponse } from '../../protocols/metering/response.ts';
-import type { ChargeBasis, Usage, UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import { doubtsOf, NO_DOUBTS } from '../../protocols/metering/plausible-usage.ts';
+import type { ReadResponse, ResponseReading } from '../../protocols/metering/response.ts';
+import {
+  type ChargeBasis,
+  type DoubtedSide,
+  outputTokensOf,
+  type Usage,
+  type UsageFacts,
+} from '../../protocols/metering/usage-facts.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { type Count, totalTokens } from '../../protocols/token-estimate/budgets.ts';
 import type { BodyKind } from '../../protocols/token-estimate/count-body.ts';
@@ -39,25 +48,71 @@ export async function estimateInput(
   }
 }
 
+/** What the model wrote in a whole response. */
+export interface WrittenSize {
+  readonly sizeBytes: number;
+  /** The pictures that stand in the text. */
+  readonly pictures: number;
+}
+
+/** A whole response, read as far as it is needed. */
+interface WholeResponse {
+  readonly response: ReadResponse;
+  /** Reads the text of the response to its end, which is only done if its figures are missing or in doubt. */
+  written(): WrittenSize;
+}
+
+/** The sides of the usage of a whole response that cannot be true. Images have facts of their own. */
+export function doubtsOfWhole(
+  usage: Usage,
+  { response, written }: WholeResponse,
+  reading: ResponseReading,
+  basis: ChargeBasis,
+): readonly DoubtedSide[] {
+  if (reading.written === undefined && reading.hasResults === undefined) return NO_DOUBTS;
+  const isStated = outputTokensOf(usage) > 0;
+  const textBytes = isStated ? 0 : written().sizeBytes;
+  const hasMedia = !isStated && mediaTokensOf(reading, { response, written }).total > 0;
+  const hasResults = reading.hasResults?.(response) ?? false;
+  return doubtsOf(usage, { textBytes, reportedTextBytes: textBytes, hasMedia, hasResults }, basis);
+}
+
+function mediaTokensOf({ estimate }: ResponseReading, { response, written }: WholeResponse) {
+  const media = estimate?.mediaTokens?.(response) ?? NO_MEDIA;
+  const imageOutputTokens = media.imageOutputTokens + written().pictures * pictureTokens(null);
+  return { ...media, imageOutputTokens, total: media.audioOutputTokens + imageOutputTokens };
+}
+
+const NO_MEDIA = { audioOutputTokens: 0, imageOutputTokens: 0 };
+
+/** What a provider reported of a whole response, and the sides of it that cannot be true. */
+interface Reported {
+  readonly usage: Usage | null;
+  readonly doubted: readonly DoubtedSide[];
+}
+
 /**
- * The estimate of a whole response whose provider reported no usage, up to what was reserved. Its other facts, such as
- * uses of tools, are read as if the provider had reported the estimated tokens. `null` where such a response is not charged.
+ * The estimate of a whole response whose provider reported no usage, or of what cannot be true in it, up to what was reserved. Its
+ * other facts, such as uses of tools, are read as if the provider had reported the estimated tokens. `null` where such a
+ * response is not charged.
  */
 export async function estimateUnreported(
-  response: ReadResponse,
+  whole: WholeResponse,
+  reported: Reported,
   countInput: CountInput,
   call: PreparedCall,
   body: RequestBody,
 ): Promise<UsageFacts | null> {
   const { input, basis } = call;
+  const { response } = whole;
   const { estimate } = input.response;
-  const outputTokens = estimate?.outputTokens(response) ?? null;
-  if (estimate === undefined || outputTokens === null) return null;
+  if (!estimate?.isSuccess(response)) return null;
   const inputTokens = await estimateInput(countInput, call, body);
-  const { audioOutputTokens, imageOutputTokens } = estimate.mediaTokens?.(response) ?? NO_MEDIA;
+  const outputTokens = estimateTokens(whole.written().sizeBytes);
+  const { audioOutputTokens, imageOutputTokens } = mediaTokensOf(input.response, whole);
   const { searchUnits } = input.demand;
   const members = estimate.members({ inputTokens, outputTokens, audioOutputTokens, imageOutputTokens, searchUnits });
-  const usage = input.response.usage(
+  const estimated = input.response.usage(
     {
       member: (name) => members[name] ?? response.member(name),
       count: (name) => response.count(name),
@@ -65,15 +120,25 @@ export async function estimateUnreported(
     },
     basis,
   );
-  if (usage === null) return null;
-  return withinReservation(
-    { ...usage, source: 'estimated' },
-    { reported: null, delivered: usage },
-    reservationOf(call),
-  );
+  if (estimated === null) return null;
+  const usage = withoutDoubts(reported, estimated);
+  return withinReservation(usage, { reported: reported.usage, delivered: usage }, reservationOf(call));
 }
 
-const NO_MEDIA = { audioOutputTokens: 0, imageOutputTokens: 0 };
+/** The reported figures, with an estimate of those that cannot be true. */
+function withoutDoubts({ usage, doubted }: Reported, estimated: Usage): UsageFacts {
+  if (usage === null) return { ...estimated, source: 'estimated' };
+  const sides = {
+    input: { inputTokens: estimated.inputTokens },
+    output: {
+      outputTokens: estimated.outputTokens,
+      audioOutputTokens: estimated.audioOutputTokens,
+      imageOutputTokens: estimated.imageOutputTokens,
+    },
+    searchUnits: { searchUnits: estimated.searchUnits },
+  };
+  return Object.assign({ ...usage, source: 'estimated' as const, doubted }, ...doubted.map((side) => sides[side]));
+}
 
 /** The reservation that an estimate must not exceed, with the prices that it was made with. */
 interface Reservation {

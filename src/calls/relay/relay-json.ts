@@ -4,7 +4,8 @@ import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import { CapturedResponse } from '../../protocols/metering/captured-response.ts';
 import { restatedResponse } from '../../protocols/metering/input-with-cache.ts';
 import type { ReadResponse } from '../../protocols/metering/response.ts';
-import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import type { DoubtedSide, Usage, UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import { WrittenText } from '../../protocols/metering/written-text.ts';
 import {
   startExchange,
   type UpstreamExchange,
@@ -16,7 +17,7 @@ import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream
 import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
 import type { AdmittedCall } from '../admitted-call.ts';
-import { estimateUnreported } from './estimates.ts';
+import { doubtsOfWhole, estimateUnreported, type WrittenSize } from './estimates.ts';
 import type { RelayParts } from './relay-stream.ts';
 
 /**
@@ -27,6 +28,9 @@ const HELD_BYTES_MAX = 32 * 1024 * 1024;
 /** The most bytes of the members that are read: usage and ids are small, the output of a compaction may not be. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 const WITHOUT_USAGE = 'The provider gave a response without usage, so it cannot be billed. Nothing is charged.';
+const UNTRUE_USAGE =
+  'The provider gave a response with usage that cannot be true, so it cannot be billed. Nothing is charged.';
+const NOTHING_WRITTEN = { sizeBytes: 0, pictures: 0 };
 
 /**
  * Relays a whole response: reads it to its end, measures it, settles the call, and only then sends the last byte. The call
@@ -43,6 +47,9 @@ class JsonRelay {
   readonly #upstream: UpstreamRequest;
   readonly #parts: RelayParts;
   readonly #capture: JsonCapture;
+  /** Measures what is no longer held, and the rest if that is asked for. */
+  #written: WrittenText | null = null;
+  #isMeasured = false;
   #exchange!: UpstreamExchange;
   #head: UpstreamHead | null = null;
   #requestId: string;
@@ -130,7 +137,28 @@ class JsonRelay {
 
   /** Drops a response whose client has left, unless it is small enough to be stored for repeats. */
   #dropUnlessStorable(): void {
-    if (this.#heldBytes > this.#storedBytesMax || !this.#hasMemoryToStore()) this.#held = [];
+    if (this.#heldBytes > this.#storedBytesMax || !this.#hasMemoryToStore()) this.#letGo();
+  }
+
+  /** Lets go of what is held, other than the last chunk if that is to be kept. */
+  #letGo(...kept: readonly Buffer[]): void {
+    this.#measure(this.#held);
+    this.#held = [...kept];
+  }
+
+  #measure(chunks: readonly Buffer[]): WrittenText | null {
+    const { written } = this.#call.prepared.input.response;
+    if (written === undefined) return null;
+    this.#written ??= new WrittenText(written, false);
+    for (const chunk of chunks) this.#written.addPart(chunk, false);
+    return this.#written;
+  }
+
+  /** What the model wrote, once the whole response has come. */
+  #measured(): WrittenSize {
+    if (!this.#isMeasured) this.#measure(this.#held);
+    this.#isMeasured = true;
+    return this.#written ?? NOTHING_WRITTEN;
   }
 
   /** Takes the memory to store what is held. */
@@ -146,15 +174,14 @@ class JsonRelay {
     for (const chunk of this.#held) {
       if (!client.write(chunk)) this.#exchange.pause();
     }
-    this.#held = [last];
+    this.#letGo(last);
   }
 
   async #finish(failure: unknown): Promise<void> {
     const { input, client, claim } = this.#call.prepared;
     try {
       const response = this.#readSuccess(failure);
-      const usage =
-        response === null ? null : (this.#reportedUsage(response) ?? (await this.#estimatedUsage(response)));
+      const usage = response === null ? null : await this.#usage(response);
       if (usage === null) throw this.#unusable(response);
       await this.#call.end({
         status: 'succeeded',
@@ -198,23 +225,42 @@ class JsonRelay {
     client.end(last);
   }
 
-  /** `null`: the provider has not reported it, or not all of it. */
-  #reportedUsage(response: ReadResponse): UsageFacts | null {
+  /**
+   * The usage as it was reported, or what is estimated in its place. `null` if there is none that can be true, and the provider is none of
+   * those whose missing usage is estimated, or there is nothing to estimate by.
+   */
+  async #usage(response: ReadResponse): Promise<UsageFacts | null> {
     const { input, basis } = this.#call.prepared;
     const { restatesUsage } = this.#upstream.provider;
-    const observed = input.response.usage(restatedResponse(response, restatesUsage), basis);
-    return observed && { ...observed, source: 'observed' };
+    const usage = input.response.usage(restatedResponse(response, restatesUsage), basis);
+    const doubted = usage === null ? [] : this.#doubts(usage, response);
+    if (usage !== null && doubted.length === 0) return { ...usage, source: 'observed' };
+    if (!this.#upstream.provider.estimatesUsage) return null;
+    const reported = { usage, doubted };
+    return estimateUnreported(
+      this.#whole(response),
+      reported,
+      this.#parts.countInput,
+      this.#call.prepared,
+      this.#upstream.body,
+    );
   }
 
-  /** `null` if the provider is none of those whose missing usage is estimated, or there is nothing to estimate by. */
-  async #estimatedUsage(response: ReadResponse): Promise<UsageFacts | null> {
-    if (!this.#upstream.provider.estimatesUsage) return null;
-    return estimateUnreported(response, this.#parts.countInput, this.#call.prepared, this.#upstream.body);
+  #doubts(usage: Usage, response: ReadResponse): readonly DoubtedSide[] {
+    const { input, basis } = this.#call.prepared;
+    return doubtsOfWhole(usage, this.#whole(response), input.response, basis);
+  }
+
+  #whole(response: ReadResponse) {
+    return { response, written: () => this.#measured() };
   }
 
   #unusable(response: ReadResponse | null): UpstreamFailure {
-    const lacksUsage = this.#call.prepared.basis === 'tokens' && (response?.member('usage') ?? null) === null;
-    return unusableSuccess(this.#requestId, response !== null && lacksUsage ? WITHOUT_USAGE : undefined);
+    const { input, basis } = this.#call.prepared;
+    if (response === null) return unusableSuccess(this.#requestId);
+    if (input.response.usage(response, basis) !== null) return unusableSuccess(this.#requestId, UNTRUE_USAGE);
+    const lacksUsage = basis === 'tokens' && (response.member('usage') ?? null) === null;
+    return unusableSuccess(this.#requestId, lacksUsage ? WITHOUT_USAGE : undefined);
   }
 
   /** The captured members of the response, read without parsing all of it; `null` if it is not JSON. */

@@ -150,6 +150,7 @@ class StreamRelay {
       if (this.#bytesBehindEnd > BYTES_BEHIND_END_MAX) this.#exchange.abort();
     }
     this.#tap.push(chunk);
+    if (this.#tap.isVoid) this.#exchange.abort();
     if (this.#tap.hasBegun) this.#firstEventAtMs ??= this.#parts.clock.nowMs();
     if (this.#heldBack.length > 0 && this.#settling === null) this.#settleOrAwaitUsage();
     if (this.#abortState !== 'serving') {

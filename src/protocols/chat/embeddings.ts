@@ -1,4 +1,4 @@
-import { type ResponseReading, responseReading } from '../metering/response.ts';
+import { type ReadResponse, type ResponseReading, responseReading } from '../metering/response.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
 
@@ -14,13 +14,18 @@ const reading = responseReading(PASS_THROUGH_MEMBERS, (response) => {
   return inputTokens === null ? null : { ...noUsage, inputTokens };
 });
 
+const hasEmbeddings = (response: ReadResponse): boolean =>
+  (response.count('data') ?? 0) + (response.count('embeddings') ?? 0) > 0;
+
 /** Responses of embeddings, and of the vendors that count in a shape of their own. */
 export const embeddingsResponse: ResponseReading = {
   ...reading,
+  count: ['data', 'embeddings'],
+  hasResults: hasEmbeddings,
   estimate: {
     keep: [],
-    count: ['data', 'embeddings'],
-    outputTokens: (response) => (response.count('data') || response.count('embeddings') ? 0 : null),
+    count: [],
+    isSuccess: hasEmbeddings,
     members: ({ inputTokens }) => ({ usage: { prompt_tokens: inputTokens } }),
   },
 };

@@ -1,8 +1,8 @@
 import { isRecord } from '../../lib/json/json.ts';
-import { textAndPictures } from '../metering/data-runs.ts';
-import { PartedText } from '../metering/estimate.ts';
 import { base64Size, pictureTokens, soundTokens } from '../metering/media-tokens.ts';
 import type { MediaTokens } from '../metering/usage-facts.ts';
+import { compilePaths } from '../metering/written-paths.ts';
+import { WrittenText } from '../metering/written-text.ts';
 
 /**
  * Sounds and pictures in chat: `audio` of a message or a delta has base64 as `data` (OpenAI, DashScope), `images` has
@@ -17,7 +17,8 @@ interface ChatMedia {
 }
 
 const AUDIO = Buffer.from('"audio"');
-const AUDIO_DATA = Buffer.from('"data"');
+/** Base64, as that which is encrypted. */
+const SOUND = { paths: compilePaths({ text: [], encrypted: ['choices[].delta.audio.data'] }) };
 /** How an event begins that has pictures: their members, and the address of one that stands in the event itself. */
 export const PICTURE_MARKS: readonly Buffer[] = ['"images"', '"image_url"'].map((mark) => Buffer.from(mark));
 const ADDRESS_OF_DATA = Buffer.from(';base64,');
@@ -30,13 +31,12 @@ export function chatMedia(format: string | null): ChatMedia {
   const placed = new Set<string>();
   let large: LargeEvent | null = null;
 
-  /** In a stream the text is measured elsewhere, and its pictures with it. */
-  function addMessage(message: unknown, choice: unknown, isWhole: boolean): void {
+  /** The text is measured elsewhere, and its pictures with it. */
+  function addMessage(message: unknown, choice: unknown): void {
     if (!isRecord(message)) return;
     const { audio, images, content } = message;
     if (isRecord(audio) && typeof audio.data === 'string') audioBytes += base64Size(audio.data.length);
     for (const image of listOf(images)) addPicture(image, choice);
-    if (isWhole && typeof content === 'string') pictures += textAndPictures(content).pictures;
     for (const part of listOf(content)) if (isRecord(part) && part.type !== 'text') addPicture(part, choice);
   }
 
@@ -50,14 +50,14 @@ export function chatMedia(format: string | null): ChatMedia {
     add(choices) {
       for (const [place, choice] of listOf(choices).entries()) {
         if (!isRecord(choice)) continue;
-        addMessage(choice.message ?? choice.delta, choice.index ?? place, choice.message !== undefined);
+        addMessage(choice.message ?? choice.delta, choice.index ?? place);
       }
     },
     addPart(part, isLast) {
       large ??= new LargeEvent(part);
-      large.add(part);
+      large.add(part, isLast);
       if (!isLast) return;
-      audioBytes += base64Size(large.audioCharacters);
+      audioBytes += large.audioBytes;
       pictures += large.pictures;
       large = null;
     },
@@ -81,20 +81,19 @@ function listOf(value: unknown): readonly unknown[] {
 
 /** An event of more than a MiB: it is so large only because of what is in it, and says so before that. */
 class LargeEvent {
-  readonly #audio: PartedText | null;
+  readonly #audio: WrittenText | null;
   readonly #hasPictures: boolean;
-  #audioCharacters = 0;
   #pictures = 0;
   /** The end of the part before, in which the mark of an address may have begun. */
   #rest = Buffer.alloc(0);
 
   constructor(beginning: Buffer) {
-    this.#audio = beginning.includes(AUDIO) ? new PartedText([AUDIO_DATA]) : null;
+    this.#audio = beginning.includes(AUDIO) ? new WrittenText(SOUND) : null;
     this.#hasPictures = PICTURE_MARKS.some((mark) => beginning.includes(mark));
   }
 
-  add(part: Buffer): void {
-    this.#audioCharacters += this.#audio?.count(part) ?? 0;
+  add(part: Buffer, isLast: boolean): void {
+    this.#audio?.addPart(part, isLast);
     if (!this.#hasPictures) return;
     const bytes = Buffer.concat([this.#rest, part]);
     for (let at = bytes.indexOf(ADDRESS_OF_DATA); at !== -1; at = bytes.indexOf(ADDRESS_OF_DATA, at + 1))
@@ -102,8 +101,8 @@ class LargeEvent {
     this.#rest = Buffer.from(bytes.subarray(Math.max(0, bytes.length - ADDRESS_OF_DATA.length + 1)));
   }
 
-  get audioCharacters(): number {
-    return this.#audioCharacters;
+  get audioBytes(): number {
+    return this.#audio?.sizeBytes ?? 0;
   }
 
   get pictures(): number {

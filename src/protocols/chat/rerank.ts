@@ -31,10 +31,11 @@ export const rerankResponse: ResponseReading = {
     return { ...noUsage, inputTokens: inputTokens ?? 0, searchUnits: searchUnits ?? 0 };
   },
   continuationKeys: () => [],
+  hasResults: (response) => (response.count('results') ?? 0) + (response.count('data') ?? 0) > 0,
   estimate: {
     keep: [],
     count: [],
-    outputTokens: () => 0,
+    isSuccess: () => true,
     members: ({ inputTokens, searchUnits }) => ({
       usage: { total_tokens: inputTokens },
       meta: { billed_units: { search_units: searchUnits } },

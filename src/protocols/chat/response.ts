@@ -4,13 +4,13 @@ import {
   type ResponseReading,
   responseReading,
 } from '../metering/response.ts';
-import { type ResponseText, responseTextTokens } from '../metering/response-text.ts';
 import { ROUND_MEMBERS, roundsOutsideUsage } from '../metering/rounds.ts';
 import type { ToolUses } from '../metering/tool-uses.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia } from './media.ts';
 import { RESULT_MEMBERS, shownTools } from './shown-tools.ts';
 import { readChatUsage } from './usage.ts';
+import { COMPLETION_TEXT } from './written.ts';
 
 /** What the request asks for that its response has to be read by. */
 export interface ChatResponseOptions {
@@ -25,18 +25,12 @@ export interface ChatResponseOptions {
   readonly outputTokensMax?: number;
 }
 
-const TEXT: ResponseText = {
-  text: ['content', 'refusal', 'arguments', 'input', 'transcript', 'text'],
-  reasoning: ['reasoning_content', 'reasoning'],
-  through: ['message', 'content', 'tool_calls', 'function', 'custom', 'function_call', 'audio'],
-};
-
 const estimateOf = (audioFormat: string | null): ResponseEstimate => ({
   keep: ['choices', 'model'],
   count: [],
-  outputTokens(response) {
+  isSuccess(response) {
     const choices = response.member('choices');
-    return Array.isArray(choices) && choices.length > 0 ? responseTextTokens(choices, TEXT) : null;
+    return Array.isArray(choices) && choices.length > 0;
   },
   mediaTokens(response) {
     const media = chatMedia(audioFormat);
@@ -80,6 +74,7 @@ export function chatResponse({
   const withEstimate: ResponseReading = {
     ...reading,
     keepSmall: ['choices'],
+    written: COMPLETION_TEXT,
     estimate: audioFormat === null ? SILENT : estimateOf(audioFormat),
   };
   if (!hasAudio) return withEstimate;

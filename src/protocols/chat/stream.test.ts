@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { StreamedText } from '../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
+import { WrittenText } from '../metering/written-text.ts';
 import { readChatStream } from './stream.ts';
 
 const facts = (inputTokens: number, outputTokens: number): Usage => ({ ...noUsage, inputTokens, outputTokens });
@@ -128,9 +128,9 @@ describe('chat stream', () => {
   });
 
   it('ends with [DONE] and with nothing that only mentions it', () => {
-    assert.equal(read(dropping(), eventOf('[DONE]')), 'terminal');
-    assert.equal(read(dropping(), Buffer.from('data:[DONE]')), 'terminal');
-    assert.equal(read(dropping(), Buffer.from(': last\r\ndata: [DONE]\r\n\r\n')), 'terminal');
+    assert.equal(read(dropping(), eventOf('[DONE]')), 'done');
+    assert.equal(read(dropping(), Buffer.from('data:[DONE]')), 'done');
+    assert.equal(read(dropping(), Buffer.from(': last\r\ndata: [DONE]\r\n\r\n')), 'done');
     for (const event of [
       eventOf({ choices: [{ index: 0, delta: { content: '[DONE]' } }] }),
       eventOf('"[DONE]"'),
@@ -275,8 +275,7 @@ describe('chat stream', () => {
         },
       ],
     });
-    const { textKeys, reasoningKeys } = dropping();
-    const text = new StreamedText(textKeys, reasoningKeys!);
+    const text = new WrittenText(dropping().written!);
     text.add(event);
     assert.equal(text.sizeBytes, 1 + 4 + 5 + 5 + 6 + 3);
   });
@@ -286,8 +285,7 @@ describe('chat stream', () => {
       { type: 'thinking', thinking: [{ type: 'text', text: 'aaa' }] },
       { type: 'text', text: 'bb' },
     ];
-    const { textKeys, reasoningKeys } = dropping();
-    const text = new StreamedText(textKeys, reasoningKeys!);
+    const text = new WrittenText(dropping().written!);
     text.add(eventOf({ choices: [{ delta: { content } }] }));
     assert.equal(text.sizeBytes, 5);
   });

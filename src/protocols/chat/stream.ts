@@ -1,9 +1,10 @@
 import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { eventData, eventName } from '../../lib/sse/sse.ts';
-import { textKeys, valueStart } from '../metering/estimate.ts';
+import { valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import type { RestateUsage } from '../metering/input-with-cache.ts';
+import { OutputReports } from '../metering/plausible-usage.ts';
 import { roundsOutsideUsage } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
@@ -13,6 +14,7 @@ import { chatMedia, PICTURE_MARKS } from './media.ts';
 import type { ChatResponseOptions } from './response.ts';
 import { shownTools, TOOL_MARKS } from './shown-tools.ts';
 import { chatToolUses, readChatUsage } from './usage.ts';
+import { CHUNK_TEXT } from './written.ts';
 
 /**
  * Streams of the chat protocol: `data:` lines without event names; with `include_usage` every chunk has `usage: null`
@@ -42,16 +44,10 @@ const SIGN_PATTERNS = new BytePatterns(SIGNS);
 const [USAGE_PATTERN, FINISH_PATTERN, ERROR_PATTERN, TIER_PATTERN] = [USAGE, FINISH, ERROR, TIER].map(
   (pattern) => new BytePatterns([pattern]),
 ) as [BytePatterns, BytePatterns, BytePatterns, BytePatterns];
-/** Includes the input of custom tools and the transcript of audio. */
-const STREAMED_TEXT = textKeys('content', 'refusal', 'arguments', 'input', 'transcript');
-/** Providers use different names, and some send two at once; `text` is that of content in parts. */
-const STREAMED_REASONING = ['"reasoning_content"', '"reasoning"', '"text"'].map((key) => ({
-  key: Buffer.from(key),
-  isOpaque: false,
-}));
 
 export function readChatStream(options: ChatStreamOptions): StreamReading {
   let reported: unknown = null;
+  const reports = new OutputReports();
   let usage: Usage | null = null;
   /** As the last chunk that was read reports it; each chunk has it. */
   let serviceTier: unknown;
@@ -108,7 +104,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     if (data === '[DONE]') {
       isUsageFinal ||= usage !== null;
       hasEnded = true;
-      return 'terminal';
+      return 'done';
     }
     if (data === null || holdsNothing) return 'pass';
     const chunk = parseJson(data);
@@ -136,6 +132,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       return meaning;
     }
     reported = greatestFigures(reported, used);
+    reports.note(used);
     usage = readUsage();
     const isUsageOnly = choices.length === 0;
     hasUsageChunk ||= isUsageOnly;
@@ -163,8 +160,10 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
 
   return {
     matters: (run) => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end)),
-    textKeys: STREAMED_TEXT,
-    reasoningKeys: STREAMED_REASONING,
+    written: CHUNK_TEXT,
+    get outputReports() {
+      return reports.count;
+    },
     read,
     usage: () => (isUsageFinal ? usage : null),
     partialUsage() {

@@ -97,7 +97,8 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
 
   return {
     matters: () => true,
-    textKeys: [],
+    written: null,
+    outputReports: 0,
     read,
     usage() {
       // A picture that failed costs nothing, whatever the provider reports.

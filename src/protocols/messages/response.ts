@@ -1,20 +1,15 @@
 import { isRecord } from '../../lib/json/json.ts';
 import type { ResponseEstimate, ResponseReading } from '../metering/response.ts';
-import { type ResponseText, responseTextTokens } from '../metering/response-text.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
 import { shownTools, withShown } from './shown-tools.ts';
 import { readMessagesUsage } from './usage.ts';
-
-const TEXT: ResponseText = { text: ['text', 'thinking'], written: ['input'], through: [] };
+import { MESSAGE_TEXT } from './written.ts';
 
 const ESTIMATE: ResponseEstimate = {
-  keep: ['content'],
-  count: [],
-  outputTokens(response) {
-    const content = response.member('content');
-    return Array.isArray(content) ? responseTextTokens(content, TEXT) : null;
-  },
+  keep: [],
+  count: ['content'],
+  isSuccess: (response) => response.count('content') !== null,
   members: ({ inputTokens, outputTokens }) => ({
     usage: { input_tokens: inputTokens, output_tokens: outputTokens },
   }),
@@ -37,6 +32,7 @@ export const messagesResponse = (namesContainer = false, offersTools = false): R
     return withContainer(usage, response.member('container'), namesContainer);
   },
   continuationKeys: (response) => containerKeys(response.member('container')),
+  written: MESSAGE_TEXT,
   estimate: ESTIMATE,
 });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { StreamedText } from '../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
+import { WrittenText } from '../metering/written-text.ts';
 import { readMessagesStream } from './stream.ts';
 
 const facts = (inputTokens: number, outputTokens: number): Usage => ({ ...noUsage, inputTokens, outputTokens });
@@ -139,7 +139,7 @@ describe('messages stream', () => {
 
   it('ends with message_stop, and with nothing that only mentions it', () => {
     const reading = readMessagesStream();
-    assert.deepEqual(read(reading, eventOf('message_stop')), ['terminal']);
+    assert.deepEqual(read(reading, eventOf('message_stop')), ['done']);
     assert.deepEqual(read(reading, Buffer.from('data: {"type" : "message_stop"}')), ['terminal']);
     for (const mention of [
       eventOf('content_block_start', { content_block: { type: 'message_stop' } }),
@@ -180,8 +180,7 @@ describe('messages stream', () => {
 
   it('streams text and tool input, and of thinking what is more: its text, or what of it is encrypted', () => {
     const sizeOf = (thinking: string, signature: string): number => {
-      const { textKeys, reasoningKeys } = readMessagesStream();
-      const text = new StreamedText(textKeys, reasoningKeys!);
+      const text = new WrittenText(readMessagesStream().written!);
       text.add(eventOf('content_block_start', { content_block: { type: 'text', text: '' } }));
       text.add(eventOf('content_block_delta', { delta: { type: 'text_delta', text: 'a' } }));
       text.add(eventOf('content_block_delta', { delta: { type: 'input_json_delta', partial_json: 'bb' } }));

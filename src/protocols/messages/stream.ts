@@ -1,12 +1,13 @@
 import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { eventData, eventName } from '../../lib/sse/sse.ts';
-import { textKeys } from '../metering/estimate.ts';
+import { OutputReports } from '../metering/plausible-usage.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { readCount, type Usage } from '../metering/usage-facts.ts';
 import { containerKeys, withContainer } from './response.ts';
 import { shownTools, withShown } from './shown-tools.ts';
 import { MessagesUsage } from './usage.ts';
+import { streamedMessageText } from './written.ts';
 
 /**
  * Streams of the messages protocol: `message_start` with provisional usage, content blocks, one or more `message_delta`
@@ -20,16 +21,6 @@ const SIGNS = [
   ...[BLOCK_END, BLOCK_START],
 ];
 const SIGN_PATTERNS = new BytePatterns(SIGNS.map((sign) => Buffer.from(sign)));
-const STREAMED_TEXT = textKeys('text', 'partial_json');
-/**
- * A model may leave its thinking out of the stream: then its signature, or its redacted data, is all that the gateway
- * sees of it.
- */
-const STREAMED_REASONING = [
-  { key: Buffer.from('"thinking"'), isOpaque: false },
-  { key: Buffer.from('"signature"'), isOpaque: true },
-  { key: Buffer.from('"data"'), isOpaque: true },
-];
 
 /**
  * `namesContainer`: the request goes on in a container that was made before; `offersTools`: it offers tools that the provider
@@ -37,6 +28,7 @@ const STREAMED_REASONING = [
  */
 export function readMessagesStream(namesContainer = false, offersTools = false): StreamReading {
   const facts = new MessagesUsage();
+  const reports = new OutputReports();
   /** The figures of `message_start` are provisional; only a `message_delta` has the final count of output. */
   let hasFinalUsage = false;
   let hasOutputEnd = false;
@@ -56,6 +48,7 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
       case 'message_start':
         if (isRecord(body.message)) {
           facts.update(body.message.usage);
+          reports.note(body.message.usage);
           container = body.message.container ?? container;
         }
         return 'pass';
@@ -71,13 +64,14 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
         if (isRecord(body.delta)) container = body.delta.container ?? container;
         if (isRecord(body.usage)) {
           facts.update(body.usage);
+          reports.note(body.usage);
           countsTools ||= isRecord(body.usage.server_tool_use);
           hasFinalUsage ||= readCount(body.usage.output_tokens) != null;
         }
         return 'pass';
       case 'message_stop':
         hasEnded = true;
-        return 'terminal';
+        return 'done';
       case 'error':
         return 'error';
       default:
@@ -94,8 +88,10 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
 
   return {
     matters: (run) => SIGN_PATTERNS.some(run, (sign) => isSign(SIGNS[sign]!)),
-    textKeys: STREAMED_TEXT,
-    reasoningKeys: STREAMED_REASONING,
+    written: streamedMessageText(),
+    get outputReports() {
+      return reports.count;
+    },
     read,
     usage: () => (hasFinalUsage ? withContainer(withTools(facts.total()), container, namesContainer) : null),
     partialUsage: () => withTools(facts.total() ?? facts.withOutput(0)),

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { textAndPictures } from './data-runs.ts';
-import { PartedText, StreamedText, textKeys } from './estimate.ts';
+import { compilePaths } from './written-paths.ts';
+import { WrittenText } from './written-text.ts';
 
 const data = randomBytes(60_000).toString('base64');
 const written = (before: string, after: string) => `${before}![](data:image/png;base64,${data})${after}`;
 const AROUND = Buffer.byteLength(written('', '')) - data.length;
 
+const CONTENT = { paths: compilePaths({ text: ['delta.content'] }) };
+
 const measured = (...pieces: readonly Buffer[]) => {
-  const text = new StreamedText(textKeys('content'), []);
+  const text = new WrittenText(CONTENT);
   for (const piece of pieces) text.add(piece);
   return { sizeBytes: text.sizeBytes, pictures: text.pictures };
 };
@@ -17,9 +19,8 @@ const eventOf = (content: string) => Buffer.from(`data: {"delta":{"content":${JS
 
 describe('pictures in a text', () => {
   it('are no text', () => {
-    assert.deepEqual(textAndPictures(written('Here: ', '\nDone.')), { sizeBytes: AROUND + 12, pictures: 1 });
     assert.deepEqual(measured(eventOf(written('Here: ', '\nDone.'))), { sizeBytes: AROUND + 12, pictures: 1 });
-    assert.equal(textAndPictures(written(written('', ' '), '')).pictures, 2);
+    assert.equal(measured(eventOf(written(written('', ' '), ''))).pictures, 2);
   });
 
   it('are known if slashes are escaped', () => {
@@ -38,14 +39,13 @@ describe('pictures in a text', () => {
   it('are known in an event that comes in parts', () => {
     const event = eventOf(written('Here: ', ''));
     for (const size of [100, 1_500, 50_000]) {
-      const text = new StreamedText(textKeys('content'), []);
+      const text = new WrittenText(CONTENT);
       for (let at = 0; at < event.length; at += size)
         text.addPart(event.subarray(at, at + size), at + size >= event.length);
       const { sizeBytes, pictures } = text;
       assert.equal(pictures, size === 100 ? 0 : 1, `parts of ${size}`);
       if (pictures === 1) assert.equal(sizeBytes, AROUND + 6);
     }
-    assert.equal(new PartedText(textKeys('content')).count(event), Buffer.byteLength(written('Here: ', '')));
   });
 
   it('are nothing that models write', () => {
@@ -56,12 +56,11 @@ describe('pictures in a text', () => {
       'The quick brown fox jumps over the lazy dog. '.repeat(2_000),
       `${'0123456789abcdef'.repeat(4_000)}\n`,
     ]) {
-      assert.deepEqual(textAndPictures(text), { sizeBytes: text.length, pictures: 0 });
       assert.deepEqual(measured(eventOf(text)), { sizeBytes: text.length, pictures: 0 });
     }
     const chinese = '你好世界'.repeat(5_000);
     const escaped = chinese.replace(/./gu, (each) => `\\u${each.charCodeAt(0).toString(16)}`);
-    const event = Buffer.from(`data: {"content":"${escaped}"}\n\n`);
+    const event = Buffer.from(`data: {"delta":{"content":"${escaped}"}}\n\n`);
     assert.deepEqual(measured(event), { sizeBytes: Buffer.byteLength(chinese), pictures: 0 });
   });
 });

@@ -81,11 +81,3 @@ export class DataRuns {
     return at;
   }
 }
-
-/** The size of a whole text without its pictures, and their number. */
-export function textAndPictures(text: string): { readonly sizeBytes: number; readonly pictures: number } {
-  if (text.length <= RUN_BYTES_MAX) return { sizeBytes: Buffer.byteLength(text), pictures: 0 };
-  const bytes = Buffer.from(text);
-  const runs = new DataRuns();
-  return { sizeBytes: bytes.length - runs.dataIn(bytes, 0, bytes.length), pictures: runs.pictures };
-}

@@ -1,5 +1,6 @@
 import type { HoldingRules } from '../../lib/json/json-holdings.ts';
 import type { ChargeBasis, MediaTokens, Usage } from './usage-facts.ts';
+import type { WrittenRules } from './written-paths.ts';
 
 /** What was kept of a whole response while it was relayed. */
 export interface ReadResponse {
@@ -25,7 +26,11 @@ export interface ResponseReading {
   usage(response: ReadResponse, basis: ChargeBasis): Usage | null;
   /** Keys of what a later call may refer to; that call has to go to the same provider. */
   continuationKeys(response: ReadResponse): readonly string[];
-  /** How a success without usage is estimated; absent: it is never charged. */
+  /** Where the model writes in the response. Absent: its output is no text. */
+  readonly written?: WrittenRules;
+  /** Whether the response has what was asked for and is no output of a model, such as embeddings. Absent: no. */
+  hasResults?(response: ReadResponse): boolean;
+  /** How a success is estimated without usage that can be true; absent: it is never charged. */
   readonly estimate?: ResponseEstimate;
 }
 
@@ -38,14 +43,14 @@ interface EstimatedTokens {
   readonly searchUnits: number;
 }
 
-/** How a success is estimated whose provider reports no usage. */
+/** How a success is estimated whose provider reports no usage that can be true. */
 export interface ResponseEstimate {
   /** What has to be kept and counted of the response, beside what the reading itself needs. */
   readonly keep: readonly string[];
   readonly count: readonly string[];
-  /** The output by its size; `null` if the response is no success of this kind. */
-  outputTokens(response: ReadResponse): number | null;
-  /** The output that is no text. Absent: there is none. */
+  /** Whether the response is a success of this kind. */
+  isSuccess(response: ReadResponse): boolean;
+  /** The output that is no text, without pictures that stand in the text. Absent: there is none. */
   mediaTokens?(response: ReadResponse): MediaTokens;
   /** The members by which a provider would report these tokens. */
   members(tokens: EstimatedTokens): Readonly<Record<string, unknown>>;

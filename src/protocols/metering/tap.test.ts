@@ -170,8 +170,8 @@ describe('stream tap', () => {
 
   it('forwards the empty lines that a stream begins with', () => {
     for (const lines of ['\n', '\r\n\n', '\r\r']) {
-      const { forwarded, finished } = feed(chat(), lines, terminal);
-      assert.deepEqual([forwarded, finished], [lines, terminal]);
+      const { forwarded, finished } = feed(chat(), lines, say('a'), terminal);
+      assert.deepEqual([forwarded, finished], [lines + say('a'), terminal]);
     }
   });
 
@@ -187,7 +187,7 @@ describe('stream tap', () => {
   });
 
   it('counts nothing of one large event as the text of another that was broken off', () => {
-    const broken = `data: {"content":"${'x'.repeat(EVENT_BYTES_MAX)}`;
+    const broken = `data: {"choices":[{"delta":{"content":"${'x'.repeat(EVENT_BYTES_MAX)}`;
     const other = `data: ${'y'.repeat(EVENT_BYTES_MAX)}`;
     const { tap } = feed(chat(), broken, '\n\n', other, '\n\n');
     const outputTokens = EVENT_BYTES_MAX / 4;

@@ -1,15 +1,17 @@
 import { eachEvent, holdsData, type SseSink, SseSplitter } from '../../lib/sse/sse.ts';
-import { estimateTokens, type ReasoningKey, StreamedText } from './estimate.ts';
 import { isDone, isWholeEvent } from './event-forms.ts';
 import { pictureTokens } from './media-tokens.ts';
+import { boundedOutput, type DeliveredOutput, doubtsOf, NO_DOUBTS } from './plausible-usage.ts';
 import {
+  type DoubtedSide,
   inputTokensOf,
   type MediaTokens,
   noUsage,
-  outputTokensOf,
   type Usage,
   type UsageFacts,
 } from './usage-facts.ts';
+import type { WrittenRules } from './written-paths.ts';
+import { WrittenText } from './written-text.ts';
 
 /**
  * Reads the bytes of a provider's stream on their way to the client.
@@ -35,10 +37,12 @@ export interface StreamTap {
   readonly hasError: boolean;
   /** Whether an event of a response has come through; keep-alive comments and errors do not count. */
   readonly hasBegun: boolean;
+  /** Whether the stream has ended with nothing delivered: its first event was its end. */
+  readonly isVoid: boolean;
   /** Whether an end of the output has been seen: what may follow is above all the usage. */
   readonly hasOutputEnd: boolean;
   /**
-   * Whether the provider has reported the whole output. A report of no output is not final where text came through: the
+   * Whether the provider has reported the whole output. A report that cannot be of what came through is not final: the
    * figures may still follow, such as with a second terminal event.
    */
   readonly isUsageFinal: boolean;
@@ -51,9 +55,9 @@ export interface StreamTap {
   /** Whether a comment may be put into the stream here: what has been forwarded does not end inside an event. */
   readonly isBetweenEvents: boolean;
   /**
-   * What was used: the provider's figures if they are final. Else the greater of what it reported and of what came
-   * through, field by field: an estimate of the input, and of the output by the size of its text or, where the model
-   * reasons unseen, by `unseenOutputTokens`. `null` if nothing of a response came through.
+   * What was used: the provider's figures if they are final and can be of what came through. Else an estimate of what they do not
+   * cover: of the input, and of the output by the size of its text or, where the model reasons unseen, by
+   * `unseenOutputTokens`. `null` if nothing of a response came through.
    */
   usage(inputTokensEstimate: number, unseenOutputTokens?: number): UsageFacts | null;
   /** Whether a stream without usage facts of its own is no success: nothing is estimated and nothing charged. */
@@ -75,12 +79,12 @@ interface TapOutput {
 export interface StreamReading {
   /** A byte test: whether an event in this run may have to be read. If it says no, the run is passed on unread. */
   matters(run: Buffer): boolean;
-  /** Keys under which the protocol streams text: every member that is output of the model. */
-  readonly textKeys: readonly Buffer[];
-  /** Keys under which it streams the reasoning, of which the greatest counts. Absent: none. */
-  readonly reasoningKeys?: readonly ReasoningKey[];
-  /** Output that was seen otherwise than under these keys, by the size of its text. Absent: none. */
-  readonly otherTextBytes?: number;
+  /** Where the model writes in an event; `null`: nowhere, its output is no text. */
+  readonly written: WrittenRules | null;
+  /** The text of an event that repeats all of it, if no other event had any. Absent: none. */
+  readonly repeatedTextBytes?: number;
+  /** How many reports of usage stated output, none of them less than one before. */
+  readonly outputReports: number;
   /** Whether output came that is no text and that is charged also if an error follows. Absent: no. */
   readonly hasOtherOutput?: boolean;
   /** The estimated tokens of output that came and is no text: sounds and pictures. Absent: none. */
@@ -115,20 +119,26 @@ export interface StreamReading {
 /**
  * - `pass`: goes on to the client.
  * - `drop`: was asked for by the gateway, not by the client.
- * - `terminal`: the last event of a complete stream.
+ * - `terminal`: the last event of a complete stream, with what it delivers.
+ * - `done`: the last event of a complete stream, which delivers nothing itself.
  * - `error`: the provider says that it failed.
  * - `failed`: the last event of a stream, in which the provider says that it failed.
  */
-export type EventMeaning = 'pass' | 'drop' | 'terminal' | 'error' | 'failed';
+export type EventMeaning = 'pass' | 'drop' | 'terminal' | 'done' | 'error' | 'failed';
 
 const LF = 0x0a;
 const CR = 0x0d;
+const DONE = Buffer.from('[DONE]');
 
 export function createStreamTap(reading: StreamReading, output: TapOutput): StreamTap {
   let isTerminated = false;
   let hasError = false;
-  const text = new StreamedText(reading.textKeys, reading.reasoningKeys ?? []);
+  const text = reading.written === null ? null : new WrittenText(reading.written);
   let hasBegun = false;
+  let isVoid = false;
+  /** The reports of output so far, and the text that had come with the last one. */
+  let outputReports = 0;
+  let reportedBytes = 0;
   /** Within an event that passes in parts. */
   let isInLarge = false;
   /** The stream ended within an event that was not given out, or only in parts. */
@@ -140,6 +150,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
 
   const sink: SseSink = {
     events(bytes) {
+      if (isVoid) return;
       if (isTerminated) {
         finishRest(bytes);
         return;
@@ -147,23 +158,24 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       const run = dropsLineFeed && bytes[0] === LF ? bytes.subarray(1) : bytes;
       dropsLineFeed = false;
       if (run.length === 0) return;
-      if (!reading.matters(run)) {
-        hasBegun ||= holdsData(run);
-        text.add(run);
-        output.forward(run);
+      // An end that comes first is one in every protocol.
+      if (reading.matters(run) || (!hasBegun && run.includes(DONE))) {
+        readEvents(run);
         return;
       }
-      readEvents(run);
+      hasBegun ||= holdsData(run);
+      text?.add(run);
+      output.forward(run);
     },
     oversize(part, isLast) {
-      if (isTerminated && !reading.goesOnBehindEnd) return;
+      if (isVoid || (isTerminated && !reading.goesOnBehindEnd)) return;
       if (isTerminated) output.finish(part);
       else output.forward(part);
       hasBegun = true;
       if (!isInLarge) reading.noteLarge?.(part);
       reading.notePart?.(part, isLast);
       isInLarge = !isLast;
-      text.addPart(part, isLast);
+      text?.addPart(part, isLast);
     },
     isNeededWhole: (beginning) => reading.isNeededWhole?.(beginning) ?? false,
   };
@@ -177,9 +189,19 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       if (passedEnd > passedStart) output.forward(run.subarray(passedStart, passedEnd));
     };
     for (const event of eachEvent(run)) {
+      if (!hasBegun && isDone(event)) {
+        forwardPassed();
+        endVoid();
+        return;
+      }
       // One by one, so that what follows the end counts nowhere, also if it comes with it.
-      text.add(event);
-      const meaning = reading.read(event);
+      text?.add(event);
+      const meaning = read(event);
+      if (meaning === 'done' && !hasBegun) {
+        forwardPassed();
+        endVoid();
+        return;
+      }
       if (meaning !== 'error' && meaning !== 'failed') hasBegun ||= holdsData(event);
       switch (meaning) {
         case 'pass':
@@ -198,6 +220,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
           }
           break;
         case 'terminal':
+        case 'done':
         case 'failed':
           forwardPassed();
           isTerminated = true;
@@ -226,29 +249,53 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     for (const event of eachEvent(run)) {
       if (!holdsData(event) || isDone(event)) {
         output.finish(event);
-        if (!isFinal()) reading.read(event);
+        if (!isFinal()) read(event);
         continue;
       }
       const goesOn = reading.goesOnBehindEnd ?? false;
       if (isFinal() && !goesOn) continue;
-      const meaning = reading.matters(event) ? reading.read(event) : 'pass';
-      if (meaning === 'terminal' || (meaning === 'pass' && goesOn)) output.finish(event);
+      const meaning = reading.matters(event) ? read(event) : 'pass';
+      if (meaning === 'terminal' || meaning === 'done' || (meaning === 'pass' && goesOn)) output.finish(event);
       else if (meaning === 'failed' || (meaning === 'error' && goesOn)) output.finishError(event);
     }
   }
 
+  function read(event: Buffer): EventMeaning {
+    const meaning = reading.read(event);
+    if (reading.outputReports > outputReports) {
+      outputReports = reading.outputReports;
+      reportedBytes = textBytes();
+    }
+    return meaning;
+  }
+
+  /** Ends a stream that has delivered nothing. */
+  function endVoid(): void {
+    isTerminated = true;
+    isVoid = true;
+  }
+
   function isFinal(): boolean {
     const usage = reading.usage();
-    return usage !== null && (outputTokensOf(usage) > 0 || (text.visibleBytes === 0 && !hasMedia()));
+    return usage !== null && !doubtsIn(usage).includes('output');
+  }
+
+  /** What of the reported figures cannot be of what came through. Images have facts of their own. */
+  function doubtsIn(usage: Usage): readonly DoubtedSide[] {
+    return reading.written === null ? NO_DOUBTS : doubtsOf(usage, delivered(), 'tokens');
+  }
+
+  function delivered(): DeliveredOutput {
+    return { textBytes: textBytes(), reportedTextBytes: reportedBytes, hasMedia: hasMedia(), hasResults: false };
   }
 
   function textBytes(): number {
-    return text.sizeBytes + (reading.otherTextBytes ?? 0);
+    return text === null ? 0 : text.sizeBytes || (reading.repeatedTextBytes ?? 0);
   }
 
   function mediaTokens(): MediaTokens {
     const media = reading.mediaTokens?.() ?? NO_MEDIA;
-    const { pictures } = text;
+    const pictures = text?.pictures ?? 0;
     if (pictures === 0) return media;
     return { ...media, imageOutputTokens: media.imageOutputTokens + pictures * pictureTokens(null) };
   }
@@ -258,10 +305,13 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     return media.audioOutputTokens + media.imageOutputTokens > 0 || (media.parts ?? []).length > 0;
   }
 
+  function hasOutput(): boolean {
+    return textBytes() > 0 || reading.hasOtherOutput === true || hasMedia();
+  }
+
   /** A stream that has nothing but an error is not charged. */
   function isEstimable(): boolean {
-    const hasOutput = textBytes() > 0 || reading.hasOtherOutput || hasMedia();
-    return !reading.isNeverEstimated && hasBegun && !(hasError && !hasOutput);
+    return !reading.isNeverEstimated && hasBegun && !(hasError && !hasOutput());
   }
 
   const splitter = new SseSplitter(sink);
@@ -278,7 +328,10 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
         isCut = true;
       }
     },
-    isComplete: (endedCleanly) => isTerminated || (endedCleanly && !hasError && !isCut && reading.canEndHere),
+    isComplete(endedCleanly) {
+      if (isVoid) return false;
+      return isTerminated || (endedCleanly && !hasError && !isCut && reading.canEndHere);
+    },
     get hasError() {
       return hasError;
     },
@@ -288,6 +341,9 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     get hasBegun() {
       return hasBegun;
     },
+    get isVoid() {
+      return isVoid;
+    },
     get hasOutputEnd() {
       return isTerminated || reading.hasOutputEnd;
     },
@@ -295,26 +351,28 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       return isFinal();
     },
     get visibleTextBytes() {
-      return text.visibleBytes;
+      return text?.visibleBytes ?? 0;
     },
     get reported() {
-      return reading.partialUsage();
+      return reading.usage() ?? reading.partialUsage();
     },
     get needsInputEstimate() {
-      return isEstimable() && reading.usage() === null && !holdsInput(reading.partialUsage());
+      const observed = reading.usage();
+      if (observed !== null) return doubtsIn(observed).includes('input');
+      return isEstimable() && !holdsInput(reading.partialUsage());
     },
     usage(inputTokensEstimate, unseenOutputTokens = 0) {
       const observed = reading.usage();
-      if (observed !== null) return { ...observed, source: 'observed' };
-      if (!isEstimable()) return null;
-      const reported = reading.partialUsage() ?? noUsage;
+      const doubted = observed === null ? NO_DOUBTS : doubtsIn(observed);
+      if (observed !== null && doubted.length === 0) return { ...observed, source: 'observed' };
+      if (observed === null && !isEstimable()) return null;
+      const reported = observed ?? reading.partialUsage() ?? noUsage;
+      const inputTokens = holdsInput(reported) ? reported.inputTokens : inputTokensEstimate;
+      const how = { source: 'estimated', ...(observed && { doubted }) } as const;
+      if (observed !== null && !doubted.includes('output')) return { ...reported, inputTokens, ...how };
       const output = withMedia(reported, mediaTokens());
-      return {
-        ...output,
-        inputTokens: holdsInput(reported) ? reported.inputTokens : inputTokensEstimate,
-        outputTokens: Math.max(output.outputTokens, estimateTokens(textBytes()), unseenOutputTokens),
-        source: 'estimated',
-      };
+      const outputTokens = boundedOutput(output.outputTokens, delivered(), unseenOutputTokens);
+      return { ...output, inputTokens, outputTokens, ...how };
     },
     get failsClosed() {
       return reading.isNeverEstimated ?? false;

@@ -72,8 +72,13 @@ export type ChargeBasis = 'tokens' | 'images' | 'searchUnits' | 'calls';
 /** Whether the provider reported the counts, or the gateway had to estimate some of them. */
 export type UsageSource = 'observed' | 'estimated';
 
+/** A side of a usage: what was read, what was written, and the units of a rerank. */
+export type DoubtedSide = 'input' | 'output' | 'searchUnits';
+
 export interface UsageFacts extends Usage {
   readonly source: UsageSource;
+  /** What the provider reported and cannot be true, so that it is estimated. Absent: nothing. */
+  readonly doubted?: readonly DoubtedSide[];
 }
 
 /** The largest count that is believed; the contract's counts are int32 (2.1, 2.2). */

@@ -125,7 +125,7 @@ describe('the input of a call with a JSON body', () => {
         },
       },
     );
-    assert.equal(input.readStream('images').read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'terminal');
+    assert.equal(input.readStream('images').read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'done');
     assert.deepEqual(read, [['d', 'images']]);
     assert.throws(() => inputOf('{}').readStream('tokens'), /has no streams/);
   });

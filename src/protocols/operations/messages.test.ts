@@ -40,6 +40,6 @@ describe('messages', () => {
     const { response, ...input } = inspect('{"model":"m","messages":[]}');
     const body = '{"usage":{"input_tokens":3,"output_tokens":4}}';
     assert.equal(response.usage(captureResponse(response, body), 'tokens')?.inputTokens, 3);
-    assert.equal(input.readStream('tokens').read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'terminal');
+    assert.equal(input.readStream('tokens').read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'done');
   });
 });

@@ -1,4 +1,5 @@
 import { isRecord } from '../../lib/json/json.ts';
+import { doubtsOf } from '../metering/plausible-usage.ts';
 import type { ReadResponse, ResponseReading } from '../metering/response.ts';
 import { readDeclaredCount } from '../metering/usage-facts.ts';
 import { ResponseContinuationKeys } from './continuation-keys.ts';
@@ -18,7 +19,8 @@ export const compactionResponse: ResponseReading = {
   usage(response) {
     const usage = response.member('usage');
     if (!isCompactionResult(response) || !isTrustedUsage(usage)) return null;
-    return readResponsesUsage(usage, { service_tier: response.member('service_tier') });
+    const read = readResponsesUsage(usage, { service_tier: response.member('service_tier') });
+    return read === null || doubtsOf(read, COMPACTION_TEXT, 'tokens').length > 0 ? null : read;
   },
   continuationKeys(response) {
     const continuationKeys = new ResponseContinuationKeys();
@@ -27,6 +29,9 @@ export const compactionResponse: ResponseReading = {
     return continuationKeys.keys();
   },
 };
+
+/** A compaction is never empty. */
+const COMPACTION_TEXT = { textBytes: 1, reportedTextBytes: 1, hasMedia: false, hasResults: false };
 
 function isCompactionResult(response: ReadResponse): boolean {
   const createdAt = response.member('created_at');

@@ -1,25 +1,20 @@
 import type { ResponseEstimate, ResponseReading } from '../metering/response.ts';
-import { type ResponseText, responseTextTokens } from '../metering/response-text.ts';
 import { ResponseContinuationKeys } from './continuation-keys.ts';
 import { type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
+import { RESPONSE_TEXT } from './written.ts';
 
 /** What the price depends on beside usage and output. */
 const BILLED = ['service_tier', 'tool_usage', 'server_side_tool_usage'];
 
-const TEXT: ResponseText = {
-  text: ['text', 'refusal', 'arguments', 'input', 'code'],
-  through: ['content', 'summary'],
-};
 /** Of a response that failed or has only been queued, nothing is known. */
 const ENDED = [undefined, 'completed', 'incomplete'];
 
 const ESTIMATE: ResponseEstimate = {
   keep: ['status'],
   count: [],
-  outputTokens(received) {
-    const output = received.member('output');
+  isSuccess(received) {
     const hasEnded = ENDED.some((status) => status === received.member('status'));
-    return hasEnded && Array.isArray(output) ? responseTextTokens(output, TEXT) : null;
+    return hasEnded && Array.isArray(received.member('output'));
   },
   members: ({ inputTokens, outputTokens }) => ({
     usage: { input_tokens: inputTokens, output_tokens: outputTokens, total_tokens: inputTokens + outputTokens },
@@ -45,5 +40,6 @@ export const responsesResponse = (keepsItems = true, context: ResponsesUsageCont
     continuationKeys.addOutput(received.member('output'));
     return continuationKeys.keys();
   },
+  written: RESPONSE_TEXT,
   estimate: ESTIMATE,
 });

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { keySpelling, memberOf, objectText } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
-import { StreamedText } from '../metering/estimate.ts';
 import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../metering/tap.ts';
 import { noUsage } from '../metering/usage-facts.ts';
+import { WrittenText } from '../metering/written-text.ts';
 import { stateKey } from '../state-references.ts';
 import { encryptedContinuationKey, responseContinuationKey } from './continuation-keys.ts';
 import { readResponsesStream } from './stream.ts';
@@ -77,11 +77,11 @@ describe('responses stream', () => {
   });
 
   it('counts encrypted reasoning by the size of what it stands for', () => {
-    const reading = readResponsesStream();
+    const text = new WrittenText(readResponsesStream().written!);
     const item = { type: 'reasoning', encrypted_content: 'A'.repeat(400), summary: [] };
-    read(reading, eventOf('response.output_item.added', { item: { ...item, encrypted_content: 'A'.repeat(80) } }));
-    read(reading, eventOf('response.output_item.done', { item }));
-    assert.equal(reading.otherTextBytes, 300);
+    text.add(eventOf('response.output_item.added', { item: { ...item, encrypted_content: 'A'.repeat(80) } }));
+    text.add(eventOf('response.output_item.done', { item }));
+    assert.equal(text.sizeBytes, 300);
   });
 
   it('is billed by the greatest figures if it ends twice', () => {
@@ -202,9 +202,8 @@ describe('responses stream', () => {
   });
 
   it('counts text in deltas and not where it is repeated', () => {
-    const { textKeys } = readResponsesStream();
     const count = (event: Buffer): number => {
-      const text = new StreamedText(textKeys, []);
+      const text = new WrittenText(readResponsesStream().written!);
       text.add(event);
       return text.sizeBytes;
     };
@@ -444,7 +443,7 @@ describe('sounds and pictures of a responses stream that is left', () => {
   it('are no text, and count by their seconds, and as the pictures of another model', () => {
     const reading = readResponsesStream();
     const second = Buffer.alloc(48_000, 7).toString('base64');
-    const text = new StreamedText(reading.textKeys, []);
+    const text = new WrittenText(reading.written!);
     for (const event of [
       eventOf('response.output_text.delta', { delta: 'four' }),
       ...Array.from({ length: 10 }, () => eventOf('response.audio.delta', { delta: second })),
@@ -457,7 +456,7 @@ describe('sounds and pictures of a responses stream that is left', () => {
     reading.noteLarge?.(
       eventOf('response.output_item.done', { item: { type: 'image_generation_call', result: 'AA' } }),
     );
-    assert.equal(text.sizeBytes + reading.otherTextBytes!, 4);
+    assert.equal(text.sizeBytes, 4);
     const { audioOutputTokens, imageOutputTokens, parts } = reading.mediaTokens!();
     assert.deepEqual([audioOutputTokens, imageOutputTokens], [200, 0]);
     const usage = { ...noUsage, imageOutputTokens: 4_160 + 1_056 };

@@ -1,17 +1,21 @@
+import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { type JsonParts, parseJsonParts } from '../../lib/json/json-parts.ts';
 import { eventFields } from '../../lib/sse/event-fields.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
-import { textKeys, valueStart } from '../metering/estimate.ts';
+import { valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import type { RestateUsage } from '../metering/input-with-cache.ts';
 import { base64Size, pictureTokens, soundTokens } from '../metering/media-tokens.ts';
+import { OutputReports } from '../metering/plausible-usage.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
+import { WrittenText } from '../metering/written-text.ts';
 import { ResponseContinuationKeys } from './continuation-keys.ts';
 import { billedToolUses, citesPages, isSearch, NO_CONTAINERS, serverToolCalls } from './tool-uses.ts';
 import { IMAGE_MODEL, type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
+import { LAST_EVENT_TEXT, streamedResponseText } from './written.ts';
 
 /**
  * Streams of the responses protocol: named events whose data repeats the name as `type`; clients go by the `type`, so
@@ -75,8 +79,10 @@ const PART_END = Buffer.from('.done');
 const ITEM_END = /^event: ?response\..+\.done\r?$|"type"\s*:\s*"response\.[^"]+\.done"/m;
 const PART_END_TYPE = /^response\..+\.done$/;
 
-/** The events behind the deltas repeat the text under other keys, so none is counted twice. */
-const STREAMED_TEXT = textKeys('delta');
+/** What an event may have that is read. */
+const SIGNS = [TYPE, NAME, ERROR, ENCRYPTED, PART_END];
+const SIGN_PATTERNS = new BytePatterns(SIGNS);
+const NAME_PATTERNS = new BytePatterns([TYPE, NAME]);
 
 /** In place of a message that cites pages. */
 const CITING = [{ type: 'message', content: [{ annotations: [{ type: 'url_citation' }] }] }];
@@ -97,11 +103,28 @@ export function readResponsesStream(
   let hasEnded = false;
   const calls: Readonly<Record<string, unknown>>[] = [];
   let hasCitations = false;
-  /** The size of the text that encrypted reasoning stands for. */
-  let encryptedBytes = 0;
+  const reports = new OutputReports();
+  /** The text of the last event, which repeats all of it. */
+  let repeatedTextBytes = 0;
   let audioCharacters = 0;
   /** The estimated tokens of pictures that a tool made, with another model. */
   let pictureOutput = 0;
+
+  /** Whether what stands at its end makes a sign one of what is read. */
+  function isSign(run: Buffer, sign: Buffer, end: number): boolean {
+    switch (sign) {
+      case TYPE:
+        return isTypeAt(run, end, namesThatMatter);
+      case NAME:
+        return isNameAt(run, end, namesThatMatter);
+      case ERROR:
+        return isValueAt(run, end);
+      case PART_END:
+        return !hasOutputEnd;
+      default:
+        return true;
+    }
+  }
 
   function read(event: Buffer): EventMeaning {
     const { name, data } = eventFields(event);
@@ -117,9 +140,6 @@ export function readResponsesStream(
         if (hasEnded) return 'pass';
         continuationKeys.addItem(body.item);
         if (isRecord(body.item)) noteItem(body.item);
-        if (isRecord(body.item) && typeof body.item.encrypted_content === 'string') {
-          encryptedBytes += base64Size(body.item.encrypted_content.length);
-        }
         return 'pass';
       case CITED:
         hasCitations ||= !hasEnded && citesPages([{ content: [{ annotations: [body.annotation] }] }]);
@@ -130,10 +150,10 @@ export function readResponsesStream(
         return 'pass';
       case 'response.completed':
       case 'response.incomplete':
-        end(body.response);
+        end(body.response, data!);
         return 'terminal';
       case 'response.failed':
-        end(body.response);
+        end(body.response, data!);
         return 'failed';
       case 'error':
         return 'failed';
@@ -171,27 +191,29 @@ export function readResponsesStream(
     return { ...noUsage, ...uses, serverToolUses: calls.length };
   }
 
-  function end(response: unknown): void {
+  function end(response: unknown, data: Buffer): void {
     hasEnded = true;
     if (!isRecord(response)) return;
+    const text = new WrittenText(LAST_EVENT_TEXT, false);
+    text.add(data);
+    repeatedTextBytes = text.sizeBytes;
     reported = greatestFigures(reported, response.usage);
+    reports.note(response.usage);
     usage = readResponsesUsage(restate === undefined ? reported : restate(reported), response, context);
     continuationKeys.addResponse(response.id);
     continuationKeys.addOutput(response.output);
   }
 
   return {
-    matters: (run) =>
-      isNamed(run, namesThatMatter) ||
-      holdsError(run) ||
-      run.includes(ENCRYPTED) ||
-      (!hasOutputEnd && run.includes(PART_END)),
-    textKeys: STREAMED_TEXT,
-    read,
-    get otherTextBytes() {
-      // Sounds stand under the key of text, and are none.
-      return encryptedBytes - audioCharacters;
+    matters: (run) => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end)),
+    written: streamedResponseText(),
+    get repeatedTextBytes() {
+      return repeatedTextBytes;
     },
+    get outputReports() {
+      return reports.count;
+    },
+    read,
     mediaTokens() {
       const usage = { ...noUsage, imageOutputTokens: pictureOutput };
       return {
@@ -225,19 +247,23 @@ const LETTER_N = 0x6e;
 
 /** Whether one of the names occurs as a `type` or as the name of an event. Text has its quotes escaped. */
 function isNamed(bytes: Buffer, names: readonly Buffer[]): boolean {
-  for (let at = bytes.indexOf(TYPE); at !== -1; at = bytes.indexOf(TYPE, at + TYPE.length)) {
-    const value = valueStart(bytes, at + TYPE.length);
-    if (value === -1 || bytes[value] !== QUOTE) continue;
-    for (const name of names) {
-      if (startsWith(bytes, value + 1, name) && bytes[value + 1 + name.length] === QUOTE) return true;
-    }
+  return NAME_PATTERNS.some(bytes, (pattern, end) =>
+    pattern === 0 ? isTypeAt(bytes, end, names) : isNameAt(bytes, end, names),
+  );
+}
+
+function isTypeAt(bytes: Buffer, keyEnd: number, names: readonly Buffer[]): boolean {
+  const value = valueStart(bytes, keyEnd);
+  if (value === -1 || bytes[value] !== QUOTE) return false;
+  for (const name of names) {
+    if (startsWith(bytes, value + 1, name) && bytes[value + 1 + name.length] === QUOTE) return true;
   }
-  for (let at = bytes.indexOf(NAME); at !== -1; at = bytes.indexOf(NAME, at + NAME.length)) {
-    const value = bytes[at + NAME.length] === SPACE ? at + NAME.length + 1 : at + NAME.length;
-    for (const name of names) {
-      if (startsWith(bytes, value, name) && isLineEnd(bytes[value + name.length])) return true;
-    }
-  }
+  return false;
+}
+
+function isNameAt(bytes: Buffer, end: number, names: readonly Buffer[]): boolean {
+  const value = bytes[end] === SPACE ? end + 1 : end;
+  for (const name of names) if (startsWith(bytes, value, name) && isLineEnd(bytes[value + name.length])) return true;
   return false;
 }
 
@@ -253,11 +279,8 @@ function isLineEnd(byte: number | undefined): boolean {
   return byte === LF || byte === CR || byte === undefined;
 }
 
-/** Whether there is an `error` with a value other than null; a response that has not failed has null. */
-function holdsError(bytes: Buffer): boolean {
-  for (let at = bytes.indexOf(ERROR); at !== -1; at = bytes.indexOf(ERROR, at + ERROR.length)) {
-    const value = valueStart(bytes, at + ERROR.length);
-    if (value !== -1 && bytes[value] !== LETTER_N) return true;
-  }
-  return false;
+/** Whether the value of a key is other than null; a response that has not failed has the error null. */
+function isValueAt(bytes: Buffer, keyEnd: number): boolean {
+  const value = valueStart(bytes, keyEnd);
+  return value !== -1 && bytes[value] !== LETTER_N;
 }

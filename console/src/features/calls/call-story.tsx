@@ -161,6 +161,7 @@ function Used({ call }: { readonly call: OwnCall | Call }) {
         ))}
       </Group>
       <DimmedText>{source === 'observed' ? text.observed : text.estimated}</DimmedText>
+      {call.doubtedUsage.length > 0 && <Alert color="yellow">{text.doubted}</Alert>}
       {excess.length > 0 && (
         <Alert color="yellow" title={text.excess}>
           {excess

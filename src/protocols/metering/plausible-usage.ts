@@ -1,0 +1,89 @@
+import { isRecord } from '../../lib/json/json.ts';
+import { estimateTokens } from './estimate.ts';
+import {
+  type ChargeBasis,
+  type DoubtedSide,
+  inputTokensOf,
+  outputTokensOf,
+  readCount,
+  type Usage,
+} from './usage-facts.ts';
+
+/**
+ * Whether reported usage can be that of what was delivered (`docs/providers.md`, "Usage that cannot be true"). One rule for all protocols,
+ * whole responses and streams: figures that cannot be are none, and everything else is charged as it is reported.
+ */
+
+/** What a response delivered, by the size of its text. */
+export interface DeliveredOutput {
+  readonly textBytes: number;
+  /** The text that had come with the last report of output, in a whole response all of it. */
+  readonly reportedTextBytes: number;
+  /** Whether sounds or pictures were delivered, which are output too. */
+  readonly hasMedia: boolean;
+  /** Whether something was delivered that is no output of a model: embeddings, ranks. */
+  readonly hasResults: boolean;
+}
+
+export const NO_DOUBTS: readonly DoubtedSide[] = [];
+
+/** No token of a vocabulary has more bytes; the longest are runs of spaces. */
+const TOKEN_BYTES_MAX = 128;
+/** Text behind the last report that its figures may leave out: a few words. */
+const UNREPORTED_BYTES_MAX = 128;
+
+/**
+ * The sides of a usage that cannot be true:
+ *
+ * - no output, if text, sounds or pictures were delivered; or less than the text, if most of it came behind the report;
+ * - no input, if anything was delivered, since no prompt is empty; no search units, if a price goes by them.
+ *
+ * A response that delivered nothing may have used nothing.
+ */
+export function doubtsOf(usage: Usage, delivered: DeliveredOutput, basis: ChargeBasis): readonly DoubtedSide[] {
+  const { textBytes, reportedTextBytes, hasMedia, hasResults } = delivered;
+  const outputTokens = outputTokensOf(usage);
+  const hasOutput = textBytes > 0 || hasMedia;
+  const isEarly = textBytes - reportedTextBytes > UNREPORTED_BYTES_MAX && outputTokens < estimateTokens(textBytes);
+  const hasAny = hasOutput || hasResults || outputTokens > 0;
+  const doubts: DoubtedSide[] = [];
+  if (basis === 'tokens' && hasAny && inputTokensOf(usage) === 0) doubts.push('input');
+  if ((hasOutput && outputTokens === 0) || isEarly) doubts.push('output');
+  if (basis === 'searchUnits' && hasResults && usage.searchUnits === 0) doubts.push('searchUnits');
+  return doubts.length === 0 ? NO_DOUBTS : doubts;
+}
+
+/**
+ * The output of a stream whose figures are not final: the last report is that of the text until then, and what came behind it is
+ * estimated. A report before all text is a provisional one, such as that of `message_start`, and so is one that is too small for the
+ * text before it: then the greatest of the figures counts.
+ */
+export function boundedOutput(
+  reportedTokens: number,
+  { textBytes, reportedTextBytes }: DeliveredOutput,
+  unseenTokens: number,
+): number {
+  const isSoFar = reportedTextBytes > 0 && reportedTextBytes <= reportedTokens * TOKEN_BYTES_MAX;
+  if (!isSoFar) return Math.max(reportedTokens, estimateTokens(textBytes), unseenTokens);
+  const bytesBehind = textBytes - reportedTextBytes;
+  const isOfAll = bytesBehind <= UNREPORTED_BYTES_MAX && reportedTokens >= estimateTokens(textBytes);
+  return isOfAll ? reportedTokens : reportedTokens + estimateTokens(bytesBehind);
+}
+
+/** Counts the reports of a stream that state output. Figures are cumulative, so one that falls is none. */
+export class OutputReports {
+  #greatest = 0;
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  note(usage: unknown): void {
+    if (!isRecord(usage)) return;
+    const stated = Math.max(readCount(usage.completion_tokens) ?? 0, readCount(usage.output_tokens) ?? 0);
+    if (stated === 0 || stated < this.#greatest) return;
+    this.#greatest = stated;
+    this.#count++;
+  }
+}

@@ -1,0 +1,149 @@
+import { hasBytes } from '../../lib/json/json-string.ts';
+import { DataRuns } from './data-runs.ts';
+import {
+  ENCRYPTED,
+  FIRST_REASONING,
+  NONE,
+  type PathNode,
+  TEXT,
+  type Verdict,
+  type WrittenRules,
+} from './written-paths.ts';
+
+/** Encrypted reasoning is base64 of about as many bytes as its text has. */
+const OPAQUE_SHARE = 3 / 4;
+/** Longer tells are not taken. */
+export const TELL_BYTES_MAX = 64;
+/** `{}` and `[]`. */
+const EMPTY_BYTES = 2;
+const SEVERAL = -2;
+
+/** The size of what a model wrote, by counter; what is in an object counts once that is judged. */
+export class WrittenCount {
+  readonly #rules: WrittenRules;
+  readonly #bytes: number[];
+  readonly #pending: number[];
+  /** The counter that has something pending; `NONE`: none, `SEVERAL`: more than one. */
+  #pendingIn = NONE;
+  readonly #tells: (string | null)[];
+  #hasTells = false;
+  /** The tells that came last: most events have the same ones. */
+  readonly #lastTells: string[];
+  readonly #runs: (DataRuns | undefined)[];
+  /** What a counter had before a container that counts as a whole. */
+  #before = 0;
+
+  constructor(rules: WrittenRules) {
+    const { counters, tells, runs } = rules.paths;
+    this.#rules = rules;
+    this.#bytes = new Array(counters).fill(0);
+    this.#pending = new Array(counters).fill(0);
+    this.#tells = new Array(tells).fill(null);
+    this.#lastTells = new Array(tells).fill('');
+    this.#runs = new Array(runs).fill(undefined);
+  }
+
+  /** The pictures that stand in the text as base64. */
+  get pictures(): number {
+    return this.#runs.reduce((sum, run) => sum + (run?.pictures ?? 0), 0);
+  }
+
+  /** The bytes of the text, and of the reasoning as far as it is seen or is known by what is encrypted. */
+  get sizeBytes(): number {
+    const encrypted = Math.floor(this.#sizeOf(ENCRYPTED) * OPAQUE_SHARE);
+    return this.#sizeOf(TEXT) + Math.max(this.#reasoningBytes(), encrypted);
+  }
+
+  /** Without what is encrypted. */
+  get visibleBytes(): number {
+    return this.#sizeOf(TEXT) + this.#reasoningBytes();
+  }
+
+  #reasoningBytes(): number {
+    let most = 0;
+    for (let counter = FIRST_REASONING; counter < this.#bytes.length; counter++) {
+      most = Math.max(most, this.#sizeOf(counter));
+    }
+    return most;
+  }
+
+  /** With what is pending, judged by what has come of it. */
+  #sizeOf(counter: number): number {
+    const judged = this.#bytes[counter]!;
+    return this.#pendingIn === NONE ? judged : judged + this.#judged(counter, this.#verdict());
+  }
+
+  /** What of the pending bytes a counter gets. */
+  #judged(counter: number, verdict: Verdict): number {
+    const pending = this.#pending;
+    if (verdict === 'none') return 0;
+    if (verdict === 'written' || counter === ENCRYPTED) return pending[counter]!;
+    if (counter === TEXT) return 0;
+    return pending[counter]! + (counter === FIRST_REASONING ? pending[TEXT]! : 0);
+  }
+
+  /** Counts a piece of a text, without the pictures in it. */
+  addText(counter: number, run: number, bytes: Buffer, start: number, end: number, sizeBytes: number): void {
+    if (run === NONE) {
+      this.add(counter, sizeBytes);
+      return;
+    }
+    const runs = this.#runs[run] ?? new DataRuns();
+    this.#runs[run] = runs;
+    this.add(counter, sizeBytes - runs.dataIn(bytes, start, end));
+  }
+
+  add(counter: number, sizeBytes: number): void {
+    this.#pending[counter]! += sizeBytes;
+    if (this.#pendingIn !== counter) this.#pendingIn = this.#pendingIn === NONE ? counter : SEVERAL;
+  }
+
+  /** A container that counts as a whole begins. */
+  containerBegins({ counter }: PathNode): void {
+    this.#before = this.#pending[counter]!;
+  }
+
+  /** ... and has ended; an empty one is nothing. */
+  containerEnds(counter: number): void {
+    if (this.#pending[counter] === this.#before + EMPTY_BYTES) this.#pending[counter] = this.#before;
+  }
+
+  lacksTell(tell: number): boolean {
+    return this.#tells[tell] === null;
+  }
+
+  /** Takes the text between two offsets as a tell. */
+  tell(tell: number, bytes: Buffer, start: number, end: number): void {
+    if (end - start > TELL_BYTES_MAX) return;
+    const last = this.#lastTells[tell]!;
+    const text = hasBytes(last, bytes, start, end) ? last : bytes.toString('latin1', start, end);
+    this.#lastTells[tell] = text;
+    this.#tells[tell] = text;
+    this.#hasTells = true;
+  }
+
+  #verdict(): Verdict {
+    return this.#rules.judge?.(this.#tells) ?? 'written';
+  }
+
+  /** Decides what of the judged object counts. */
+  judge(): void {
+    const pendingIn = this.#pendingIn;
+    if (pendingIn === NONE && !this.#hasTells) return;
+    // Objects in which nothing is written may say what others are.
+    const verdict = this.#verdict();
+    if (pendingIn >= 0 && verdict === 'written') {
+      this.#bytes[pendingIn]! += this.#pending[pendingIn]!;
+      this.#pending[pendingIn] = 0;
+    } else if (pendingIn !== NONE) {
+      for (let counter = 0; counter < this.#bytes.length; counter++) {
+        this.#bytes[counter]! += this.#judged(counter, verdict);
+      }
+      this.#pending.fill(0);
+    }
+    this.#pendingIn = NONE;
+    if (!this.#hasTells) return;
+    this.#tells.fill(null);
+    this.#hasTells = false;
+  }
+}

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CHUNK_TEXT, COMPLETION_TEXT } from '../chat/written.ts';
+import { MESSAGE_TEXT, streamedMessageText } from '../messages/written.ts';
+import { LAST_EVENT_TEXT, RESPONSE_TEXT, streamedResponseText } from '../responses/written.ts';
+import type { WrittenRules } from './written-paths.ts';
+import { WrittenText } from './written-text.ts';
+
+/** Where a model writes in each protocol, in the events of a stream and in whole responses. */
+
+const sizeOf = (rules: WrittenRules, bodies: readonly object[], isStream: boolean): number => {
+  const text = new WrittenText(rules, isStream);
+  for (const body of bodies)
+    text.add(Buffer.from(isStream ? `data: ${JSON.stringify(body)}\n\n` : JSON.stringify(body)));
+  return text.sizeBytes;
+};
+
+const page = 'what a search found '.repeat(500);
+
+describe('what the model writes in chat', () => {
+  const messages: readonly [what: string, bytes: number, message: object, around?: object][] = [
+    ['a text', 4, { role: 'assistant', content: 'four' }],
+    [
+      'a text in parts',
+      7,
+      {
+        content: [
+          { type: 'text', text: 'four' },
+          { type: 'text', text: 'six' },
+        ],
+      },
+    ],
+    ['a refusal', 4, { refusal: 'four' }],
+    ['the arguments of a tool', 7, { tool_calls: [{ function: { name: 'f', arguments: '{"a":1}' } }] }],
+    ['arguments as an object', 7, { tool_calls: [{ function: { name: 'f', arguments: { a: 1 } } }] }],
+    ['the input of a custom tool', 4, { tool_calls: [{ custom: { name: 'f', input: 'four' } }] }],
+    ['the arguments of a function', 7, { function_call: { name: 'f', arguments: '{"a":1}' } }],
+    ['a transcript, and not its sound', 4, { audio: { id: 'a', transcript: 'four', data: page } }],
+    ['reasoning once', 6, { content: 'ab', reasoning: 'four', reasoning_content: 'fou' }],
+    [
+      'reasoning once, with its details',
+      6,
+      { content: 'ab', reasoning: 'four', reasoning_details: [{ type: 'reasoning.text', text: 'four' }] },
+    ],
+    [
+      'reasoning in parts of the content',
+      4,
+      { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'four' }] }] },
+    ],
+    ['encrypted reasoning', 30_000, { reasoning_details: [{ type: 'reasoning.encrypted', data: 'A'.repeat(40_000) }] }],
+    [
+      'nothing of citations',
+      4,
+      { content: 'four', annotations: [{ type: 'url_citation', url_citation: { content: page } }] },
+    ],
+    [
+      'nothing of results',
+      4,
+      {
+        content: 'four',
+        executed_tools: [{ arguments: '{}', output: page, search_results: { results: [{ content: page }] } }],
+      },
+    ],
+    [
+      'nothing of results of calls',
+      4,
+      { content: 'four', tool_calls: [{ web_search: { outputs: page }, content: page, output: page }] },
+    ],
+    [
+      'nothing of pictures',
+      4,
+      {
+        content: [
+          { type: 'text', text: 'four' },
+          { type: 'image_url', image_url: { url: page } },
+        ],
+      },
+    ],
+    ['nothing of the message of a tool', 0, { role: 'tool', content: page }],
+    [
+      'nothing beside the choices',
+      4,
+      { content: 'four' },
+      { web_search: [{ content: page, text: page }], search_results: [{ content: page }], citations: [page] },
+    ],
+  ];
+  for (const [what, bytes, message, around = {}] of messages) {
+    it(`is ${what}, in a stream and whole`, () => {
+      assert.equal(sizeOf(CHUNK_TEXT, [{ choices: [{ index: 0, delta: message }], ...around }], true), bytes);
+      assert.equal(sizeOf(COMPLETION_TEXT, [{ choices: [{ index: 0, message }], ...around }], false), bytes);
+    });
+  }
+
+  it('is no message that each chunk repeats from its beginning', () => {
+    const chunks = ['four', ' and', ' six'].map((content, i, all) => ({
+      choices: [
+        { index: 0, message: { role: 'assistant', content: all.slice(0, i + 1).join('') }, delta: { content } },
+      ],
+    }));
+    assert.equal(sizeOf(CHUNK_TEXT, chunks, true), 12);
+  });
+});
+
+describe('what the model writes in messages', () => {
+  const blocks: readonly [what: string, bytes: number, block: object][] = [
+    ['a text', 4, { type: 'text', text: 'four', citations: [{ cited_text: page, title: page }] }],
+    ['thinking, or what of it is encrypted', 4, { type: 'thinking', thinking: 'four', signature: 'A' }],
+    ['encrypted thinking', 300, { type: 'redacted_thinking', data: 'A'.repeat(400) }],
+    ['the input of a tool', 15, { type: 'tool_use', id: 't', name: 'f', input: { city: 'Rome' } }],
+    [
+      'the input of a tool of the provider',
+      15,
+      { type: 'server_tool_use', id: 't', name: 'f', input: { city: 'Rome' } },
+    ],
+    ['no empty input', 0, { type: 'tool_use', id: 't', name: 'f', input: {} }],
+    ['the summary of a context', 4, { type: 'compaction', content: 'four' }],
+    [
+      'no search results',
+      0,
+      {
+        type: 'web_search_tool_result',
+        content: [{ type: 'web_search_result', title: page, encrypted_content: page }],
+      },
+    ],
+    [
+      'no fetched page',
+      0,
+      {
+        type: 'web_fetch_tool_result',
+        content: { type: 'web_fetch_result', content: { source: { type: 'text', data: page } } },
+      },
+    ],
+    ['no result of MCP', 0, { type: 'mcp_tool_result', content: [{ type: 'text', text: page }] }],
+    ['no result of MCP that is a text', 0, { type: 'mcp_tool_result', content: page }],
+    ['no output of code', 0, { type: 'code_execution_tool_result', content: { stdout: page }, text: page }],
+    ['no result of a kind that is not known', 0, { type: 'new_tool_result', text: page, data: page, input: { page } }],
+  ];
+  for (const [what, bytes, block] of blocks) {
+    it(`is ${what}, in a stream and whole`, () => {
+      const start = { type: 'content_block_start', index: 0, content_block: block };
+      assert.equal(sizeOf(streamedMessageText(), [start], true), bytes);
+      assert.equal(sizeOf(MESSAGE_TEXT, [{ type: 'message', content: [block] }], false), bytes);
+    });
+  }
+
+  it('is in the pieces of a block, but of one that began as a result', () => {
+    const start = (index: number, type: string) => ({ type: 'content_block_start', index, content_block: { type } });
+    const delta = (index: number, piece: object) => ({ type: 'content_block_delta', index, delta: piece });
+    const events = [
+      start(0, 'text'),
+      delta(0, { type: 'text_delta', text: 'four' }),
+      delta(0, { type: 'citations_delta', citation: { cited_text: page, url: page } }),
+      start(1, 'mcp_tool_result'),
+      delta(1, { type: 'text_delta', text: page }),
+      delta(0, { type: 'text_delta', text: 'six' }),
+      start(2, 'server_tool_use'),
+      delta(2, { type: 'input_json_delta', partial_json: '{}' }),
+      start(1, 'text'),
+      delta(1, { type: 'text_delta', text: 'again' }),
+    ];
+    assert.equal(sizeOf(streamedMessageText(), events, true), 4 + 3 + 2 + 5);
+  });
+});
+
+describe('what the model writes in responses', () => {
+  const events: readonly [type: string, bytes: number][] = [
+    ['response.output_text.delta', 4],
+    ['response.refusal.delta', 4],
+    ['response.reasoning_text.delta', 4],
+    ['response.reasoning_summary_text.delta', 4],
+    ['response.function_call_arguments.delta', 4],
+    ['response.mcp_call_arguments.delta', 4],
+    ['response.custom_tool_call_input.delta', 4],
+    ['response.code_interpreter_call_code.delta', 4],
+    ['response.shell_call_command.delta', 4],
+    ['response.apply_patch_call_operation_diff.delta', 4],
+    ['response.audio.transcript.delta', 4],
+    ['response.output_audio_transcript.delta', 4],
+    ['response.shell_call_output_content.delta', 0],
+    ['response.mcp_call_output_text.delta', 0],
+    ['response.audio.delta', 0],
+    ['response.output_audio.delta', 0],
+    ['response.output_text.done', 0],
+    ['response.web_search_call.delta', 0],
+  ];
+  for (const [type, bytes] of events) {
+    it(`is ${bytes === 0 ? 'nothing' : 'the piece'} of ${type}`, () => {
+      assert.equal(sizeOf(streamedResponseText(), [{ type, delta: 'four' }], true), bytes);
+    });
+  }
+
+  const items: readonly [what: string, bytes: number, item: object][] = [
+    [
+      'a text',
+      4,
+      { type: 'message', content: [{ type: 'output_text', text: 'four', annotations: [{ title: page, text: page }] }] },
+    ],
+    ['a refusal', 4, { type: 'message', content: [{ type: 'refusal', refusal: 'four' }] }],
+    [
+      'reasoning, or what of it is encrypted',
+      300,
+      { type: 'reasoning', summary: [{ text: 'four' }], encrypted_content: 'A'.repeat(400) },
+    ],
+    ['reasoning', 4, { type: 'reasoning', content: [{ type: 'reasoning_text', text: 'four' }], summary: [] }],
+    ['arguments', 7, { type: 'function_call', arguments: '{"a":1}' }],
+    ['the call of an MCP tool, and not its output', 7, { type: 'mcp_call', arguments: '{"a":1}', output: page }],
+    ['input', 4, { type: 'custom_tool_call', input: 'four' }],
+    [
+      'code, and not its output',
+      4,
+      { type: 'code_interpreter_call', code: 'four', outputs: [{ type: 'logs', logs: page }] },
+    ],
+    ['commands', 4, { type: 'shell_call', action: { commands: ['ls', 'id'] } }],
+    ['no output of commands', 0, { type: 'shell_call_output', output: [{ stdout: page }], content: [{ text: page }] }],
+    ['no results of a search', 0, { type: 'file_search_call', queries: ['q'], results: [{ text: page }] }],
+    ['no pages', 0, { type: 'web_search_call', action: { type: 'search', query: 'q', sources: [{ text: page }] } }],
+    ['no tools of a server', 0, { type: 'mcp_list_tools', tools: [{ name: 'f', input_schema: { text: page } }] }],
+    ['no picture', 0, { type: 'image_generation_call', result: page }],
+  ];
+  for (const [what, bytes, item] of items) {
+    it(`is ${what}, whole and in the last event of a stream`, () => {
+      const response = { object: 'response', output: [item] };
+      assert.equal(sizeOf(RESPONSE_TEXT, [response], false), bytes);
+      assert.equal(sizeOf(LAST_EVENT_TEXT, [{ type: 'response.completed', response }], false), bytes);
+      assert.equal(sizeOf(streamedResponseText(), [{ type: 'response.completed', response }], true), 0);
+    });
+  }
+});
