@@ -16,6 +16,7 @@ import { usageTricks } from './money/usage-tricks.ts';
 import { halfSentChanges } from './people/half-sent-changes.ts';
 import { headerBlanks } from './people/header-blanks.ts';
 import { longNames } from './people/long-names.ts';
+import { manyChanges } from './people/many-changes.ts';
 import { nestedSignIns } from './people/nested-sign-ins.ts';
 import { signInsOfALine } from './people/sign-ins-of-a-line.ts';
 import { usageAsCsv } from './people/usage-as-csv.ts';
@@ -61,6 +62,7 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [usageAsCsv],
     [longNames],
     [halfSentChanges],
+    [manyChanges],
     [providerErrors],
     [refusals],
     [ownLists],

@@ -169,6 +169,8 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'No route of the configuration goes to {}.': '配置中没有通往 {1} 的路由。',
   'There are {} drains already; drain whole providers.': '已有 {1} 项排空，请改为排空整个供应商。',
   // Requests.
+  'You, or your account, make too many changes in a short time. Nothing was changed; send this one again in {} s.':
+    '您或您的账户在短时间内修改过多。本次未作任何修改，请在 {1} 秒后重试。',
   'Too many requests of yours wait already. Send fewer at a time.': '您的等待中请求过多，请减少同时发送的数量。',
   '{} requests with a body of yours are under way. Send fewer at a time.':
     '您有 {1} 个带请求体的请求进行中，请减少同时发送的数量。',

@@ -27,6 +27,7 @@ export const commonTexts = defineTexts(
     reasons: {
       sign_in_failed: 'The sign-in did not work',
       too_many_attempts: 'Too many attempts',
+      too_many_changes: 'Too many changes in a short time',
       invalid_request_error: 'Something in the form is wrong',
       permission_denied: 'You may not do this',
       not_found: 'It is not there',
@@ -155,6 +156,7 @@ export const commonTexts = defineTexts(
     reasons: {
       sign_in_failed: '登录失败：邮箱、用户名或密码有误',
       too_many_attempts: '尝试次数过多，请稍后再试',
+      too_many_changes: '短时间内修改过多，请稍后再试',
       invalid_request_error: '填写的内容有误',
       permission_denied: '您没有此操作的权限',
       not_found: '未找到相应内容',

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { AdminClientError } from './admin-client-error.ts';
@@ -20,6 +21,9 @@ export interface AdminClient {
   /** A GET whose response comes line by line, each a JSON value. Whoever ends early ends the request. */
   lines<Line>(path: string): AsyncIterable<Line>;
 }
+
+/** The code of a change that was refused, before anything was written, because its actor makes too many. */
+export const TOO_MANY_CHANGES = 'too_many_changes';
 
 interface RawResponse {
   readonly status: number;
@@ -91,8 +95,13 @@ function toClientError({ status, text }: RawResponse): AdminClientError {
 /** A client of the gateway that runs at `url`. `localUser`: who is at the command line, which counts with the local token alone. */
 export function remoteAdminClient(url: string, token: string, localUser: string | null = null): AdminClient {
   const transport: Transport = async ({ url: path, body, ...request }) => {
-    const response = await reach(url, path, { ...request, ...(body === undefined ? {} : { body }) });
-    return { status: response.status, text: await response.text() };
+    for (;;) {
+      const response = await reach(url, path, { ...request, ...(body === undefined ? {} : { body }) });
+      const received = { status: response.status, text: await response.text() };
+      // Whoever imports thousands of accounts goes on when there is room for the next change.
+      if (received.status !== 429 || toClientError(received).code !== TOO_MANY_CHANGES) return received;
+      await setTimeout(Number(response.headers.get('retry-after')) * 1_000);
+    }
   };
   return createClient(token, localUser, transport, (path) => streamFromGateway(url, token, path));
 }

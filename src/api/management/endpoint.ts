@@ -102,6 +102,8 @@ export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknow
   readonly isMadeInAccount?: true;
   /** The response shows the subject as it was before it was removed. */
   readonly isResponseBefore?: true;
+  /** What the change does to the subject does not show in it: a change that shows none is one all the same. */
+  readonly showsNoDifference?: true;
   /** The id of what is changed, if it is not the `:id` of the path; `null`: it has none yet. */
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
   /** What a response is about, if it is not its `id`. */

@@ -40,7 +40,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
     peopleEndpoint({
       method: 'PUT',
       path: '/password',
-      subject: { kind: 'user', named: (_input, { user }) => user.id, read: readUser },
+      subject: { kind: 'user', showsNoDifference: true, named: (_input, { user }) => user.id, read: readUser },
       summary: 'Change the own password; all other sessions end',
       needs: 'signed_in',
       body: passwordChange,
