@@ -264,6 +264,8 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
       zh: `重新加载配置${remark(list.join('、')).zh}`,
     };
   },
+  export: told('downloaded a backup of the database', '下载数据库备份'),
+  // Rows of earlier versions.
   'export.read': told('downloaded a backup of the database', '下载数据库备份'),
   'db.import': (facts) => ({
     en: `imported a database of ${facts.is('accounts')} accounts`,

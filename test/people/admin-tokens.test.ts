@@ -164,7 +164,7 @@ for (const engine of wireEngines) {
       const said = await g.admin('POST', '/routes/drain', { provider: 'chatty', by: `deploy (${id})` });
       assert.deepEqual([said.body.by, said.body.byId], [`deploy ${id})`, null]);
       await g.admin('POST', '/routes/resume', { provider: 'chatty' });
-      assert.equal((await g.admin('GET', '/export', undefined, withToken(token))).status, 403);
+      assert.equal((await g.admin('POST', '/export', undefined, withToken(token))).status, 403);
     });
 
     it('say when they were used last, behind their requests', async () => {

@@ -267,11 +267,11 @@ describe('the row of a change', () => {
       async () => admin('POST', `/accounts/${await account()}/vouchers`, { code: (await batch()).body.codes[0] }),
       ({ batchId, id }) => id ?? batchId,
     ),
-    'admin GET /export': {
+    'admin POST /export': {
       effect: 'reads',
       async run() {
         const operator = await createPerson(g, { name: 'Olga', operatorRole: 'operator' });
-        const { status, body } = await fetch(`${g.url}/admin/v1/export`, { headers: operator.headers });
+        const { status, body } = await fetch(`${g.url}/admin/v1/export`, { method: 'POST', headers: operator.headers });
         // Whoever breaks it off has some of it.
         await body!.cancel();
         return { response: { status, body: null }, id: null };

@@ -346,7 +346,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     },
     async stop() {
       try {
-        const { body } = await admin('GET', '/audit');
+        const { body } = await admin('POST', '/audit');
         assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
         for (const each of handles.partitions) {
           const [left] = await sql<{ n: bigint }>(each, 'select count(*) as n from reservations');

@@ -450,7 +450,7 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly { readonly name: string; readonly displayName: string }[] };
   };
-  /** Begin a sign-in at an OpenID provider that uses a one-time link, or adds this way to sign in. */
+  /** Begin a sign-in at an OpenID provider; it may use a one-time link, or add this way to sign in. */
   'POST /account/v1/oidc/{id}/flows': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -689,7 +689,7 @@ export interface Endpoints {
     response: { readonly data: readonly { readonly model: string; readonly price: string; readonly calls: number; readonly lastAt: Instant }[] };
   };
   /** Check every invariant of the ledger; with progress=true line by line, the result last. */
-  'GET /admin/v1/audit': {
+  'POST /admin/v1/audit': {
     path: Record<never, never>;
     query: { readonly progress?: 'true' | 'false' | undefined };
     body: null;
@@ -717,7 +717,7 @@ export interface Endpoints {
     response: { readonly data: readonly LatencyGroup[]; readonly isCut: boolean; readonly from: Instant; readonly to: Instant; readonly timezone: string };
   };
   /** All of the database as lines of JSON, for operators who have signed in and the command line. */
-  'GET /admin/v1/export': {
+  'POST /admin/v1/export': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
@@ -953,13 +953,6 @@ export interface Endpoints {
     query: Record<never, never>;
     body: { readonly code: string };
     response: VoucherRedemption;
-  };
-  /** Send the browser to an OpenID provider to sign in. */
-  'GET /account/v1/oidc/{id}/start': {
-    path: { readonly id: string };
-    query: { readonly returnTo?: string | undefined };
-    body: null;
-    response: null;
   };
   /** Complete a sign-in at an OpenID provider. */
   'GET /account/v1/oidc/{id}/callback': {

@@ -11,12 +11,11 @@ export const EXPORT_PATH = '/export';
 export function exportEndpoints({ exportDatabase }: ExportAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
-      method: 'GET',
+      method: 'POST',
       path: EXPORT_PATH,
       // It has hashes of keys and passwords, secrets of webhooks, and the responses that account holders were sent.
       needs: 'operator_person',
-      // So who takes it, and when, is in the change log, also if the download breaks off.
-      isChange: true,
+      // Who takes it, and when, is in the change log, also if the download breaks off.
       subject: { kind: 'database' },
       summary: 'All of the database as lines of JSON, for operators who have signed in and the command line',
       lines: { mediaType: 'application/x-ndjson', description: 'All of the database, a JSON object a line.' },

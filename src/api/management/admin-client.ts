@@ -18,7 +18,7 @@ export interface AdminClient {
   request<Response>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Response>;
   /** A GET `request` that returns `null` if the resource does not exist. */
   find<Response>(path: string): Promise<Response | null>;
-  /** A GET whose response comes line by line, each a JSON value. Whoever ends early ends the request. */
+  /** A POST without a body whose response comes line by line, each a JSON value. Whoever ends early ends the request. */
   lines<Line>(path: string): AsyncIterable<Line>;
 }
 
@@ -116,12 +116,13 @@ async function reach(url: string, path: string, request: RequestInit): Promise<R
 }
 
 /**
- * A body of the gateway that runs at `url`, as it comes. It fails if the gateway ends it early.
+ * The response of the gateway that runs at `url` to a POST without a body, as it comes. It fails if the gateway ends it early.
  *
  * @throws AdminClientError
  */
 export async function streamFromGateway(url: string, token: string, path: string): Promise<AsyncIterable<Uint8Array>> {
-  const response = await reach(url, ADMIN_PREFIX + path, { headers: { authorization: `Bearer ${token}` } });
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await reach(url, ADMIN_PREFIX + path, { method: 'POST', headers });
   if (!response.ok || response.body === null) {
     throw toClientError({ status: response.status, text: await response.text() });
   }
@@ -149,7 +150,7 @@ export function localAdminClient(app: FastifyInstance, token: string, localUser:
   };
   return createClient(token, localUser, transport, async (path) => {
     const headers = { authorization: `Bearer ${token}` };
-    const response = await app.inject({ method: 'GET', url: ADMIN_PREFIX + path, headers, payloadAsStream: true });
+    const response = await app.inject({ method: 'POST', url: ADMIN_PREFIX + path, headers, payloadAsStream: true });
     const body = response.stream() as AsyncIterable<Uint8Array>;
     if (response.statusCode < 400) return body;
     const chunks: Uint8Array[] = [];

@@ -100,7 +100,7 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
       method: 'POST',
       path: '/oidc/:id/flows',
       status: 201,
-      summary: 'Begin a sign-in at an OpenID provider that uses a one-time link, or adds this way to sign in',
+      summary: 'Begin a sign-in at an OpenID provider; it may use a one-time link, or add this way to sign in',
       needs: 'anyone',
       // Nothing has changed before the browser comes back.
       isChange: false,
