@@ -3,9 +3,29 @@ import { describe, it } from 'node:test';
 import type { Actor } from '../people/actor.ts';
 import { CHANGE_RATES, ChangeRates, type CountedChange, countedChange } from './change-rates.ts';
 
-const user: Actor = { kind: 'user', id: 'usr_1', name: 'Lin', sessionId: 'ses_1', operatorRole: null, memberships: [] };
-const key: Actor = { kind: 'api_key', id: 'key_1', prefix: 'sk-fg-Ab12…', accountId: 'acct_1', userId: null };
-const token: Actor = { kind: 'admin_token', id: 'tok_1', name: 'deploy', role: 'operator' };
+const user: Actor = {
+  kind: 'user',
+  id: 'usr_1',
+  name: 'Lin',
+  sessionId: 'ses_1',
+  operatorRole: null,
+  memberships: [],
+  authenticatedAtMs: null,
+};
+const key: Extract<Actor, { kind: 'api_key' }> = {
+  kind: 'api_key',
+  id: 'key_1',
+  prefix: 'sk-fg-Ab12…',
+  accountId: 'acct_1',
+  userId: null,
+};
+const token: Extract<Actor, { kind: 'admin_token' }> = {
+  kind: 'admin_token',
+  id: 'tok_1',
+  name: 'deploy',
+  role: 'operator',
+  scopes: [],
+};
 
 describe('the rate that a change counts against', () => {
   const of = (actor: Actor, { isRemoval = false, isAdmin = false, accountId = 'acct_1' as string | null } = {}) =>
@@ -21,7 +41,7 @@ describe('the rate that a change counts against', () => {
       accountId: null,
     });
     assert.deepEqual(of(token, { isAdmin: true, accountId: null }), { rate: 'token', name: 'tok_1', accountId: null });
-    const environment = { ...token, id: null, name: 'FAREGATE_ADMIN_TOKEN' };
+    const environment: Actor = { ...token, id: null, name: 'FAREGATE_ADMIN_TOKEN' };
     assert.equal(of(environment, { isAdmin: true, accountId: null })?.name, 'FAREGATE_ADMIN_TOKEN');
     assert.equal(of({ kind: 'command_line' }, { isAdmin: true }), null);
     assert.equal(of({ kind: 'visitor' }), null);

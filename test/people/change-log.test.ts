@@ -41,6 +41,7 @@ describe('the actor of a change', () => {
       sessionId: 'ses_1',
       operatorRole: null,
       memberships: [],
+      authenticatedAtMs: null,
     } as const;
     const named = { kind: 'user', id: 'usr_1', name: 'Lin', sessionId: 'ses_1', localUser: null };
     assert.deepEqual(changeActor(user, 'mallory'), named);

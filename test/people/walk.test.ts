@@ -90,7 +90,7 @@ for (const engine of wireEngines) {
         }
         // Whoever may have a backup leaves a row that says so, and nothing else.
         const taken = await sql(g.database, `delete from changes where action = 'export' returning id`);
-        assert.equal(taken.length, refusalOf(admin, 'operator_person') === null ? 1 : 0);
+        assert.equal(taken.length, refusalOf(admin, 'export') === null ? 1 : 0);
         assert.deepEqual(await contents(g), stored);
       });
     }

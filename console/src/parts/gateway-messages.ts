@@ -48,6 +48,11 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'A page of another site sent this request. Changes are made from the pages of this gateway only.':
     '此请求来自其他网站的页面。只能在本网关的页面上修改。',
   'Name one account.': '请指定一个账户。',
+  'This opens everything, so it needs a sign-in of the last 5 minutes. Sign in again, then repeat it.':
+    '此操作涉及全部数据，需要最近 5 分钟内的登录。请重新登录后再试。',
+  'A token without the scope "export" makes none that has it.': '没有“导出”用途的令牌不能创建具有该用途的令牌。',
+  'A token confirms nothing that a token made.': '令牌不能确认由令牌创建的内容。',
+  'The token has been revoked, or has expired.': '该令牌已吊销或已过期。',
   // Signing in.
   'The e-mail address or name, or the password, is wrong.': '邮箱、用户名或密码有误。',
   'This is not your password.': '密码有误。',

@@ -63,7 +63,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
     const isFromHere = localToken !== null && timingSafeEqual(hashSecretText(localToken), given);
     return isFromHere
       ? { kind: 'command_line' }
-      : { kind: 'admin_token', id: null, name: 'FAREGATE_ADMIN_TOKEN', role: 'operator' };
+      : { kind: 'admin_token', id: null, name: 'FAREGATE_ADMIN_TOKEN', role: 'operator', scopes: [] };
   }
 
   async function find(request: FastifyRequest): Promise<Actor> {
@@ -140,6 +140,9 @@ const HOW_TO_SEND = 'Sign in, or send a token as "Authorization: Bearer <token>"
 const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
   no_operator: 'Only operators may use the admin API.',
   role: 'An auditor may read everything and change nothing.',
+  no_role: 'This token may do what its scopes say, and nothing else: POST /admin/v1/export.',
+  no_export:
+    'This token has not the scope "export". An operator who has signed in, or the command line of the machine, makes one that has.',
   no_person:
     'Only an operator who has signed in, or the command line of the machine of a gateway, may use this address.',
 };

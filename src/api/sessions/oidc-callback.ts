@@ -84,7 +84,8 @@ export function registerOidcCallback(
     if (result === 'sign_in_expired') return result;
     visit.forgetFlow();
     if (typeof result === 'string') return result;
-    if (!result.isAttached && (await visit.beginSession(result.userId, null)) === null) return 'suspended';
+    const { userId, isAttached, authenticatedAtMs } = result;
+    if (!isAttached && (await visit.beginSession(userId, null, authenticatedAtMs)) === null) return 'suspended';
     // Neither its beginning nor its end counts as an attempt.
     limits.succeeded(null, visit.network);
     limits.succeeded(null, visit.network);
