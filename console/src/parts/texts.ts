@@ -179,7 +179,7 @@ export const commonTexts = defineTexts(
       signIn: '登录',
       signInWith: (provider: string) => `使用${provider}登录`,
       failed: '登录失败。',
-      done: '已登录，请重复刚才的操作。',
+      done: '已登录，请重复此前的操作。',
     },
     unanswered: '没有收到响应，操作可能已完成，也可能没有。请先查看结果再重试。',
     unreachable: '无法连接网关。当前显示的是上次读取的内容，页面会自动重试。',
