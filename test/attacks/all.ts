@@ -13,6 +13,7 @@ import { planTokens } from './money/plan-tokens.ts';
 import { planWindow } from './money/plan-window.ts';
 import { references } from './money/references.ts';
 import { usageTricks } from './money/usage-tricks.ts';
+import { givenAway } from './people/given-away.ts';
 import { halfSentChanges } from './people/half-sent-changes.ts';
 import { headerBlanks } from './people/header-blanks.ts';
 import { longNames } from './people/long-names.ts';
@@ -62,7 +63,7 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [usageAsCsv],
     [longNames],
     [halfSentChanges],
-    [manyChanges],
+    [manyChanges, givenAway],
     [providerErrors],
     [refusals],
     [ownLists],

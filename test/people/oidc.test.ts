@@ -5,6 +5,7 @@ import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts';
 import { ask, createPerson, type PersonHeaders, tokenOf } from '../support/people.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 import { assertReviewed } from './reviewed-sentences.ts';
 
@@ -224,6 +225,31 @@ for (const engine of wireEngines) {
       assert.equal((await ask(g, 'DELETE', path, undefined, other.headers)).status, 404);
       assert.equal((await ask(g, 'DELETE', path, undefined, person.headers)).status, 204);
       assert.equal(await refused({ sub: 'added' }), 'not_invited');
+    });
+
+    it('is a new sign-in for what opens everything if the provider says when it was', async () => {
+      const person = await createPerson(g, { operatorRole: 'operator' });
+      const flow = await begin({ attach: true, currentPassword: person.password }, person.headers);
+      await visit(await atProvider(flow.url, { sub: 'olga' }), [flow.cookie, person.headers.cookie]);
+      const exported = async (headers: PersonHeaders) =>
+        (await fetch(`${g.url}/admin/v1/export`, { method: 'POST', headers })).status;
+      const seconds = (ago: number): number => Math.floor(clock.nowMs() / 1_000) - ago;
+      // A provider that still knows the browser has asked nobody.
+      assert.equal(await exported(await signInAs({ sub: 'olga' })), 403);
+      assert.equal(await exported(await signInAs({ sub: 'olga', auth_time: seconds(3_600) })), 403);
+      const asked = new URL((await begin({ again: true })).url).searchParams;
+      assert.deepEqual([asked.get('prompt'), asked.get('max_age')], ['login', '0']);
+      const anew = await signInAs({ sub: 'olga', auth_time: seconds(0) });
+      assert.equal(await exported(anew), 200);
+      // A clock that is fast makes it new for no longer.
+      const future = await signInAs({ sub: 'olga', auth_time: seconds(-86_400) });
+      assert.equal(await exported(future), 200);
+      clock.advance(300_000);
+      assert.deepEqual([await exported(anew), await exported(future)], [403, 403]);
+      // Nor does an old session add a way to sign in to an operator who has no password.
+      await sql(g.database, 'update users set password_hash = null where id = $1', [person.id]);
+      const attached = await ask(g, 'POST', '/oidc/company/flows', { attach: true }, future);
+      assert.deepEqual([attached.status, attached.body.error.code], [403, 'sign_in_again']);
     });
 
     it('keeps the last way to sign in, of two that go at once too', async () => {

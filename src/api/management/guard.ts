@@ -142,7 +142,7 @@ const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
   role: 'An auditor may read everything and change nothing.',
   no_role: 'This token may do what its scopes say, and nothing else: POST /admin/v1/export.',
   no_export:
-    'This token has not the scope "export". An operator who has signed in, or the command line of the machine, makes one that has.',
+    'Only an operator who has signed in, or the command line of the machine of a gateway, or a token with the scope "export", may use this address.',
   no_person:
     'Only an operator who has signed in, or the command line of the machine of a gateway, may use this address.',
 };
