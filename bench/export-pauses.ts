@@ -133,7 +133,10 @@ async function callAndReport({ url, key, forMs }: Order): Promise<void> {
 }
 
 async function readExport(url: string): Promise<number> {
-  const response = await fetch(`${url}/admin/v1/export`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+  const response = await fetch(`${url}/admin/v1/export`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+  });
   let bytes = 0;
   for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) bytes += chunk.length;
   return bytes;

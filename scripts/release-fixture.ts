@@ -84,11 +84,16 @@ async function dumpTo(file: string, databaseUrl: string): Promise<void> {
   await client.end();
 }
 
-function exportTo(file: string, databaseUrl: string): void {
-  execFileSync(...programOf(checkout, ['db', 'export', file]), {
+/** Runs a command of the release on its database. */
+function command(databaseUrl: string, ...given: string[]): void {
+  execFileSync(...programOf(checkout, given), {
     cwd: directory,
     env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl, FAREGATE_DATA_DIR: dataDir },
   });
+}
+
+function exportTo(file: string, databaseUrl: string): void {
+  command(databaseUrl, 'db', 'export', file);
   // As small as it gets.
   writeFileSync(file, gzipSync(gunzipSync(readFileSync(file)), { level: 9 }));
 }
@@ -124,7 +129,7 @@ async function playScenario(databaseUrl: string): Promise<Made> {
     });
     ids[each.name] = String(response.headers['x-faregate-call-id']);
   }
-  const cookie = await signInPerson(third, accounts[PERSON.owns].id);
+  const cookie = await signInPerson(third, accounts[PERSON.owns].id, databaseUrl);
   const webhook = await queueNotices(third);
   await beginAll(third, play, callsIn('inFlight'));
   const heldNano = await heldByName(play);
@@ -157,12 +162,13 @@ async function createAccounts({ admin }: ReleasedGateway): Promise<Record<Accoun
 }
 
 /** Returns the cookie of a session. */
-async function signInPerson(gateway: ReleasedGateway, accountId: string): Promise<string> {
+async function signInPerson(gateway: ReleasedGateway, accountId: string, databaseUrl: string): Promise<string> {
   const { link } = await gateway.admin('POST', '/users', {
     name: PERSON.name,
-    operatorRole: 'operator',
     memberships: [{ accountId, role: 'owner' }],
   });
+  // No token makes an operator.
+  command(databaseUrl, 'user', 'role', PERSON.name, 'operator');
   const used = await ask(gateway, 'POST', '/links/use', { token: tokenOf(link), password: 'the password of Lin' });
   return sessionOf(used).cookie;
 }

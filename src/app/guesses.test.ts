@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { linkTo } from '../../test/support/linked.ts';
+import { CHANGE_RATES } from '../changes/change-rates.ts';
 import { Passwords, PasswordsBusyError } from '../people/passwords.ts';
 import { SIGN_IN_RATES } from '../people/sign-in-limits.ts';
 import { createGuesses, type Guesses, guessesAt, guessHandlers } from './guesses.ts';
@@ -41,6 +42,14 @@ describe('guesses at several workers', () => {
     assert.equal(taken, 10);
     second.vouchers.giveBack('acct');
     assert.equal(await second.vouchers.take('acct'), 0);
+  });
+
+  it('and changes of one actor are counted together', async () => {
+    const [first, second] = workersOf(createGuesses(() => 0));
+    const change = { rate: 'caller', name: 'key_1', accountId: 'acct_1' } as const;
+    const { burst, everyMs } = CHANGE_RATES.caller;
+    for (let i = 0; i < burst; i++) assert.equal(await [first, second][i % 2]!.changes.take(change), 0);
+    assert.equal(await second.changes.take(change), everyMs);
   });
 
   it('of passwords are checked by the primary, which says if too many wait', async () => {

@@ -1,18 +1,20 @@
 import { GuessLimit, type VoucherGuesses } from '../accounting/vouchers/guess-limit.ts';
+import { type ChangeCounts, ChangeRates, type CountedChange } from '../changes/change-rates.ts';
 import type { Handlers, ProcessLink } from '../lib/process-link.ts';
 import type { HashAsker } from '../people/hash-queue.ts';
 import { type HashCost, Passwords, PasswordsBusyError } from '../people/passwords.ts';
 import { type AttemptCounts, SignInLimits } from '../people/sign-in-limits.ts';
 
 /**
- * What is counted of those who guess: passwords, links, vouchers. The limits are small, so a part of them for each worker would keep
- * out people who mistype a password; workers ask the primary instead, which counts for all and hashes their passwords. Neither is
- * on the way of a call.
+ * What is counted of those who guess (passwords, links, vouchers), and of those who change something. The limits are small, so a part of
+ * them for each worker would keep out people who mistype a password; workers ask the primary instead, which counts for all and hashes
+ * their passwords. Neither is on the way of a call.
  */
 export interface Guesses {
   readonly attempts: AttemptCounts;
   readonly passwords: Pick<Passwords, 'hash' | 'verify'>;
   readonly vouchers: VoucherGuesses;
+  readonly changes: ChangeCounts;
 }
 
 /** Counts in this process. `monotonicMs`: any clock that never goes back; `hashCost`: by default that of real passwords. */
@@ -21,6 +23,7 @@ export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): G
     attempts: new SignInLimits(monotonicMs),
     passwords: new Passwords(hashCost === undefined ? {} : { cost: hashCost }),
     vouchers: new GuessLimit(monotonicMs),
+    changes: new ChangeRates(monotonicMs),
   };
 }
 
@@ -28,7 +31,7 @@ export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): G
 type Hashed<Result> = { readonly result: Result } | null;
 
 /** What workers ask the primary, which counts for all of them. */
-export function guessHandlers({ attempts, passwords, vouchers }: Guesses): Handlers {
+export function guessHandlers({ attempts, passwords, vouchers, changes }: Guesses): Handlers {
   return {
     'attempts.begin': (person: string | null, network: string) => attempts.begin(person, network),
     'attempts.succeeded': (person: string | null, network: string) => attempts.succeeded(person, network),
@@ -40,6 +43,7 @@ export function guessHandlers({ attempts, passwords, vouchers }: Guesses): Handl
       unlessBusy(passwords.verify(password, stored, asker)),
     'vouchers.take': (accountId: string) => vouchers.take(accountId),
     'vouchers.giveBack': (accountId: string) => vouchers.giveBack(accountId),
+    'changes.take': (change: CountedChange) => changes.take(change),
   };
 }
 
@@ -65,6 +69,7 @@ export function guessesAt(primary: ProcessLink): Guesses {
       take: (accountId) => primary.ask('vouchers.take', accountId),
       giveBack: (accountId) => primary.tell('vouchers.giveBack', accountId),
     },
+    changes: { take: (change) => primary.ask('changes.take', change) },
   };
 }
 

@@ -94,6 +94,7 @@ export function createLocalAdmin(
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
   const limits = { addresses: createClientAddresses([]), brake: new RefusalBrake(() => performance.now()) };
+  const guesses = createGuesses(() => performance.now());
   const people = createPeople({
     directory,
     config: () => config,
@@ -101,7 +102,7 @@ export function createLocalAdmin(
     addresses: limits.addresses,
     clock,
     monotonicMs: () => performance.now(),
-    guesses: createGuesses(() => performance.now()),
+    guesses,
     ids,
     logger,
   });
@@ -153,6 +154,7 @@ export function createLocalAdmin(
     {
       ...limits,
       changes: createChangeLog({ store: changes, clock, ids, logger }),
+      changeCounts: guesses.changes,
       onChange: () => undefined,
       checksResponses: false,
       shares: null,

@@ -63,6 +63,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     addresses,
     brake,
     changes: changes.log,
+    changeCounts: guesses.changes,
     onChange: logChange(parts.logger),
     checksResponses: options.checksResponses ?? false,
     ...holderLimits(databases.directory.engine, parts.part),

@@ -9,6 +9,7 @@ import type { ClientAddresses } from '../http/client-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
 import { createLeftUserStore, LEFT_USERS_KEPT_DAYS } from '../people/left-user-store.ts';
 import { createLinkStore } from '../people/link-store.ts';
 import { createMembershipStore } from '../people/membership-store.ts';
@@ -89,10 +90,18 @@ export function peopleHousekeeping(directory: Pick<DirectoryDatabase, 'lane'>, c
   const times = () => ({ idleMs: 0, maxMs: 0 });
   const [sessions, links, flows] = [createSessionStore(lane, times), createLinkStore(lane), createOidcFlowStore(lane)];
   const leftUsers = createLeftUserStore(lane);
+  const tokens = createAdminTokensStore(lane);
   return [
     { name: 'sessions that are over', run: (signal) => sessions.deleteExpired(clock.nowMs(), signal) },
     { name: 'links that have expired', run: (signal) => links.deleteExpired(clock.nowMs(), signal) },
     { name: 'sign-ins that nobody has completed', run: (signal) => flows.deleteExpired(clock.nowMs(), signal) },
+    {
+      name: 'what tokens made that have expired',
+      async run() {
+        const nowMs = clock.nowMs();
+        for (const id of await tokens.listEnded(nowMs)) await tokens.revoke(id, new Date(nowMs), false);
+      },
+    },
     {
       name: 'users who have left',
       run(signal) {

@@ -8,8 +8,11 @@ import { toRecorded, toRecordedPair } from './recorded-value.ts';
 
 export const CHANGE_PREFIX = 'chg';
 
+/** By how much the clocks of two nodes may differ. */
+const CLOCKS_APART_MS = 5_000;
+
 interface ChangeLogParts {
-  readonly store: Pick<ChangesStore, 'insert' | 'end' | 'withdraw'>;
+  readonly store: Pick<ChangesStore, 'insert' | 'end' | 'withdraw' | 'withdrawUnchanged'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -42,6 +45,7 @@ export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts) {
   }
 
   return {
+    nowMs: () => clock.nowMs(),
     /** @throws if the row cannot be written: then the change must not be made. */
     async begin(change: NewChange) {
       const row = toRow(change);
@@ -60,6 +64,19 @@ export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts) {
           attempt(id, () => store.end(id, { ...row, endedAtMs: clock.nowMs(), outcome: 'failed', errorCode })),
         /** It was refused before it changed anything, and leaves no row. */
         withdraw: () => attempt(id, () => store.withdraw(id)),
+        /**
+         * It has changed nothing that is shown of its subject, and leaves no row. `false`: the row stays, because the subject was changed by
+         * others at the same time.
+         *
+         * @param readAtMs when the subject was read first.
+         */
+        async withdrawUnchanged(subjectId: string, readAtMs: number): Promise<boolean> {
+          let isGone = false;
+          await attempt(id, async () => {
+            isGone = await store.withdrawUnchanged(id, subjectId, readAtMs - CLOCKS_APART_MS);
+          });
+          return isGone;
+        },
       };
     },
     /** Records what was changed elsewhere. @throws if the row cannot be written. */

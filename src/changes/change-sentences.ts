@@ -228,6 +228,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'tokens.delete': told('revoked admin token {name}', '吊销管理令牌{name}'),
   'users.create': madeWithRole('made user', '创建用户', 'operatorRole'),
   'users.change': changed('user', '用户'),
+  'users.confirm': told('confirmed user {name}', '确认用户{name}'),
   'users.delete': told('deleted user {name}', '删除用户{name}'),
   'users.links.create': told('made a one-time link for user {name}', '为用户{name}生成一次性链接'),
   'users.sessions.delete': told('signed user {name} out everywhere', '使用户{name}退出所有登录'),
@@ -264,6 +265,8 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
       zh: `重新加载配置${remark(list.join('、')).zh}`,
     };
   },
+  export: told('downloaded a backup of the database', '下载数据库备份'),
+  // Rows of earlier versions.
   'export.read': told('downloaded a backup of the database', '下载数据库备份'),
   'db.import': (facts) => ({
     en: `imported a database of ${facts.is('accounts')} accounts`,

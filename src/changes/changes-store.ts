@@ -74,6 +74,20 @@ const withdrawChange: Statement = {
   text: `delete from changes where id = $1 and outcome = 'begun'`,
 };
 
+/**
+ * As above, unless another change of the same subject was being made since $3: then what was read before and after may hide what this one did.
+ * Plans: primary key, changes_by_subject.
+ */
+const withdrawUnchanged: Statement = {
+  name: 'changes.withdraw-unchanged',
+  text: `delete from changes where id = $1 and outcome = 'begun' and not exists (
+  select from (
+    select ended_at from changes o where o.subject_id = $2 and o.id <> $1 order by o.id desc limit 100
+  ) recent where ended_at is null or ended_at >= $3::timestamptz
+)
+returning 1 as gone`,
+};
+
 /** The oldest come first in the primary key: a deletion reads no more than it deletes. */
 const deleteOld: Statement = {
   name: 'changes.delete-old',
@@ -126,6 +140,9 @@ export function createChangesStore(database: DirectoryLane) {
     async withdraw(id: string): Promise<void> {
       await database.query(withdrawChange, [id]);
     },
+    /** Removes the row of a change that has changed nothing. `false`: it stays, because others changed the subject since that instant. */
+    withdrawUnchanged: async (id: string, subjectId: string, sinceMs: number) =>
+      (await database.query(withdrawUnchanged, [id, subjectId, toTimestamp(sinceMs)])).length > 0,
     list({ from, to, ...filter }: ChangeFilter, beforeId: string | null, limit: number, timing: SliceTiming) {
       const values = {
         subject_id: filter.subjectId ?? null,

@@ -93,12 +93,18 @@ function gatewayBeside(flags: GlobalFlags, environment: Environment, use: AdminU
   return findServingGateway(dataDir ?? './data');
 }
 
-/** The gateway of `--gateway`, wherever it runs. */
+/** A client of the gateway of `--gateway`, wherever it runs. */
 export function namedGateway(address: string, environment: Environment): AdminClient {
+  const { url, adminToken } = locateGateway(address, environment);
+  return remoteAdminClient(url, adminToken);
+}
+
+/** Where the gateway of `--gateway` is, and the credential for it. */
+export function locateGateway(address: string, environment: Environment): ServingGateway {
   if (!/^https?:\/\/[^/?#@]+\/*$/.test(address)) {
     throw new UsageError('--gateway: Expected an address such as https://gateway.example:8080.');
   }
   const token = readAdminToken(environment);
   if (token === null) throw new CliError('--gateway needs the admin token of that gateway in FAREGATE_ADMIN_TOKEN.');
-  return remoteAdminClient(withoutTrailing(address, '/'), token);
+  return { url: withoutTrailing(address, '/'), adminToken: token };
 }

@@ -1,16 +1,30 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type AccountNeed, type AdminNeed, mayGrantRole, refusalOfAdmin, scopeOf } from './access.ts';
-import type { Actor, Membership, OperatorRole } from './actor.ts';
+import type { Actor, Membership, OperatorRole, TokenScope } from './actor.ts';
 
 const COMMAND_LINE: Actor = { kind: 'command_line' };
 const KEY: Actor = { kind: 'api_key', id: 'key_1', prefix: 'sk-fg-1', accountId: 'acct_1', userId: null };
 const KEY_OF_PERSON: Actor = { ...KEY, userId: 'usr_1' };
 
-const token = (role: OperatorRole): Actor => ({ kind: 'admin_token', id: null, name: 'ci', role });
+const token = (role: OperatorRole | null, ...scopes: TokenScope[]): Actor => ({
+  kind: 'admin_token',
+  id: null,
+  name: 'ci',
+  role,
+  scopes,
+});
 
 function user(operatorRole: OperatorRole | null, ...memberships: Membership[]): Actor {
-  return { kind: 'user', id: 'usr_1', name: 'Lin', sessionId: 'ses_1', operatorRole, memberships };
+  return {
+    kind: 'user',
+    id: 'usr_1',
+    name: 'Lin',
+    sessionId: 'ses_1',
+    operatorRole,
+    memberships,
+    authenticatedAtMs: null,
+  };
 }
 
 const OWNER = user(null, { accountId: 'acct_1', role: 'owner' });
@@ -18,15 +32,21 @@ const MEMBER = user(null, { accountId: 'acct_1', role: 'member' });
 const BOTH = user(null, { accountId: 'acct_1', role: 'owner' }, { accountId: 'acct_2', role: 'member' });
 
 describe('the admin API', () => {
-  const NEEDS: AdminNeed[] = ['read', 'change', 'operator_person'];
+  const NEEDS: AdminNeed[] = ['read', 'change', 'operator_person', 'export'];
   const cases: [string, Actor, (string | null)[]][] = [
-    ['the command line may do everything', COMMAND_LINE, [null, null, null]],
-    ['a token of an operator may do all but what is for persons', token('operator'), [null, null, 'no_person']],
-    ['a person who is an operator may do everything', user('operator'), [null, null, null]],
-    ['an auditor reads', token('auditor'), [null, 'role', 'role']],
-    ['a person who is an auditor reads', user('auditor'), [null, 'role', 'role']],
-    ['an owner is no operator', OWNER, ['no_operator', 'no_operator', 'no_operator']],
-    ['a key is no operator', KEY, ['no_operator', 'no_operator', 'no_operator']],
+    ['the command line may do everything', COMMAND_LINE, [null, null, null, null]],
+    [
+      'a token of an operator may do all but what is for persons',
+      token('operator'),
+      [null, null, 'no_person', 'no_export'],
+    ],
+    ['a token with that scope may export', token('auditor', 'export'), [null, 'role', 'role', null]],
+    ['a token with nothing else may do nothing else', token(null, 'export'), ['no_role', 'no_role', 'no_role', null]],
+    ['a person who is an operator may do everything', user('operator'), [null, null, null, null]],
+    ['an auditor reads', token('auditor'), [null, 'role', 'role', 'no_export']],
+    ['a person who is an auditor reads', user('auditor'), [null, 'role', 'role', 'role']],
+    ['an owner is no operator', OWNER, ['no_operator', 'no_operator', 'no_operator', 'no_operator']],
+    ['a key is no operator', KEY, ['no_operator', 'no_operator', 'no_operator', 'no_operator']],
   ];
   for (const [name, actor, expected] of cases) {
     it(name, () => {

@@ -2,9 +2,9 @@ import type { AccountRole, Actor, OperatorRole } from './actor.ts';
 
 /**
  * What an address of the admin API needs: `read` for operators and auditors, `change` for operators, `operator_person` for operators
- * who have signed in and the command line of this machine, because what it gives away opens more than a token may.
+ * who have signed in and the command line of this machine, `export` for them and for tokens with that scope.
  */
-export type AdminNeed = 'read' | 'change' | 'operator_person';
+export type AdminNeed = 'read' | 'change' | 'operator_person' | 'export';
 
 /**
  * What an address of the account API needs: `member` for everybody in the account, `owner` for those who manage it, and
@@ -18,13 +18,18 @@ export type AdminRefusal =
   /** Only an operator may, and this is an auditor. */
   | 'role'
   /** Only an operator who has signed in may, and the command line of this machine. */
-  | 'no_person';
+  | 'no_person'
+  /** A token may export if it has that scope. */
+  | 'no_export'
+  /** A token without a role may do what its scopes say. */
+  | 'no_role';
 
 /** Why an actor may not use an address of the admin API; `null` if it may. */
 export function refusalOfAdmin(actor: Actor, need: AdminNeed): AdminRefusal | null {
   if (actor.kind === 'command_line') return null;
+  if (actor.kind === 'admin_token' && need === 'export') return actor.scopes.includes('export') ? null : 'no_export';
   const role = operatorRoleOf(actor);
-  if (role === null) return 'no_operator';
+  if (role === null) return actor.kind === 'admin_token' ? 'no_role' : 'no_operator';
   if (need !== 'read' && role !== 'operator') return 'role';
   return need === 'operator_person' && actor.kind !== 'user' ? 'no_person' : null;
 }

@@ -5,7 +5,7 @@ import { signatureOf, signerIdOf, type UserActor, unsigned } from './actor.ts';
 const [ADA, EVE] = ['usr_01m870644265cgyg5wqzseq9va', 'usr_01m870644265cgyg5wqzseq9ve'];
 
 function user(id: string, name: string): UserActor {
-  return { kind: 'user', id, name, sessionId: 'ses_1', operatorRole: null, memberships: [] };
+  return { kind: 'user', id, name, sessionId: 'ses_1', operatorRole: null, memberships: [], authenticatedAtMs: null };
 }
 
 describe('a signature', () => {

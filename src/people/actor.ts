@@ -1,6 +1,9 @@
 /** What a person or a token may do in the admin API: everything, or read everything. */
 export type OperatorRole = 'operator' | 'auditor';
 
+/** What a token may do besides what its role says: `export`, a backup of the database by a timer. */
+export type TokenScope = 'export';
+
 /** What a person may do in an account: everything, or what belongs to its own keys. */
 export type AccountRole = 'owner' | 'member';
 
@@ -18,7 +21,9 @@ export interface TokenActor {
   /** `null` for the token of the environment. */
   readonly id: string | null;
   readonly name: string;
-  readonly role: OperatorRole;
+  /** `null`: it may do what its scopes say, and nothing else. */
+  readonly role: OperatorRole | null;
+  readonly scopes: readonly TokenScope[];
 }
 
 /** The command line of the machine on which the gateway runs, or that opened the database itself. */
@@ -35,6 +40,8 @@ export interface UserActor {
   /** `null`: the person is no operator. */
   readonly operatorRole: OperatorRole | null;
   readonly memberships: readonly Membership[];
+  /** When the person proved who it is; `null`: it is not known. */
+  readonly authenticatedAtMs: number | null;
 }
 
 /** A program with an API key that has the scope `account`. */

@@ -1,19 +1,25 @@
 import type { Clock } from '../lib/clock.ts';
 import type { FillRandom, Ids } from '../lib/ids.ts';
 import { mayGrantRole } from './access.ts';
-import { type Actor, type OperatorRole, signatureOf } from './actor.ts';
+import { type Actor, type OperatorRole, signatureOf, type TokenScope } from './actor.ts';
 import { createAdminToken, hashAdminToken, shownAdminToken } from './admin-token.ts';
 import type { AdminToken, AdminTokensStore } from './admin-tokens-store.ts';
+import { type GrantRefusal, refusalOfGrant } from './grants.ts';
 
 interface AskedToken {
   readonly name: string;
-  readonly role: OperatorRole;
+  /** `null`: none. */
+  readonly role: OperatorRole | null;
+  readonly scopes: readonly TokenScope[];
   /** `null`: never. */
   readonly expiresAt: Date | null;
 }
 
-/** Why no token is made: the actor may not grant the role, it would have expired already, or there is one of that name, or too many. */
-type TokenRefusal = 'role_not_allowed' | 'expired' | 'name_taken' | 'too_many';
+/**
+ * Why no token is made: the actor may not grant the role or the scope, it would have expired already, there is one of that name, or too many, or the
+ * token that makes it has ended meanwhile.
+ */
+type TokenRefusal = GrantRefusal | 'role_not_allowed' | 'expired' | 'name_taken' | 'too_many' | 'token_ended';
 
 interface AdminTokenMakerParts {
   readonly store: Pick<AdminTokensStore, 'insert'>;
@@ -29,17 +35,21 @@ export function createAdminTokenMaker({ store, clock, ids, fillRandom }: AdminTo
   return {
     /** The token with its text, which nobody can read again. */
     async make(
-      { name, role, expiresAt }: AskedToken,
+      { name, role, scopes, expiresAt }: AskedToken,
       by: Actor,
     ): Promise<{ readonly token: AdminToken; readonly text: string } | TokenRefusal> {
-      if (!mayGrantRole(by, role)) return 'role_not_allowed';
+      if (role !== null && !mayGrantRole(by, role)) return 'role_not_allowed';
       const at = new Date(clock.nowMs());
+      const refusal = refusalOfGrant(by, scopes.includes('export') ? 'export' : null, at.getTime());
+      if (refusal !== null) return refusal;
       if (expiresAt !== null && expiresAt <= at) return 'expired';
       const text = createAdminToken(fillRandom);
       const token = await store.insert({
         id: ids.next('tok'),
         name,
         role,
+        scopes,
+        madeByTokenId: by.kind === 'admin_token' ? by.id : null,
         tokenHash: hashAdminToken(text),
         prefix: shownAdminToken(text),
         createdBy: signatureOf(by),

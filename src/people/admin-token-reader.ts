@@ -37,7 +37,7 @@ export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReader
       const token = await tokens.findLiving(hashAdminToken(text), clock.nowMs());
       if (token === null) return null;
       noteUse(token);
-      return { kind: 'admin_token', id: token.id, name: token.name, role: token.role };
+      return { kind: 'admin_token', id: token.id, name: token.name, role: token.role, scopes: token.scopes };
     },
     /** Resolves when no use is being written. */
     async stop(): Promise<void> {

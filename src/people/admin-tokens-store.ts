@@ -1,8 +1,8 @@
 import { toTimestamp } from '../db/columns.ts';
 import type { Statement } from '../db/database.ts';
-import type { DirectoryLane } from '../db/home-lanes.ts';
-import { dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
-import type { OperatorRole } from './actor.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
+import { dateColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
+import type { OperatorRole, TokenScope } from './actor.ts';
 import { LIVING_TOKENS_MAX } from './admin-token.ts';
 
 /** The SQL of named admin tokens. */
@@ -11,11 +11,15 @@ const TOKENS = selection({
   id: textColumn('id'),
   /** No two living tokens have the same one. */
   name: textColumn('name'),
-  role: textColumn<OperatorRole>('role'),
+  /** `null`: it may do what its scopes say, and nothing else. */
+  role: orNull(textColumn<OperatorRole>('role')),
+  scopes: listColumn<TokenScope>('scopes'),
   prefix: textColumn('prefix'),
   createdAt: dateColumn('created_at'),
   /** What whoever made it was called then. */
   createdBy: textColumn('created_by'),
+  /** The token that made it, with which it ends; `null`: no token did. */
+  madeByTokenId: orNull(textColumn('made_by_token_id')),
   expiresAt: orNull(dateColumn('expires_at')),
   revokedAt: orNull(dateColumn('revoked_at')),
   lastUsedAt: orNull(dateColumn('last_used_at')),
@@ -46,8 +50,8 @@ from admin_tokens where revoked_at is null and (expires_at is null or expires_at
 
 const insertToken: Statement = {
   name: 'admin-tokens.insert',
-  text: `insert into admin_tokens (id, name, role, token_hash, prefix, created_at, created_by, expires_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
+  text: `insert into admin_tokens (id, name, role, scopes, token_hash, prefix, created_at, created_by, made_by_token_id, expires_at)
+values ($1, $2, $3, $4::text[], $5, $6, $7, $8, $9, $10)
 returning ${TOKENS.list}`,
 };
 
@@ -63,10 +67,68 @@ const selectToken: Statement = {
   text: `select ${TOKENS.list} from admin_tokens where id = $1`,
 };
 
-/** Plan: primary key. A token that is revoked already keeps its first date. */
+/**
+ * Revokes a token, and if $3 all that it made, and that these made. One that has ended already keeps its first date. Plans: primary key,
+ * admin_tokens_by_maker.
+ */
 const revokeToken: Statement = {
   name: 'admin-tokens.revoke',
-  text: 'update admin_tokens set revoked_at = coalesce(revoked_at, $2::timestamptz) where id = $1 returning id',
+  text: `with recursive ended as (
+  select id from admin_tokens where id = $1
+  union
+  select made.id from admin_tokens made join ended on made.made_by_token_id = ended.id where $3::boolean
+)
+update admin_tokens set revoked_at = coalesce(revoked_at, least($2::timestamptz, expires_at)) where id in (select id from ended)
+returning id`,
+};
+
+/** Lets what a token made outlive it. Plan: admin_tokens_by_maker. */
+const keepTokens: Statement = {
+  name: 'admin-tokens.keep-tokens',
+  text: 'update admin_tokens set made_by_token_id = null where made_by_token_id = $1',
+};
+
+/** Plan: users_by_unconfirmed_token. */
+const keepUsers: Statement = {
+  name: 'admin-tokens.keep-users',
+  text: 'update users set unconfirmed_token_id = null where unconfirmed_token_id = $1 returning id',
+};
+
+/** Suspends those whom tokens made and nobody has confirmed. Plan: users_by_unconfirmed_token. */
+const suspendUnconfirmed: Statement = {
+  name: 'admin-tokens.suspend-unconfirmed',
+  text: `update users set status = 'suspended'
+where unconfirmed_token_id in (select jsonb_array_elements_text($1::jsonb)) and status = 'active' returning id`,
+};
+
+/** Plans: sessions_by_user, user_links_by_user. */
+const endSessions: Statement = {
+  name: 'admin-tokens.end-sessions',
+  text: 'delete from sessions where user_id in (select jsonb_array_elements_text($1::jsonb))',
+};
+
+const voidLinks: Statement = {
+  name: 'admin-tokens.void-links',
+  text: 'delete from user_links where used_at is null and user_id in (select jsonb_array_elements_text($1::jsonb))',
+};
+
+/**
+ * Tokens that have ended, by their expiry too, with something that they made and that goes on. Plans: admin_tokens_by_maker,
+ * users_by_unconfirmed_token.
+ */
+const listEnded: Statement = {
+  name: 'admin-tokens.list-ended',
+  text: `select id from admin_tokens t where (revoked_at is not null or expires_at <= $1::timestamptz) and (
+  exists (select from users u where u.unconfirmed_token_id = t.id and u.status = 'active')
+  or exists (select from admin_tokens made where made.made_by_token_id = t.id and made.revoked_at is null)
+)`,
+};
+
+/** Its end waits for what is made in this transaction, and then ends that too. By primary key. */
+const lockLiving: Statement = {
+  name: 'admin-tokens.lock-living',
+  text: `select id from admin_tokens
+where id = $1 and revoked_at is null and (expires_at is null or expires_at > $2::timestamptz) for share`,
 };
 
 /** By the unique index admin_tokens_by_hash. */
@@ -86,7 +148,9 @@ where id = $1 and (last_used_at is null or last_used_at <= $3::timestamptz)`,
 export interface NewAdminToken {
   readonly id: string;
   readonly name: string;
-  readonly role: OperatorRole;
+  readonly role: OperatorRole | null;
+  readonly scopes: readonly TokenScope[];
+  readonly madeByTokenId: string | null;
   readonly tokenHash: Buffer;
   readonly prefix: string;
   readonly createdBy: string;
@@ -94,27 +158,59 @@ export interface NewAdminToken {
   readonly at: Date;
 }
 
+/** Whether a token has not ended; until the end of the transaction it does not. */
+export async function isLiving(transaction: DirectoryQueryable, tokenId: string, at: Date): Promise<boolean> {
+  return (await transaction.query(lockLiving, [tokenId, at])).length > 0;
+}
+
 export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
 
 export function createAdminTokensStore(database: DirectoryLane) {
   return {
-    /** `name_taken`: a living token has the name; `too_many`: there are as many living ones as there may be. */
-    insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many'> =>
+    /**
+     * `name_taken`: a living token has the name; `too_many`: there are as many living ones as there may be; `token_ended`: that which makes it
+     * has ended.
+     */
+    insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many' | 'token_ended'> =>
       database.transaction(async (transaction) => {
-        const { id, name, role, tokenHash, prefix, createdBy, expiresAt, at } = token;
+        const { id, name, role, scopes, madeByTokenId, tokenHash, prefix, createdBy, expiresAt, at } = token;
         await transaction.query(lockTokens);
+        if (madeByTokenId !== null && !(await isLiving(transaction, madeByTokenId, at))) return 'token_ended';
         await transaction.query(closeExpired, [name, at]);
         const [count] = await transaction.query<{ living: number; of_name: number }>(countLiving, [name, at]);
         if (count!.of_name > 0) return 'name_taken';
         if (count!.living >= LIVING_TOKENS_MAX) return 'too_many';
-        const values = [id, name, role, tokenHash, prefix, at, createdBy, expiresAt];
+        // Words of a list of ours, which need no quotes.
+        const list = `{${scopes.join(',')}}`;
+        const values = [id, name, role, list, tokenHash, prefix, at, createdBy, madeByTokenId, expiresAt];
         return TOKENS.read((await transaction.query(insertToken, values))[0]!);
       }),
     list: async (beforeId: string | null, limit: number) =>
       TOKENS.all(await database.query(listTokens, [beforeId, limit])),
     find: async (id: string) => TOKENS.first(await database.query(selectToken, [id])),
-    /** `false` if there is no such token. */
-    revoke: async (id: string, at: Date) => (await database.query(revokeToken, [id, at])).length > 0,
+    /**
+     * Ends a token, the tokens that it made, and the persons that any of them made and nobody has confirmed; or, `keepsMade`, the token alone: then
+     * what it made stays, confirmed. `false` if there is no such token.
+     */
+    revoke: (id: string, at: Date, keepsMade: boolean) =>
+      database.transaction(async (transaction) => {
+        await transaction.query(lockTokens);
+        const ended = await transaction.query<{ id: string }>(revokeToken, [id, at, !keepsMade]);
+        if (keepsMade) {
+          await transaction.query(keepTokens, [id]);
+          await transaction.query(keepUsers, [id]);
+        } else {
+          const tokens = JSON.stringify(ended.map((token) => token.id));
+          const suspended = await transaction.query<{ id: string }>(suspendUnconfirmed, [tokens]);
+          const users = JSON.stringify(suspended.map((user) => user.id));
+          await transaction.query(endSessions, [users]);
+          await transaction.query(voidLinks, [users]);
+        }
+        return ended.length > 0;
+      }),
+    /** The tokens that have ended by their expiry, or otherwise, and whose persons and tokens have not. */
+    listEnded: async (nowMs: number) =>
+      (await database.query<{ id: string }>(listEnded, [toTimestamp(nowMs)])).map(({ id }) => id),
     /** The token of a text, by its hash; `null` if it is unknown, expired or revoked. */
     findLiving: async (tokenHash: Buffer, nowMs: number) =>
       TOKENS.first(await database.query(findLiving, [tokenHash, toTimestamp(nowMs)])),

@@ -3,7 +3,9 @@ import { deleteInBatches, expiredRows } from '../db/expired-rows-store.ts';
 import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
-import type { AccountRole } from './actor.ts';
+import type { AccountRole, OperatorRole } from './actor.ts';
+import { isLiving } from './admin-tokens-store.ts';
+import type { GrantRefusal } from './grants.ts';
 import { addIdentity, type IdentityRefusal, type NewIdentity } from './identity-store.ts';
 import { addMembership, lockAccount, type MembershipRefusal } from './membership-store.ts';
 import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX, type UserRefusal } from './user.ts';
@@ -16,28 +18,33 @@ export type LinkKind = 'first_sign_in' | 'invitation' | 'reset';
 const insertLink: Statement = {
   name: 'user-links.insert',
   text: `insert into user_links (
-  id, token_hash, kind, user_id, email, account_id, role, created_by, created_at, expires_at, created_by_user_id
+  id, token_hash, kind, user_id, email, account_id, role, created_by, created_at, expires_at, created_by_user_id, created_by_token_id
 )
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 };
 
 /**
- * SQL: whether whoever made the link `l` may make it still: who has lost the role has kept the links. By primary keys; `null` is
- * for those that no person has made.
+ * SQL: whether whoever made the link `l` may make it still at $2: who has lost the role, and a token that has ended, have kept the links. By primary
+ * keys; `null` is for those that no person, or no token, has made.
  */
 const IS_IN_FORCE = `(l.created_by_user_id is null or exists (
   select from users o left join memberships m on m.user_id = o.id and m.account_id = l.account_id
   where o.id = l.created_by_user_id and o.status = 'active'
     and case when l.kind = 'invitation' then m.role = 'owner' else o.operator_role = 'operator' end
+)) and (l.created_by_token_id is null or exists (
+  select from admin_tokens t
+  where t.id = l.created_by_token_id and t.revoked_at is null and (t.expires_at is null or t.expires_at > $2::timestamptz)
 ))`;
 
 const LOCKED_USERS = selection({
   id: textColumn('id'),
+  name: textColumn('name'),
   email: orNull(textColumn('email')),
+  operatorRole: orNull(textColumn<OperatorRole>('operator_role')),
   hasPassword: booleanColumn('password_hash is not null as has_password'),
 });
 
-type LockedUser = RowOf<typeof LOCKED_USERS>;
+export type LockedUser = RowOf<typeof LOCKED_USERS>;
 
 /** By primary key. */
 const lockUser: Statement = {
@@ -78,10 +85,20 @@ where l.token_hash = $1 and l.used_at is null and l.expires_at > $2::timestamptz
   and ${IS_IN_FORCE}`,
 };
 
-/** Whose it is. By user_links_by_token. */
-const findUserOf: Statement = {
-  name: 'user-links.find-user',
-  text: 'select user_id from user_links where token_hash = $1',
+const LINKED = selection({
+  userId: orNull(textColumn('l.user_id')),
+  /** With which the person ends who uses the link: it made the link, or the person who made it. */
+  tokenId: orNull(
+    textColumn(
+      'coalesce(l.created_by_token_id, (select o.unconfirmed_token_id from users o where o.id = l.created_by_user_id)) as token_id',
+    ),
+  ),
+});
+
+/** Whose it is. By user_links_by_token and primary key. */
+const findLinked: Statement = {
+  name: 'user-links.find-linked',
+  text: `select ${LINKED.list} from user_links l where token_hash = $1`,
 };
 
 const TAKEN_LINKS = selection({
@@ -127,6 +144,12 @@ const deleteInvitation: Statement = {
 /** By primary key. */
 const updateName: Statement = { name: 'user-links.update-name', text: 'update users set name = $2 where id = $1' };
 
+/** Who gets in by a link that a token made ends with that, too. By primary key. */
+const noteToken: Statement = {
+  name: 'user-links.note-token',
+  text: 'update users set unconfirmed_token_id = $2 where id = $1 and unconfirmed_token_id is null',
+};
+
 /** Plan: user_links_by_end. */
 const deleteExpired = expiredRows('user-links.delete-expired', 'user_links', 'id');
 
@@ -136,6 +159,8 @@ interface NewLink {
   readonly createdBy: string;
   /** The person who has made it: it works for as long as that person may make it. `null`: no person has. */
   readonly createdByUserId: string | null;
+  /** The token that has made it: it works until that ends. `null`: no token has. */
+  readonly createdByTokenId: string | null;
   readonly at: Date;
   readonly expiresAt: Date;
 }
@@ -166,9 +191,11 @@ export function createLinkStore(database: DirectoryLane) {
     { kind, accountId, role, email }: RowOf<typeof TAKEN_LINKS>,
     user: LockedUser | null,
     use: LinkUse,
+    tokenId: string | null,
     at: Date,
   ): Promise<{ readonly userId: string } | LinkRefusal> {
     if (user !== null) {
+      if (tokenId !== null) await transaction.query(noteToken, [user.id, tokenId]);
       if ('identity' in use) {
         // One that replaces a password does no more than that.
         if (kind !== 'first_sign_in') return 'void';
@@ -198,6 +225,7 @@ export function createLinkStore(database: DirectoryLane) {
       passwordHash: isByIdentity ? null : use.passwordHash,
       operatorRole: null,
       memberships: [{ accountId, role }],
+      unconfirmedTokenId: tokenId,
       at,
     });
     if (refusal !== null) return refusal;
@@ -206,16 +234,21 @@ export function createLinkStore(database: DirectoryLane) {
 
   return {
     /**
-     * Makes a link by which a user sets a password; earlier ones are void. `false` if there is no such user, or it is
+     * Makes a link by which a user sets a password; earlier ones are void. `suspended` if there is no such user, or it is
      * suspended. Which kind it is follows from whether there is a password.
+     *
+     * @param refuse why no link is made for such a user; `null`: one is.
      */
-    insertForUser: (userId: string, link: NewLink, kind: LinkKind) =>
+    insertForUser: (userId: string, link: NewLink, kind: LinkKind, refuse: (user: LockedUser) => GrantRefusal | null) =>
       database.transaction(async (transaction) => {
-        if ((await lockActive(transaction, userId)) === null) return false;
+        const user = await lockActive(transaction, userId);
+        if (user === null) return 'suspended';
+        const refusal = refuse(user);
+        if (refusal !== null) return refusal;
         // A newer link of a user takes the place of the earlier ones.
         await transaction.query(deleteLinksOf, [userId]);
         await transaction.query(insertLink, valuesOf(link, kind, userId, null));
-        return true;
+        return null;
       }),
     /** `null`: it was made. */
     insertInvitation: (invitation: NewInvitation): Promise<InvitationsLimit | null> =>
@@ -234,13 +267,16 @@ export function createLinkStore(database: DirectoryLane) {
       let result: { readonly userId: string } | null = null;
       const refusal = await orRolledBack<LinkRefusal>(database, async (transaction) => {
         // The user first, as in whatever else changes a user and its links: else two of them could wait for each other.
-        const [found] = await transaction.query<{ user_id: string | null }>(findUserOf, [tokenHash]);
-        if (found === undefined) return 'void';
-        const user = found.user_id === null ? null : await lockActive(transaction, found.user_id);
-        if (found.user_id !== null && user === null) return 'void';
+        const found = LINKED.first(await transaction.query(findLinked, [tokenHash]));
+        if (found === null) return 'void';
+        const { userId, tokenId } = found;
+        // And a token before the persons that end with it.
+        if (tokenId !== null && !(await isLiving(transaction, tokenId, at))) return 'void';
+        const user = userId === null ? null : await lockActive(transaction, userId);
+        if (userId !== null && user === null) return 'void';
         const link = TAKEN_LINKS.first(await transaction.query(takeLink, [tokenHash, at]));
         if (link === null) return 'void';
-        const done = await carryOut(transaction, link, user, use, at);
+        const done = await carryOut(transaction, link, user, use, tokenId, at);
         if (typeof done === 'string') return done;
         result = done;
         return null;
@@ -264,11 +300,12 @@ async function lockActive(transaction: DirectoryQueryable, userId: string): Prom
 }
 
 function valuesOf(
-  { id, tokenHash, createdBy, createdByUserId, at, expiresAt }: NewLink,
+  { id, tokenHash, createdBy, createdByUserId, createdByTokenId, at, expiresAt }: NewLink,
   kind: LinkKind,
   userId: string | null,
   invitation: Pick<NewInvitation, 'email' | 'accountId' | 'role'> | null,
 ) {
   const { email = null, accountId = null, role = null } = invitation ?? {};
-  return [id, tokenHash, kind, userId, email, accountId, role, createdBy, at, expiresAt, createdByUserId];
+  const by = [createdByUserId, createdByTokenId];
+  return [id, tokenHash, kind, userId, email, accountId, role, createdBy, at, expiresAt, ...by];
 }

@@ -21,6 +21,8 @@ export interface ProvenIdentity {
   /** An e-mail address that the provider says it has verified. */
   readonly email: string | null;
   readonly name: string | null;
+  /** When the provider says that the person signed in there; `null`: it does not say so. */
+  readonly authenticatedAtMs: number | null;
 }
 
 export type OidcFault =
@@ -77,8 +79,17 @@ export function createOidcClient(nowMs: () => number) {
   }
 
   return {
-    /** Where the browser is sent. @throws OidcError */
-    authorizationUrl: (provider: OidcSettings, { state, nonce, codeVerifier }: FlowSecrets, redirectUri: string) =>
+    /**
+     * Where the browser is sent. `isAgain`: the provider asks the person to sign in anew, and says when that was.
+     *
+     * @throws OidcError
+     */
+    authorizationUrl: (
+      provider: OidcSettings,
+      { state, nonce, codeVerifier }: FlowSecrets,
+      redirectUri: string,
+      isAgain: boolean,
+    ) =>
       orOidcError(async () => {
         const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await loadLibrary();
         const configuration = await configurationOf(provider);
@@ -89,6 +100,7 @@ export function createOidcClient(nowMs: () => number) {
           nonce,
           code_challenge: await calculatePKCECodeChallenge(codeVerifier),
           code_challenge_method: 'S256',
+          ...(isAgain && { prompt: 'login', max_age: '0' }),
         });
         return url.href;
       }),
@@ -145,6 +157,7 @@ async function discover({
 /** @throws OidcError */
 function identityOf(claims: Readonly<Record<string, unknown>>): ProvenIdentity {
   const { iss: issuer, sub: subject, email, email_verified: isVerified, name, preferred_username: userName } = claims;
+  const { auth_time: authTime } = claims;
   if (typeof issuer !== 'string' || typeof subject !== 'string' || !isSubject(subject)) {
     throw new OidcError('provider_answer_invalid', 'the subject is no text that can be kept');
   }
@@ -154,6 +167,7 @@ function identityOf(claims: Readonly<Record<string, unknown>>): ProvenIdentity {
     subject,
     email: isVerified === true && address !== null && EMAIL.test(address) ? address : null,
     name: shownText(name) ?? shownText(userName),
+    authenticatedAtMs: typeof authTime === 'number' && Number.isFinite(authTime) ? authTime * 1_000 : null,
   };
 }
 

@@ -72,6 +72,8 @@ export interface OidcOutcome {
   readonly userId: string;
   /** Whether the person had signed in before, and has added a way to do so. */
   readonly isAttached: boolean;
+  /** When the person signed in at the provider, as that says; `null`: nobody knows. */
+  readonly authenticatedAtMs: number | null;
   readonly returnTo: string;
 }
 
@@ -113,12 +115,16 @@ export function createOidcSignIn(parts: OidcSignInParts) {
   }
 
   return {
-    /** @throws OidcError if the provider is not there. */
-    async begin(provider: NamedProvider, flow: OidcFlow): Promise<BegunFlow> {
+    /**
+     * @param isAgain whether the person has to sign in at the provider anew.
+     * @throws OidcError if the provider is not there.
+     */
+    async begin(provider: NamedProvider, flow: OidcFlow, isAgain: boolean): Promise<BegunFlow> {
       const handle = createSecretToken(fillRandom);
       const expiresAt = new Date(clock.nowMs() + FLOW_MS);
       try {
-        const url = await client.authorizationUrl(provider.settings, flowSecretsOf(handle), provider.redirectUri);
+        const secrets = flowSecretsOf(handle);
+        const url = await client.authorizationUrl(provider.settings, secrets, provider.redirectUri, isAgain);
         await flows.insert({ ...flow, handleHash: hashSecretToken(handle), provider: provider.name, expiresAt });
         return { url, handle, expiresAt };
       } catch (error) {
@@ -156,6 +162,9 @@ export function createOidcSignIn(parts: OidcSignInParts) {
       }
       const { attachToUserId, returnTo } = flow;
       const at = new Date(clock.nowMs());
+      // No clock of a provider makes a session new for longer.
+      const authenticatedAtMs =
+        proven.authenticatedAtMs === null ? null : Math.min(proven.authenticatedAtMs, at.getTime());
       if (attachToUserId !== null) {
         if ((await findSignedIn()) !== attachToUserId) return 'signed_out';
         const { issuer, subject } = proven;
@@ -164,12 +173,12 @@ export function createOidcSignIn(parts: OidcSignInParts) {
           const refusal = await identities.add(attachToUserId, { id: ids.next('idn'), issuer, subject }, at);
           return refusal ?? { userId: attachToUserId };
         });
-        return typeof added === 'string' ? added : { ...added, isAttached: true, returnTo };
+        return typeof added === 'string' ? added : { ...added, isAttached: true, authenticatedAtMs, returnTo };
       }
       const found = await findOrMakeUser(proven, flow, record);
       if (typeof found === 'string') return found;
       await identities.noteUse(proven.issuer, proven.subject, at);
-      return { userId: found.userId, isAttached: false, returnTo };
+      return { userId: found.userId, isAttached: false, authenticatedAtMs, returnTo };
     },
   };
 }

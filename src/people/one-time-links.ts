@@ -1,7 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
 import type { FillRandom, Ids } from '../lib/ids.ts';
 import { type AccountRole, type Actor, signatureOf } from './actor.ts';
-import type { InvitationsLimit, LinkKind, LinkStore } from './link-store.ts';
+import { type GrantRefusal, refusalOfGrant } from './grants.ts';
+import type { InvitationsLimit, LinkKind, LinkStore, LockedUser } from './link-store.ts';
 import { createSecretToken, hashSecretToken } from './secret-token.ts';
 
 const HOUR_MS = 3_600_000;
@@ -67,7 +68,7 @@ export function createOneTimeLinks(parts: OneTimeLinksParts) {
   const { links, baseUrl, deliverLink, countMail, clock, ids, fillRandom } = parts;
 
   function begin(kind: LinkKind, by: Actor) {
-    const [createdBy, createdByUserId] = [signatureOf(by), by.kind === 'user' ? by.id : null];
+    const createdBy = signatureOf(by);
     const token = createSecretToken(fillRandom);
     const atMs = clock.nowMs();
     const expiresAt = new Date(atMs + LIFETIMES_MS[kind]);
@@ -76,7 +77,8 @@ export function createOneTimeLinks(parts: OneTimeLinksParts) {
         id: ids.next('lnk'),
         tokenHash: hashSecretToken(token),
         createdBy,
-        createdByUserId,
+        createdByUserId: by.kind === 'user' ? by.id : null,
+        createdByTokenId: by.kind === 'admin_token' ? by.id : null,
         at: new Date(atMs),
         expiresAt,
       },
@@ -85,12 +87,22 @@ export function createOneTimeLinks(parts: OneTimeLinksParts) {
   }
 
   return {
-    /** A link by which a user sets a password; `null` if there is no such user, or it is suspended. */
-    async forUser({ id, email, name, hasPassword }: LinkedUser, by: Actor): Promise<OneTimeLink | null> {
+    /**
+     * A link by which a user sets a password; `suspended` if there is no such user, or it is suspended.
+     *
+     * @param isNew `by` has just made the user: what it gives has been decided.
+     */
+    async forUser(
+      { id, email, name, hasPassword }: LinkedUser,
+      by: Actor,
+      isNew: boolean,
+    ): Promise<OneTimeLink | GrantRefusal | 'suspended'> {
       const kind = hasPassword ? 'reset' : 'first_sign_in';
       const { stored, url } = begin(kind, by);
       const { createdBy } = stored;
-      if (!(await links.insertForUser(id, stored, kind))) return null;
+      const refuse = ({ operatorRole }: LockedUser) => refusalOfGrant(by, isNew ? null : operatorRole, clock.nowMs());
+      const refusal = await links.insertForUser(id, stored, kind, refuse);
+      if (refusal !== null) return refusal;
       const link = { kind, url, expiresAt: stored.expiresAt, email, name, accountName: null, createdBy } as const;
       // Whoever made it has it too.
       if (email !== null && (await countMail(null, email)) === 0) deliverLink(link);

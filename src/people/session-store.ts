@@ -1,7 +1,7 @@
 import type { Statement } from '../db/database.ts';
 import { deleteInBatches, expiredRows } from '../db/expired-rows-store.ts';
 import type { DirectoryLane } from '../db/home-lanes.ts';
-import { dateColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
+import { dateColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { Membership, OperatorRole, UserActor } from './actor.ts';
 import { SESSIONS_MAX } from './user.ts';
 
@@ -19,6 +19,7 @@ const ACTORS = selection({
     select coalesce(jsonb_agg(jsonb_build_object('accountId', m.account_id, 'role', m.role) order by m.account_id), '[]'::jsonb)
     from memberships m where m.user_id = u.id
   ) as memberships`),
+  authenticatedAtMs: orNull(instantColumn('s.authenticated_at')),
 });
 
 /**
@@ -49,8 +50,10 @@ returning id`,
 
 const insertSession: Statement = {
   name: 'sessions.insert',
-  text: `insert into sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, client_address, user_agent)
-values ($1, $2, $3, $4, $4, $5, $6, $7)`,
+  text: `insert into sessions (
+  id, user_id, token_hash, created_at, last_seen_at, expires_at, client_address, user_agent, authenticated_at
+)
+values ($1, $2, $3, $4, $4, $5, $6, $7, $8)`,
 };
 
 /** The oldest beyond the limit; ids sort by time. Plan: sessions_by_user. */
@@ -109,6 +112,8 @@ interface NewSession {
   readonly clientAddress: string;
   readonly userAgent: string | null;
   readonly atMs: number;
+  /** When the person proved who it is; `null`: nobody knows. */
+  readonly authenticatedAtMs: number | null;
 }
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
@@ -130,12 +135,15 @@ export function createSessionStore(database: DirectoryLane, times: () => Session
      */
     begin: (session: NewSession, checkedHash: string | null): Promise<boolean> =>
       database.transaction(async (transaction) => {
-        const { id, userId, tokenHash, clientAddress, userAgent, atMs } = session;
+        const { id, userId, tokenHash, clientAddress, userAgent, atMs, authenticatedAtMs } = session;
         const at = new Date(atMs);
         const [user] = await transaction.query(noteSignIn, [userId, at, checkedHash]);
         if (user === undefined) return false;
         const expiresAt = new Date(atMs + times().maxMs);
-        await transaction.query(insertSession, [id, userId, tokenHash, at, expiresAt, clientAddress, userAgent]);
+        await transaction.query(insertSession, [
+          ...[id, userId, tokenHash, at, expiresAt, clientAddress, userAgent],
+          authenticatedAtMs === null ? null : new Date(authenticatedAtMs),
+        ]);
         await transaction.query(deleteSurplus, [userId]);
         return true;
       }),

@@ -23,6 +23,7 @@ const USERS = selection({
   status: textColumn<UserStatus>('u.status'),
   /** Whether a password is set, so that the person can sign in with it. */
   hasPassword: booleanColumn('u.password_hash is not null as has_password'),
+  unconfirmedTokenId: orNull(textColumn('u.unconfirmed_token_id')),
   createdAt: dateColumn('u.created_at'),
   lastSignInAt: orNull(dateColumn('u.last_sign_in_at')),
   memberships: jsonbColumn<readonly UserMembership[]>(`(

@@ -4,6 +4,7 @@ import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole, OperatorRole } from './actor.ts';
+import { isLiving } from './admin-tokens-store.ts';
 import { addMembership } from './membership-store.ts';
 import { deleteSessionsOf } from './session-store.ts';
 import { foldSignInName, isLikeEmail, signInNameOf } from './sign-in-name.ts';
@@ -15,8 +16,8 @@ import { createUserList } from './user-list-store.ts';
 /** A sign-in name that is taken inserts nothing. */
 const insertUser: Statement = {
   name: 'users.insert',
-  text: `insert into users (id, email, name, sign_in_name, password_hash, operator_role, status, created_at)
-values ($1, $2, $3, $4, $5, $6, 'active', $7)
+  text: `insert into users (id, email, name, sign_in_name, password_hash, operator_role, status, created_at, unconfirmed_token_id)
+values ($1, $2, $3, $4, $5, $6, 'active', $7, $8)
 on conflict (sign_in_name) do nothing
 returning id`,
 };
@@ -58,7 +59,12 @@ const CHANGED = selection({
   email: orNull(textColumn('email')),
   operatorRole: orNull(textColumn<OperatorRole>('operator_role')),
   status: textColumn<UserStatus>('status'),
+  /** The token with which the person ends; `null`: none. */
+  unconfirmedTokenId: orNull(textColumn('unconfirmed_token_id')),
 });
+
+/** What a change of a user is decided by. */
+export type ChangedUser = RowOf<typeof CHANGED>;
 
 const lockUser: Statement = {
   name: 'users.lock',
@@ -68,6 +74,18 @@ const lockUser: Statement = {
 const updateUser: Statement = {
   name: 'users.update',
   text: `update users set name = $2, email = $3, sign_in_name = $4, operator_role = $5, status = $6 where id = $1`,
+};
+
+/** By primary key. */
+const confirmUser: Statement = {
+  name: 'users.confirm',
+  text: 'update users set unconfirmed_token_id = null where id = $1 returning id',
+};
+
+/** Links that a token made for a user. Plan: user_links_by_user. */
+const confirmLinks: Statement = {
+  name: 'users.confirm-links',
+  text: 'update user_links set created_by_token_id = null where user_id = $1 and created_by_token_id is not null',
 };
 
 /** The password is still the one that was checked; `$3` null: nothing was checked. */
@@ -104,7 +122,19 @@ interface NewUser {
   readonly passwordHash: string | null;
   readonly operatorRole: OperatorRole | null;
   readonly memberships: readonly { readonly accountId: string; readonly role: AccountRole }[];
+  /** The token with which the person ends unless somebody confirms it; absent or `null`: none. */
+  readonly unconfirmedTokenId?: string | null;
   readonly at: Date;
+}
+
+/** Who changes a user, as far as it decides what may be changed. */
+interface UserChangeTerms {
+  /** Whether one active operator has to be left besides this user. */
+  readonly keepsOperator: boolean;
+  /** Whether a role, or an end of a suspension, confirms the person: not if a token gives it. */
+  readonly confirms: boolean;
+  /** Why the change is not allowed; `null`: it is. */
+  readonly refuse: (user: ChangedUser, changed: ChangedUser) => UserRefusal | null;
 }
 
 interface UserChange {
@@ -132,9 +162,10 @@ export async function setPassword(
 
 /** Inserts a user with its memberships; what is refused has to be rolled back. */
 export async function insertUserWith(transaction: DirectoryQueryable, user: NewUser): Promise<UserRefusal | null> {
-  const { id, email, name, passwordHash, operatorRole, memberships, at } = user;
+  const { id, email, name, passwordHash, operatorRole, memberships, at, unconfirmedTokenId = null } = user;
+  if (unconfirmedTokenId !== null && !(await isLiving(transaction, unconfirmedTokenId, at))) return 'token_ended';
   if (email === null && isLikeEmail(name)) return 'name_like_email';
-  const values = [id, email, name, signInNameOf(email, name), passwordHash, operatorRole, at];
+  const values = [id, email, name, signInNameOf(email, name), passwordHash, operatorRole, at, unconfirmedTokenId];
   const [inserted] = await transaction.query(insertUser, values);
   if (inserted === undefined) return 'name_taken';
   // In one order, so that two transactions do not wait for each other's accounts.
@@ -143,6 +174,12 @@ export async function insertUserWith(transaction: DirectoryQueryable, user: NewU
     if (refusal !== null && refusal !== 'already') return refusal;
   }
   return null;
+}
+
+async function confirm(transaction: DirectoryQueryable, id: string): Promise<boolean> {
+  const confirmed = await transaction.query(confirmUser, [id]);
+  await transaction.query(confirmLinks, [id]);
+  return confirmed.length > 0;
 }
 
 async function isLastOperator(transaction: DirectoryQueryable, id: string): Promise<boolean> {
@@ -162,12 +199,8 @@ export function createUserStore(database: DirectoryLane) {
     credentialOf: (userId: string) => findOne(selectPassword, userId),
     /** Whether there is an operator who is not suspended. */
     hasOperator: async () => (await database.query(selectOperator)).length > 0,
-    /**
-     * Changes a user; one that is suspended has no sessions and no links any more.
-     *
-     * @param keepsOperator whether one active operator has to be left besides this user.
-     */
-    change: (id: string, change: UserChange, keepsOperator: boolean) =>
+    /** Changes a user; one that is suspended has no sessions and no links any more. */
+    change: (id: string, change: UserChange, { keepsOperator, confirms, refuse }: UserChangeTerms) =>
       orRolledBack<UserRefusal | 'absent'>(database, async (transaction) => {
         const keeps = keepsOperator && (change.operatorRole !== undefined || change.status !== undefined);
         const wouldBeLast = keeps && (await isLastOperator(transaction, id));
@@ -179,14 +212,21 @@ export function createUserStore(database: DirectoryLane) {
         const status = change.status ?? user.status;
         if (wouldBeLast && (role !== 'operator' || status !== 'active')) return 'last_operator';
         if (email === null && isLikeEmail(name)) return 'name_like_email';
+        const changed = { ...user, name, email, operatorRole: role, status };
+        const refusal = refuse(user, changed);
+        if (refusal !== null) return refusal;
         const signInName = signInNameOf(email, name);
         await transaction.query(updateUser, [id, name, email, signInName, role, status]);
         if (status === 'suspended') {
           await transaction.query(deleteSessionsOf, [id, null]);
           await transaction.query(deleteLinksOf, [id]);
         }
+        const isGiven = change.status === 'active' || (role !== null && role !== user.operatorRole);
+        if (confirms && isGiven && user.unconfirmedTokenId !== null) await confirm(transaction, id);
         return null;
       }),
+    /** Lets a person outlive the token that made it. `false`: there is no such user. */
+    confirm: (id: string) => database.transaction((transaction) => confirm(transaction, id)),
     delete: (id: string, keepsOperator: boolean) =>
       orRolledBack<'last_operator' | 'absent'>(database, async (transaction) => {
         if (keepsOperator && (await isLastOperator(transaction, id))) return 'last_operator';

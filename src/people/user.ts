@@ -19,6 +19,12 @@ export type UserRefusal =
   | 'name_like_email'
   /** No active operator would be left. */
   | 'last_operator'
+  /** The change gives what a token may not give. */
+  | 'by_token'
+  /** It gives what a session gives only if the person has just signed in. */
+  | 'sign_in_again'
+  /** A token that has ended made it. */
+  | 'token_ended'
   | 'no_account'
   | 'no_user'
   | 'account_full'

@@ -127,7 +127,7 @@ export async function startGateway(folder: string, providers: ProviderUrls): Pro
       };
     },
     async breaches() {
-      const { invariants } = await admin<{ invariants: { name: string; breaches: unknown[] }[] }>('GET', '/audit');
+      const { invariants } = await admin<{ invariants: { name: string; breaches: unknown[] }[] }>('POST', '/audit');
       return invariants.filter(({ breaches }) => breaches.length > 0).map((each) => JSON.stringify(each));
     },
     log: () => log,

@@ -14,9 +14,11 @@ import { planTokens } from './money/plan-tokens.ts';
 import { planWindow } from './money/plan-window.ts';
 import { references } from './money/references.ts';
 import { usageTricks } from './money/usage-tricks.ts';
+import { givenAway } from './people/given-away.ts';
 import { halfSentChanges } from './people/half-sent-changes.ts';
 import { headerBlanks } from './people/header-blanks.ts';
 import { longNames } from './people/long-names.ts';
+import { manyChanges } from './people/many-changes.ts';
 import { nestedSignIns } from './people/nested-sign-ins.ts';
 import { signInsOfALine } from './people/sign-ins-of-a-line.ts';
 import { usageAsCsv } from './people/usage-as-csv.ts';
@@ -64,6 +66,7 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [usageAsCsv],
     [longNames],
     [halfSentChanges],
+    [manyChanges, givenAway],
     [providerErrors],
     [refusals],
     [ownLists],

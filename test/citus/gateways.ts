@@ -152,7 +152,7 @@ export async function startGateways(
         'a delivered call was not charged',
       );
       assert.equal(entries.length, delivered.length, 'a call was charged that was not delivered');
-      const audit = await admin<{ isSound: boolean; invariants: unknown }>('/audit');
+      const audit = await admin<{ isSound: boolean; invariants: unknown }>('/audit', {});
       assert.ok(audit.isSound, JSON.stringify(audit.invariants));
     },
     async [Symbol.asyncDispose]() {

@@ -217,7 +217,10 @@ function resigned(text: string): string {
 describe('the address of exports', () => {
   it('is closed to whoever has the token of operators and has not signed in', async () => {
     await using g = await startGateway();
-    const response = await fetch(`${g.url}/admin/v1/export`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+    const response = await fetch(`${g.url}/admin/v1/export`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    });
     assert.equal(response.status, 403);
     assert.match(await response.text(), /Only an operator who has signed in, or the command line/);
   });

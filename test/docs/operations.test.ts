@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -340,7 +340,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   });
 
   it('gives tokens to machines and auditors, and takes them back', async () => {
-    const [create, revoke] = scriptsOf('tokens') as [string, string];
+    const [create, revoke, confirm, keep, exporting] = scriptsOf('tokens') as [string, string, string, string, string];
     const [grafana, deploy] = [...(await shell(create)).matchAll(/^fg_admin_\w{38}$/gm)].map(([token]) => token);
     const statusOf = async (path: string, token: string) =>
       (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).status;
@@ -349,6 +349,18 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell(`npx faregate --gateway ${url} account list`, asDeploy), /alice/);
     await shell(revoke);
     assert.equal(await statusOf('/metrics', grafana!), 401);
+    const made = await shell(`npx faregate --gateway ${url} user create "Ren Jie" --json`, asDeploy);
+    const PERSON: string = JSON.parse(made).id;
+    const shown = await shell(confirm, { PERSON });
+    assert.match(shown, /ends with +the token tok_\w+, unless confirmed/);
+    assert.doesNotMatch(shown.slice(shown.lastIndexOf(PERSON)), /ends with/);
+    await shell(keep);
+    assert.match(await shell('npx faregate user show "$PERSON"', { PERSON }), /has no password yet/);
+    const [backups] = (await shell(exporting)).match(/^fg_admin_\w{38}$/m)!;
+    const file = inDirectory('elsewhere.jsonl.gz');
+    await shell(`npx faregate --gateway ${url} db export ${file}`, { FAREGATE_ADMIN_TOKEN: backups! });
+    assert.ok(existsSync(file));
+    assert.equal(await statusOf('/admin/v1/accounts', backups!), 403);
   });
 
   it('lets people sign in to accounts, and no more', async () => {

@@ -46,6 +46,8 @@ for (const engine of engines) {
       id: ids.next('tok'),
       name,
       role: 'auditor',
+      scopes: [],
+      madeByTokenId: null,
       tokenHash: hashAdminToken(createAdminToken(randomFillSync)),
       prefix: 'fg_admin_Ab12…',
       createdBy: 'command line',
@@ -65,10 +67,10 @@ for (const engine of engines) {
       const anew = await store.insert(token('short'));
       assert.ok(typeof expired === 'object' && typeof anew === 'object');
       assert.deepEqual((await store.find(expired.id))?.revokedAt, early);
-      assert.equal(await store.revoke(anew.id, at), true);
-      assert.equal(await store.revoke(anew.id, new Date(at.getTime() + 5)), true);
+      assert.equal(await store.revoke(anew.id, at, false), true);
+      assert.equal(await store.revoke(anew.id, new Date(at.getTime() + 5), false), true);
       assert.deepEqual((await store.find(anew.id))?.revokedAt, at);
-      assert.equal(await store.revoke('tok_none', at), false);
+      assert.equal(await store.revoke('tok_none', at, false), false);
 
       for (let n = 1; n < LIVING_TOKENS_MAX - 3; n++) await store.insert(token(`program ${n}`));
       const last = await Promise.all(Array.from({ length: 6 }, (_, n) => store.insert(token(`last ${n}`))));
@@ -79,7 +81,7 @@ for (const engine of engines) {
       const store = createAdminTokensStore(stored.database);
       // Ids of one instant come in any order, so the first one may be revoked already, and gives no place back.
       const living = (await store.list(null, 500)).find(({ revokedAt }) => revokedAt === null);
-      await store.revoke(living!.id, at);
+      await store.revoke(living!.id, at, false);
       const text = createAdminToken(randomFillSync);
       const expiresAt = new Date(at.getTime() + 1_000);
       const made = await store.insert(token('found', { tokenHash: hashAdminToken(text), expiresAt }));
@@ -92,7 +94,7 @@ for (const engine of engines) {
       assert.deepEqual((await find(0))?.lastUsedAt, at);
       await store.noteUse(made.id, at.getTime() + 60_000, at.getTime());
       assert.deepEqual((await find(0))?.lastUsedAt, new Date(at.getTime() + 60_000));
-      await store.revoke(made.id, at);
+      await store.revoke(made.id, at, false);
       assert.equal(await find(0), null);
     });
   });
@@ -164,7 +166,7 @@ for (const engine of wireEngines) {
       const said = await g.admin('POST', '/routes/drain', { provider: 'chatty', by: `deploy (${id})` });
       assert.deepEqual([said.body.by, said.body.byId], [`deploy ${id})`, null]);
       await g.admin('POST', '/routes/resume', { provider: 'chatty' });
-      assert.equal((await g.admin('GET', '/export', undefined, withToken(token))).status, 403);
+      assert.equal((await g.admin('POST', '/export', undefined, withToken(token))).status, 403);
     });
 
     it('say when they were used last, behind their requests', async () => {

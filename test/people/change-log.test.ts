@@ -41,6 +41,7 @@ describe('the actor of a change', () => {
       sessionId: 'ses_1',
       operatorRole: null,
       memberships: [],
+      authenticatedAtMs: null,
     } as const;
     const named = { kind: 'user', id: 'usr_1', name: 'Lin', sessionId: 'ses_1', localUser: null };
     assert.deepEqual(changeActor(user, 'mallory'), named);
@@ -156,6 +157,37 @@ for (const engine of engines) {
       const store = createChangesStore(stored.database);
       await store.deleteBefore(rows[9]!.begunAtMs, new AbortController().signal);
       assert.deepEqual((await store.list(EVERYTHING, null, 100, UNHURRIED)).items, rows.slice(0, 10));
+    });
+
+    it('removes the row of what changed nothing, unless others changed the subject meanwhile', async () => {
+      const store = createChangesStore(stored.database);
+      const [newest] = rows;
+      const begin = async (subjectId: string): Promise<Change> => {
+        clock.advance(3_600_000);
+        const row: Change = { ...newest!, id: ids.next('chg'), begunAtMs: clock.nowMs(), endedAtMs: null, subjectId };
+        await store.insert({ ...row, outcome: 'begun' });
+        return row;
+      };
+      const isThere = async ({ id }: Change) => {
+        const { items } = await store.list({ ...EVERYTHING, from: null }, null, 10, UNHURRIED);
+        return items.some((each) => each.id === id);
+      };
+      const alone = await begin('key_alone');
+      assert.equal(await store.withdrawUnchanged(alone.id, 'key_alone', alone.begunAtMs), true);
+      assert.equal(await isThere(alone), false);
+
+      // One that is being made, and one that has ended since, may have been changed back and forth.
+      const first = await begin('key_shared');
+      const second = await begin('key_shared');
+      assert.equal(await store.withdrawUnchanged(second.id, 'key_shared', second.begunAtMs), false);
+      const end = { ...first, endedAtMs: second.begunAtMs + 1, outcome: 'done' } as const;
+      await store.end(first.id, end);
+      assert.equal(await store.withdrawUnchanged(second.id, 'key_shared', second.begunAtMs), false);
+      assert.equal(await store.withdrawUnchanged(second.id, 'key_shared', second.begunAtMs + 2), true);
+      // What has an end stays.
+      assert.equal(await store.withdrawUnchanged(first.id, 'key_shared', second.begunAtMs + 2), false);
+      assert.equal(await isThere(first), true);
+      await store.end(first.id, end);
     });
   });
 }

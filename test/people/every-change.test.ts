@@ -114,6 +114,11 @@ describe('the row of a change', () => {
   const account = () => idOf(admin('POST', '/accounts', { name: name('Acme'), verified: true, balanceYuan: '10' }));
   const key = () => idOf(admin('POST', `/accounts/${accountId}/keys`, { name: name('ci') }));
   const user = () => idOf(admin('POST', '/users', { name: name('Lin') }));
+  /** A person that a token made. */
+  const unconfirmed = async () => {
+    const { token } = (await done(await admin('POST', '/tokens', { name: name('deploy'), role: 'operator' }))).body;
+    return idOf(admin('POST', '/users', { name: name('Lin') }, { authorization: `Bearer ${token}` }));
+  };
   const endpoint = () => idOf(admin('POST', '/webhooks', { url: 'https://hooks.example.com/secret-path' }));
   const ownEndpoint = () => idOf(own('POST', '/webhooks', { url: 'https://hooks.example.com/secret-path' }));
   const subscription = async () =>
@@ -200,8 +205,16 @@ describe('the row of a change', () => {
       () => idOf(admin('POST', '/tokens', { name: name('deploy') })),
       (id) => admin('DELETE', `/tokens/${id}`),
     ),
+    'admin DELETE /tokens/:id with keepMade': of(
+      'alters',
+      () => idOf(admin('POST', '/tokens', { name: name('deploy') })),
+      (id) => admin('DELETE', `/tokens/${id}?keepMade=true`, undefined, { authorization: `Bearer ${g.localToken}` }),
+    ),
     'admin POST /users': makes(() => admin('POST', '/users', { name: name('Lin') })),
     'admin PATCH /users/:id': of('alters', user, (id) => admin('PATCH', `/users/${id}`, { name: name('Lin') })),
+    'admin POST /users/:id/confirm': of('alters', unconfirmed, (id) =>
+      admin('POST', `/users/${id}/confirm`, undefined, { authorization: `Bearer ${g.localToken}` }),
+    ),
     'admin DELETE /users/:id': of('removes', user, (id) => admin('DELETE', `/users/${id}`)),
     'admin POST /users/:id/links': of('alters', user, (id) => admin('POST', `/users/${id}/links`)),
     'admin DELETE /users/:id/sessions': of(
@@ -267,11 +280,11 @@ describe('the row of a change', () => {
       async () => admin('POST', `/accounts/${await account()}/vouchers`, { code: (await batch()).body.codes[0] }),
       ({ batchId, id }) => id ?? batchId,
     ),
-    'admin GET /export': {
+    'admin POST /export': {
       effect: 'reads',
       async run() {
         const operator = await createPerson(g, { name: 'Olga', operatorRole: 'operator' });
-        const { status, body } = await fetch(`${g.url}/admin/v1/export`, { headers: operator.headers });
+        const { status, body } = await fetch(`${g.url}/admin/v1/export`, { method: 'POST', headers: operator.headers });
         // Whoever breaks it off has some of it.
         await body!.cancel();
         return { response: { status, body: null }, id: null };

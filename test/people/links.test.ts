@@ -116,8 +116,9 @@ for (const engine of gatewayEngines) {
 
     it('made by an operator work for as long as that person is one', async () => {
       const operator = await createPerson(g, { operatorRole: 'operator' });
+      const authorization = `Bearer ${g.localToken}`;
       const change = async (body: object) =>
-        assert.equal((await g.admin('PATCH', `/users/${operator.id}`, body)).status, 200);
+        assert.equal((await g.admin('PATCH', `/users/${operator.id}`, body, { authorization })).status, 200);
       const of = (await newUser()).id;
       const made = await ask(g, 'POST', `/admin/v1/users/${of}/links`, undefined, operator.headers);
       const token = tokenOf(made.body.link);

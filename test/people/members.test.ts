@@ -113,7 +113,15 @@ for (const engine of wireEngines) {
       const tokenHash = Buffer.alloc(32, 9);
       const at = new Date();
       const expiresAt = new Date(at.getTime() + 60_000);
-      const link = { id: 'lnk_of_second', tokenHash, createdBy: 'Second', createdByUserId: second.id, at, expiresAt };
+      const link = {
+        id: 'lnk_of_second',
+        tokenHash,
+        createdBy: 'Second',
+        createdByUserId: second.id,
+        createdByTokenId: null,
+        at,
+        expiresAt,
+      };
       assert.equal(await links.insertInvitation({ ...link, email: null, accountId, role: 'owner' }), null);
       await g.admin('DELETE', `/accounts/${accountId}/members?userId=${second.id}`);
       assert.equal(await links.use(tokenHash, { userId: second.id }, at), 'void');

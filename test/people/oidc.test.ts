@@ -5,6 +5,7 @@ import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts';
 import { ask, createPerson, type PersonHeaders, tokenOf } from '../support/people.ts';
+import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 import { assertReviewed } from './reviewed-sentences.ts';
 
@@ -68,13 +69,7 @@ for (const engine of wireEngines) {
       return location;
     }
 
-    async function begin(query = ''): Promise<{ url: string; cookie: string }> {
-      const begun = await visit(`/account/v1/oidc/company/start${query}`);
-      assert.equal(begun.status, 302, begun.body);
-      return { url: begun.location, cookie: cookieOf(begun.set, 'faregate_oidc') };
-    }
-
-    async function post(body: object, headers: Record<string, string> = {}) {
+    async function begin(body: object = {}, headers: Record<string, string> = {}) {
       const response = await ask(g, 'POST', '/oidc/company/flows', body, headers);
       assert.equal(response.status, 201, JSON.stringify(response.body));
       return { url: response.body.url as string, cookie: cookieOf(response.headers.getSetCookie(), 'faregate_oidc') };
@@ -103,7 +98,7 @@ for (const engine of wireEngines) {
       const account = await g.createAccount();
       const owner = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
       const invitation = await ask(g, 'POST', '/invitations', { role: 'member' }, owner.headers);
-      const { url, cookie } = await post({ token: tokenOf(invitation.body.link) });
+      const { url, cookie } = await begin({ token: tokenOf(invitation.body.link) });
       const done = await visit(await atProvider(url, { sub: subject, name: `Name of ${subject}`, ...claims }), [
         cookie,
       ]);
@@ -117,9 +112,12 @@ for (const engine of wireEngines) {
         { name: 'company', displayName: 'Company' },
         { name: 'silent', displayName: 'silent' },
       ]);
-      const begun = await visit('/account/v1/oidc/company/start');
-      assert.match(begun.set.join(), /^faregate_oidc=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/);
-      const url = new URL(begun.location);
+      const begun = await ask(g, 'POST', '/oidc/company/flows', {});
+      assert.match(
+        begun.headers.getSetCookie().join(),
+        /^faregate_oidc=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/,
+      );
+      const url = new URL(begun.body.url);
       assert.equal(url.origin, provider.issuer);
       const { state, nonce, code_challenge, ...rest } = Object.fromEntries(url.searchParams);
       assert.deepEqual(rest, {
@@ -150,14 +148,14 @@ for (const engine of wireEngines) {
 
     it('lets a user sign in for the first time, and accept an invitation later', async () => {
       const made = await g.admin('POST', '/users', { name: 'First', email: 'first@company.example' });
-      const flow = await post({ token: tokenOf(made.body.link) });
+      const flow = await begin({ token: tokenOf(made.body.link) });
       const done = await visit(await atProvider(flow.url, { sub: 'first' }), [flow.cookie]);
       const own = await who(sessionIn(done.set));
       assert.equal(own.body.user.id, made.body.id);
       const account = await g.createAccount();
       const owner = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
       const invitation = await ask(g, 'POST', '/invitations', { role: 'member' }, owner.headers);
-      const second = await post({ token: tokenOf(invitation.body.link) });
+      const second = await begin({ token: tokenOf(invitation.body.link) });
       await visit(await atProvider(second.url, { sub: 'first' }), [second.cookie]);
       const { body } = await who(sessionIn(done.set));
       assert.equal(body.memberships[0].accountId, account.id);
@@ -177,7 +175,7 @@ for (const engine of wireEngines) {
       const owner = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
       const invitation = await ask(g, 'POST', '/invitations', { role: 'member' }, owner.headers);
       const token = tokenOf(invitation.body.link);
-      assert.equal(await refused(claims, await post({ token })), 'name_taken');
+      assert.equal(await refused(claims, await begin({ token })), 'name_taken');
       // It still works.
       assert.equal((await ask(g, 'POST', '/links/look', { token })).status, 200);
     });
@@ -203,7 +201,7 @@ for (const engine of wireEngines) {
       );
       assert.equal(foreign.status, 403);
       const returning = { attach: true, currentPassword: person.password, returnTo: '/console#/me' };
-      const flow = await post(returning, person.headers);
+      const flow = await begin(returning, person.headers);
       const done = await visit(await atProvider(flow.url, { sub: 'added' }), [flow.cookie, person.headers.cookie]);
       assert.equal(done.location, '/console#/me');
       assert.equal((await who(await signInAs({ sub: 'added' }))).body.user.id, person.id);
@@ -219,9 +217,9 @@ for (const engine of wireEngines) {
       );
       const other = await createPerson(g);
       // Nobody else's, and not without being signed in.
-      const taken = await post({ attach: true, currentPassword: other.password }, other.headers);
+      const taken = await begin({ attach: true, currentPassword: other.password }, other.headers);
       assert.equal(await refused({ sub: 'added' }, taken, [other.headers.cookie]), 'identity_taken');
-      const left = await post({ attach: true, currentPassword: other.password }, other.headers);
+      const left = await begin({ attach: true, currentPassword: other.password }, other.headers);
       assert.equal(await refused({ sub: 'another' }, left, [person.headers.cookie]), 'signed_out');
       const path = `/identities/${body.data[0].id}`;
       assert.equal((await ask(g, 'DELETE', path, undefined, other.headers)).status, 404);
@@ -229,9 +227,34 @@ for (const engine of wireEngines) {
       assert.equal(await refused({ sub: 'added' }), 'not_invited');
     });
 
+    it('is a new sign-in for what opens everything if the provider says when it was', async () => {
+      const person = await createPerson(g, { operatorRole: 'operator' });
+      const flow = await begin({ attach: true, currentPassword: person.password }, person.headers);
+      await visit(await atProvider(flow.url, { sub: 'olga' }), [flow.cookie, person.headers.cookie]);
+      const exported = async (headers: PersonHeaders) =>
+        (await fetch(`${g.url}/admin/v1/export`, { method: 'POST', headers })).status;
+      const seconds = (ago: number): number => Math.floor(clock.nowMs() / 1_000) - ago;
+      // A provider that still knows the browser has asked nobody.
+      assert.equal(await exported(await signInAs({ sub: 'olga' })), 403);
+      assert.equal(await exported(await signInAs({ sub: 'olga', auth_time: seconds(3_600) })), 403);
+      const asked = new URL((await begin({ again: true })).url).searchParams;
+      assert.deepEqual([asked.get('prompt'), asked.get('max_age')], ['login', '0']);
+      const anew = await signInAs({ sub: 'olga', auth_time: seconds(0) });
+      assert.equal(await exported(anew), 200);
+      // A clock that is fast makes it new for no longer.
+      const future = await signInAs({ sub: 'olga', auth_time: seconds(-86_400) });
+      assert.equal(await exported(future), 200);
+      clock.advance(300_000);
+      assert.deepEqual([await exported(anew), await exported(future)], [403, 403]);
+      // Nor does an old session add a way to sign in to an operator who has no password.
+      await sql(g.database, 'update users set password_hash = null where id = $1', [person.id]);
+      const attached = await ask(g, 'POST', '/oidc/company/flows', { attach: true }, future);
+      assert.deepEqual([attached.status, attached.body.error.code], [403, 'sign_in_again']);
+    });
+
     it('keeps the last way to sign in, of two that go at once too', async () => {
       const { headers } = await invited('last');
-      const flow = await post({ attach: true }, headers);
+      const flow = await begin({ attach: true }, headers);
       await visit(await atProvider(flow.url, { sub: 'last, too' }), [flow.cookie, headers.cookie]);
       const { body } = await ask(g, 'GET', '/identities', undefined, headers);
       const removed = await Promise.all(
@@ -316,27 +339,27 @@ for (const engine of wireEngines) {
     });
 
     it('says that a provider is silent, and asks it again the next time', async () => {
-      const first = await visit('/account/v1/oidc/silent/start');
-      assert.equal(first.status, 502);
-      assert.equal(JSON.parse(first.body).error.code, 'provider_unavailable');
-      assert.deepEqual(first.set, []);
+      const start = (name: string) => ask(g, 'POST', `/oidc/${name}/flows`, {});
+      const first = await start('silent');
+      assert.deepEqual([first.status, first.body.error.code], [502, 'provider_unavailable']);
+      assert.deepEqual(first.headers.getSetCookie(), []);
       silent.mischief.clear();
-      assert.equal((await visit('/account/v1/oidc/silent/start')).status, 302);
+      assert.equal((await start('silent')).status, 201);
       // What it has said is kept.
       const asked = silent.requests.get('/.well-known/openid-configuration');
-      assert.equal((await visit('/account/v1/oidc/silent/start')).status, 302);
+      assert.equal((await start('silent')).status, 201);
       assert.equal(silent.requests.get('/.well-known/openid-configuration'), asked);
-      assert.equal((await visit('/account/v1/oidc/nobody/start')).status, 404);
+      assert.equal((await start('nobody')).status, 404);
     });
 
     it('sends nobody elsewhere', async () => {
       for (const address of ['https://evil.example/console', '//evil.example', '/admin/v1/users']) {
-        const response = await visit(`/account/v1/oidc/company/start?returnTo=${encodeURIComponent(address)}`);
+        const response = await ask(g, 'POST', '/oidc/company/flows', { returnTo: address });
         assert.equal(response.status, 400, address);
       }
       const { headers } = await invited('returning');
       assert.equal((await who(headers)).status, 200);
-      const flow = await begin(`?returnTo=${encodeURIComponent('/console#/keys')}`);
+      const flow = await begin({ returnTo: '/console#/keys' });
       const done = await visit(await atProvider(flow.url, { sub: 'returning' }), [flow.cookie]);
       assert.equal(done.location, '/console#/keys');
     });

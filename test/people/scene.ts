@@ -66,8 +66,9 @@ export async function peopleOfWalk(g: TestGateway): Promise<Scene> {
     return { key: key.key, owned: { id, name, keyId: key.id, prefix: key.prefix, callId } };
   }
 
-  const makeToken = async (name: string, role: string) => {
-    const made = await g.admin('POST', '/tokens', { name, role });
+  const makeToken = async (name: string, given: object) => {
+    const authorization = `Bearer ${g.localToken}`;
+    const made = await g.admin('POST', '/tokens', { name, ...given }, { authorization });
     assert.equal(made.status, 201, JSON.stringify(made.body));
     return made.body as { id: string; token: string };
   };
@@ -85,9 +86,10 @@ export async function peopleOfWalk(g: TestGateway): Promise<Scene> {
   const forCalls = await makeKey(account.id, ['calls']);
   const revokedKey = await makeKey(account.id, BOTH);
   await g.admin('DELETE', `/keys/${revokedKey.id}`);
-  const operator = await makeToken('operator', 'operator');
-  const auditor = await makeToken('auditor', 'auditor');
-  const revokedToken = await makeToken('revoked', 'operator');
+  const operator = await makeToken('operator', { role: 'operator' });
+  const auditor = await makeToken('auditor', { role: 'auditor' });
+  const forExports = await makeToken('exports', { scopes: ['export'] });
+  const revokedToken = await makeToken('revoked', { role: 'operator' });
   await g.admin('DELETE', `/tokens/${revokedToken.id}`);
 
   const owner = await personOf('Ada', account.id, 'owner');
@@ -124,6 +126,7 @@ export async function peopleOfWalk(g: TestGateway): Promise<Scene> {
       'the command line': bearer('token-of-the-command-line'),
       'an operator’s token': bearer(operator.token),
       'an auditor’s token': bearer(auditor.token),
+      'a token for exports': bearer(forExports.token),
       'a revoked token': bearer(revokedToken.token),
       'a key of the account': bearer(whole.key),
       'a key of a member': bearer(lin.key),

@@ -7,6 +7,7 @@ import { MEMBER_KEYS_MAX } from '../../src/api/keys/own.ts';
 import { HOLDER_LIMITS, VISITOR_LIMITS } from '../../src/api/management/request-body.ts';
 import { STREAMS_MAX } from '../../src/api/management/streamed-lines.ts';
 import { HOLDER_SHARE } from '../../src/app/worker-limits.ts';
+import { CHANGE_RATES } from '../../src/changes/change-rates.ts';
 import { COSTS, OF_ACCOUNT, TO_ADDRESS } from '../../src/notices/send-rates.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX } from '../../src/notices/webhooks.ts';
 import { LEFT_USERS_KEPT_DAYS } from '../../src/people/left-user-store.ts';
@@ -85,6 +86,12 @@ describe('the table of what people cost', () => {
   const { embedded, postgresql } = HOLDER_SHARE;
   const links = TO_ADDRESS.burst / COSTS.link;
   const count = (value: number): string => value.toLocaleString('en');
+  const rateOf = (rate: keyof typeof CHANGE_RATES): string => {
+    const { burst, everyMs } = CHANGE_RATES[rate];
+    return everyMs < 1_000
+      ? `${count(burst)} at once and ${1_000 / everyMs} a second`
+      : `${burst} at once and one each ${everyMs / 1_000} s`;
+  };
 
   const expected = [
     ['a body', bodyOf(VISITOR_LIMITS), bodyOf(HOLDER_LIMITS), bodyOf(HOLDER_LIMITS)],
@@ -108,6 +115,12 @@ describe('the table of what people cost', () => {
       `${count(ACTIVE_KEYS_MAX)} that work, ${count(KEYS_A_DAY_MAX)} made in a day, a member ${MEMBER_KEYS_MAX}; ` +
         `one that has ended and that no call names is forgotten after ${ENDED_KEYS_KEPT_DAYS} days`,
       'as the account',
+    ],
+    [
+      'changes',
+      'as attempts to sign in',
+      `${rateOf('caller')}, of an account ${rateOf('account')}`,
+      `a person ${rateOf('operator')}; an admin token ${rateOf('token')}; the command line of the machine as many as it likes`,
     ],
     [
       'invitations',

@@ -215,7 +215,7 @@ for (const engine of gatewayEngines) {
       const times = () => ({ idleMs: DAY_MS, maxMs: DAY_MS });
       const store = createSessionStore(g.database, times);
       const ids = createIds(clock);
-      const session = { userId: person.id, clientAddress: '127.0.0.1', userAgent: null };
+      const session = { userId: person.id, clientAddress: '127.0.0.1', userAgent: null, authenticatedAtMs: null };
       for (let i = 0; i < 49; i++) {
         clock.advance(1);
         const begun = { ...session, id: ids.next('ses'), tokenHash: randomBytes(32), atMs: clock.nowMs() };

@@ -40,6 +40,9 @@ const BODIES: Readonly<Record<string, object>> = { '/members/:id': { role: 'memb
 /** What an address needs in its query to respond at all. */
 const QUERIES: Readonly<Record<string, string>> = { '/statement': 'month=2026-11' };
 
+/** Addresses that take neither an id nor a body, and may be asked all the same. */
+const WITHOUT_BODY: ReadonlySet<string> = new Set(['/audit', '/export']);
+
 const bodyOf = (schema: unknown): object | undefined => (schema === null ? undefined : WRONG_BODY);
 
 const adminRows = adminTable({} as AdminParts);
@@ -79,15 +82,15 @@ for (const engine of wireEngines) {
         for (const { method, path, needs, bodySchema } of adminRows) {
           const url = `/admin/v1${path.replace(':id', NOWHERE)}`;
           assert.ok(
-            bodySchema !== null || path.includes(':id') || method === 'GET',
+            bodySchema !== null || path.includes(':id') || method === 'GET' || WITHOUT_BODY.has(path),
             `${method} ${path} cannot be walked`,
           );
           const { status } = await ask(role, method, url, bodyOf(bodySchema));
           check(status, refusalOf(admin, needs), `${method} ${path}`);
         }
         // Whoever may have a backup leaves a row that says so, and nothing else.
-        const taken = await sql(g.database, `delete from changes where action = 'export.read' returning id`);
-        assert.equal(taken.length, refusalOf(admin, 'operator_person') === null ? 1 : 0);
+        const taken = await sql(g.database, `delete from changes where action = 'export' returning id`);
+        assert.equal(taken.length, refusalOf(admin, 'export') === null ? 1 : 0);
         assert.deepEqual(await contents(g), stored);
       });
     }
@@ -125,6 +128,45 @@ for (const engine of wireEngines) {
         assert.deepEqual(await contents(g), stored);
       });
     }
+
+    it('a page of another site changes, starts and takes nothing in the name of whoever has signed in', async () => {
+      const tables = [
+        { prefix: '/admin/v1', rows: adminRows, role: 'an operator who signed in' },
+        { prefix: '/account/v1', rows: accountRows, role: 'an owner' },
+        { prefix: '/account/v1', rows: peopleRows, role: 'an owner' },
+      ] as const;
+      const { id: accountId } = scene.account;
+      for (const { prefix, rows, role } of tables) {
+        for (const { method, path, bodySchema, isChange } of rows) {
+          const { cookie } = scene.headers[role];
+          const url = `${g.url}${prefix}${path.replace(':id', path.startsWith('/accounts/') ? accountId : scene.lin.keyId)}`;
+          const body = bodyOf(bodySchema);
+          if (method === 'GET') {
+            // A link does not say where it comes from. So nothing may follow from it.
+            assert.equal(isChange, false, path);
+            await send(`${url}?${QUERIES[path] ?? ''}`, method, body, {
+              cookie: cookie!,
+              'sec-fetch-site': 'cross-site',
+            });
+            continue;
+          }
+          for (const site of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://elsewhere.example' }]) {
+            const { status, text } = await send(url, method, body, { cookie: cookie!, ...site } as Record<
+              string,
+              string
+            >);
+            assert.deepEqual([status, /page of another site/.test(text)], [403, true], `${method} ${path}: ${text}`);
+          }
+        }
+      }
+      assert.deepEqual(await contents(g), stored);
+      for (const path of ['/export', '/audit']) {
+        const response = await fetch(`${g.url}/admin/v1${path}`, {
+          headers: scene.headers['an operator who signed in'],
+        });
+        assert.deepEqual([response.status, response.headers.get('allow')], [405, 'POST']);
+      }
+    });
 
     it('what belongs to others is not found, by whatever address it is named', async () => {
       for (const { method, path, needs, bodySchema } of accountRows) {

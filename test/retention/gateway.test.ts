@@ -86,7 +86,7 @@ for (const engine of gatewayEngines) {
       return { status: response.status, message: JSON.stringify(await response.json()) };
     };
     const broken = async (): Promise<string[]> => {
-      const { invariants }: AuditResult = (await g.admin('GET', '/audit')).body;
+      const { invariants }: AuditResult = (await g.admin('POST', '/audit')).body;
       return invariants.filter(({ breaches }) => breaches.length > 0).map(({ invariant }) => invariant);
     };
 

@@ -298,7 +298,7 @@ for (const engine of gatewayEngines) {
           await assertSpent(account, spent.get(account.id)!);
         }
         assert.equal(charges, successes);
-        const { body } = await gateway.admin('GET', '/audit');
+        const { body } = await gateway.admin('POST', '/audit');
         assert.equal(body.isSound, true, JSON.stringify(body.invariants));
       });
     }

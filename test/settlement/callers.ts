@@ -257,6 +257,6 @@ export async function journalEntries(dataDir: string): Promise<string[]> {
 }
 
 export async function assertSound(admin: Admin): Promise<void> {
-  const { isSound, invariants } = await admin('GET', '/audit');
+  const { isSound, invariants } = await admin('POST', '/audit');
   assert.equal(isSound, true, JSON.stringify(invariants, null, 1));
 }

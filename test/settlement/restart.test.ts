@@ -89,7 +89,7 @@ const send = (
 ): Promise<ClientResponse> => call(url + family.path, account.key, requestOf(isStream), { headers });
 
 async function assertSound(gateway: TestGateway): Promise<void> {
-  const { body } = await gateway.admin('GET', '/audit');
+  const { body } = await gateway.admin('POST', '/audit');
   assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
 }
 

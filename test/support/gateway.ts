@@ -38,6 +38,8 @@ export const LOCAL_TOKEN = 'test-local-token-1';
 /** A real gateway on loopback, with a scripted provider behind it. A block that has it with `await using` stops it at its end. */
 export interface TestGateway extends AsyncDisposable {
   readonly url: string;
+  /** The credential of the command line of the gateway's machine. */
+  readonly localToken: string;
   readonly provider: ScriptedProvider;
   readonly database: Database;
   /** The same database as the gateway sees it: its statements can be watched, held back and failed. */
@@ -267,6 +269,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   if (options.dataDir === undefined) parts.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const config = parseConfig(testConfigText(provider.url, { ...options, dataDir }), 'test.yaml', {});
   const logs = searchLogs(options.logger ?? silentLogger, [...CANARIES, ADMIN_TOKEN]);
+  const { localToken = LOCAL_TOKEN } = options;
   const strangers: unknown[] = [];
   const onStranger = (error: unknown): void => void strangers.push(error);
   const gateway = await createGateway({
@@ -278,8 +281,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     partitions: partitions.map((each) => handleOf('partition', each.database, onStranger)),
     ...(divided !== null && { figures: () => divided.databases.figures() }),
     logger: logs.logger,
-    adminTokens: [ADMIN_TOKEN, options.localToken ?? LOCAL_TOKEN],
-    localToken: options.localToken ?? LOCAL_TOKEN,
+    adminTokens: [ADMIN_TOKEN, localToken],
+    localToken,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.isDatabaseClockReal ? {} : { testDatabaseClock: options.clock }),
     ...(options.monotonicMs === undefined ? {} : { monotonicMs: options.monotonicMs }),
@@ -311,6 +314,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
 
   return {
     url,
+    localToken,
     provider,
     gateway,
     stored,
@@ -346,7 +350,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     },
     async stop() {
       try {
-        const { body } = await admin('GET', '/audit');
+        const { body } = await admin('POST', '/audit');
         assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
         for (const each of handles.partitions) {
           const [left] = await sql<{ n: bigint }>(each, 'select count(*) as n from reservations');

@@ -40,9 +40,9 @@ export async function ask(
   return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
 }
 
-/** Creates a person by the admin API, who has used the link and so is signed in. */
+/** Creates a person by the command line of the machine, which alone makes the first operator. The person has used the link and so is signed in. */
 export async function createPerson(
-  g: Pick<TestGateway, 'url' | 'admin'>,
+  g: Pick<TestGateway, 'url' | 'admin' | 'localToken'>,
   {
     name = 'Lin',
     operatorRole,
@@ -54,7 +54,8 @@ export async function createPerson(
   } = {},
 ): Promise<TestPerson> {
   const email = `${randomBytes(6).toString('hex')}@people.example`;
-  const made = await g.admin('POST', '/users', { name, email, operatorRole, memberships });
+  const authorization = `Bearer ${g.localToken}`;
+  const made = await g.admin('POST', '/users', { name, email, operatorRole, memberships }, { authorization });
   assert.equal(made.status, 201, JSON.stringify(made.body));
   const password = `password of ${email} `;
   const used = await ask(g, 'POST', '/links/use', { token: tokenOf(made.body.link), password });

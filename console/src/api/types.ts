@@ -6,7 +6,7 @@ export type AccountOfMember = { readonly id: string; readonly name: string; read
 
 export type AccountOfOwner = { readonly id: string; readonly name: string; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly createdAt: Instant; readonly email: string | null; readonly balanceYuan: Yuan; readonly heldYuan: Yuan; readonly spentTodayYuan: Yuan; readonly dailySpendCapYuan: Yuan | null; readonly ownDailySpendCapYuan: Yuan | null; readonly priceFactorBasisPoints: number; readonly membersSeeBalance: boolean; readonly timezone: string; readonly today: string; readonly role: 'owner'; readonly dailySpendCapInForceYuan: Yuan | null };
 
-export type AdminToken = { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor'; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null };
+export type AdminToken = { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor' | null; readonly scopes: readonly 'export'[]; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly madeByTokenId: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null };
 
 export type Audit = { readonly isSound: boolean; readonly invariants: readonly { readonly invariant: string; readonly breaches: readonly { readonly accountId: string; readonly detail: string }[] }[] };
 
@@ -106,7 +106,7 @@ export type Subscription = { readonly id: string; readonly accountId: string; re
 
 export type UsageGroup = { readonly accountId?: string | null | undefined; readonly keyId?: string | null | undefined; readonly month?: string | null | undefined; readonly day?: string | null | undefined; readonly model?: string | null | undefined; readonly provider?: string | null | undefined; readonly status?: string | null | undefined; readonly context?: string | null | undefined; readonly accountName?: string | null | undefined; readonly keyName?: string | null | undefined; readonly keyPrefix?: string | null | undefined; readonly calls: number; readonly chargeYuan: Yuan; readonly refundYuan: Yuan; readonly netChargeYuan: Yuan; readonly planRevenueYuan: Yuan | null; readonly costYuan: Yuan; readonly planCostYuan: Yuan; readonly marginYuan: Yuan | null; readonly balanceMarginYuan: Yuan | null; readonly planMarginYuan: Yuan | null; readonly callsWithoutCost: number; readonly heldYuan: Yuan; readonly usage: { readonly [name: string]: number } };
 
-export type User = { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly createdAt: Instant; readonly lastSignInAt: Instant | null };
+export type User = { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly unconfirmedTokenId: string | null; readonly createdAt: Instant; readonly lastSignInAt: Instant | null };
 
 export type VoucherBatch = { readonly id: string; readonly name: string; readonly kind: 'value' | 'plan'; readonly amountYuan: Yuan | null; readonly planId: string | null; readonly count: number; readonly redeemedCount: number; readonly expiresAt: Instant | null; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly canceledAt: Instant | null };
 
@@ -450,11 +450,11 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly { readonly name: string; readonly displayName: string }[] };
   };
-  /** Begin a sign-in at an OpenID provider that uses a one-time link, or adds this way to sign in. */
+  /** Begin a sign-in at an OpenID provider; it may use a one-time link, or add this way to sign in. */
   'POST /account/v1/oidc/{id}/flows': {
     path: { readonly id: string };
     query: Record<never, never>;
-    body: { readonly token?: string | undefined; readonly attach?: boolean | undefined; readonly currentPassword?: string | undefined; readonly returnTo?: string | undefined };
+    body: { readonly token?: string | undefined; readonly attach?: boolean | undefined; readonly currentPassword?: string | undefined; readonly again?: boolean | undefined; readonly returnTo?: string | undefined };
     response: { readonly url: string; readonly expiresAt: Instant };
   };
   /** List the identities at OpenID providers by which the person signs in. */
@@ -689,7 +689,7 @@ export interface Endpoints {
     response: { readonly data: readonly { readonly model: string; readonly price: string; readonly calls: number; readonly lastAt: Instant }[] };
   };
   /** Check every invariant of the ledger; with progress=true line by line, the result last. */
-  'GET /admin/v1/audit': {
+  'POST /admin/v1/audit': {
     path: Record<never, never>;
     query: { readonly progress?: 'true' | 'false' | undefined };
     body: null;
@@ -716,8 +716,8 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly LatencyGroup[]; readonly isCut: boolean; readonly from: Instant; readonly to: Instant; readonly timezone: string };
   };
-  /** All of the database as lines of JSON, for operators who have signed in and the command line. */
-  'GET /admin/v1/export': {
+  /** All of the database as lines of JSON. */
+  'POST /admin/v1/export': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
@@ -727,8 +727,8 @@ export interface Endpoints {
   'POST /admin/v1/tokens': {
     path: Record<never, never>;
     query: Record<never, never>;
-    body: { readonly name: string; readonly role?: 'operator' | 'auditor' | undefined; readonly expiresAt?: string | null | undefined };
-    response: { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor'; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly token: string };
+    body: { readonly name: string; readonly role?: 'operator' | 'auditor' | undefined; readonly scopes?: readonly 'export'[] | undefined; readonly expiresAt?: string | null | undefined };
+    response: { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor' | null; readonly scopes: readonly 'export'[]; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly madeByTokenId: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly token: string };
   };
   /** List admin tokens, newest first, without their texts; that of the environment is none of them. */
   'GET /admin/v1/tokens': {
@@ -737,10 +737,10 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly AdminToken[]; readonly nextCursor: string | null };
   };
-  /** Revoke an admin token. */
+  /** Revoke an admin token, with the tokens that it made, and suspend the users that it made and nobody has confirmed. */
   'DELETE /admin/v1/tokens/{id}': {
     path: { readonly id: string };
-    query: Record<never, never>;
+    query: { readonly keepMade?: 'true' | 'false' | undefined };
     body: null;
     response: null;
   };
@@ -749,7 +749,7 @@ export interface Endpoints {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly name: string; readonly email?: string | null | undefined; readonly operatorRole?: 'operator' | 'auditor' | null | undefined; readonly memberships?: readonly ({ readonly accountId: string; readonly role: 'owner' | 'member' })[] | undefined };
-    response: { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly createdAt: Instant; readonly lastSignInAt: Instant | null; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
+    response: { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly unconfirmedTokenId: string | null; readonly createdAt: Instant; readonly lastSignInAt: Instant | null; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
   };
   /** List and search users. */
   'GET /admin/v1/users': {
@@ -778,6 +778,13 @@ export interface Endpoints {
     query: Record<never, never>;
     body: null;
     response: null;
+  };
+  /** Confirm a user that a token made, so that it is not suspended when the token ends. */
+  'POST /admin/v1/users/{id}/confirm': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: null;
+    response: User;
   };
   /** Make a link by which a user chooses a password; earlier ones are void, and it is never shown again. */
   'POST /admin/v1/users/{id}/links': {
@@ -953,13 +960,6 @@ export interface Endpoints {
     query: Record<never, never>;
     body: { readonly code: string };
     response: VoucherRedemption;
-  };
-  /** Send the browser to an OpenID provider to sign in. */
-  'GET /account/v1/oidc/{id}/start': {
-    path: { readonly id: string };
-    query: { readonly returnTo?: string | undefined };
-    body: null;
-    response: null;
   };
   /** Complete a sign-in at an OpenID provider. */
   'GET /account/v1/oidc/{id}/callback': {

@@ -83,7 +83,7 @@ export async function startAudit(userId: string): Promise<void> {
 type AuditLine = { readonly progress: AuditProgress } | { readonly result: Audit };
 
 async function* auditLines(signal: AbortSignal): AsyncGenerator<AuditLine> {
-  const response = await send('GET /admin/v1/audit', { query: { progress: 'true' } }, { signal });
+  const response = await send('POST /admin/v1/audit', { query: { progress: 'true' } }, { signal });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {

@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { ApiError, isAway } from '../api/client.ts';
 import { useLanguage, useTexts } from '../text/language.tsx';
 import { ownValue } from '../text/own-value.ts';
+import { SignInAgain } from './sign-in-again.tsx';
 import { SmallText } from './small.ts';
 import { commonTexts } from './texts.ts';
 
@@ -25,13 +26,15 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
     if (isOfChange && isAway(error)) return text.unanswered;
     return isUnreachable ? text.unreachable : message;
   };
+  const isOfOldSession = error instanceof ApiError && error.code === 'sign_in_again';
   const reasons = text.reasons as Readonly<Record<string, string>>;
   const reason = error instanceof ApiError ? ownValue(reasons, error.code) : undefined;
   return (
     <Alert color="red" icon={<AlertIcon />} title={isUnreachable ? undefined : (reason ?? text.failed)} role="alert">
       <Text size="sm">{messageOf()}</Text>
       {requestId !== null && <SmallText>{text.ofRequest(requestId)}</SmallText>}
-      {onRetry !== undefined && (
+      {isOfOldSession && <SignInAgain onDone={onRetry} />}
+      {onRetry !== undefined && !isOfOldSession && (
         <Button mt="xs" size="xs" variant="light" color="red" onClick={onRetry}>
           {text.retry}
         </Button>

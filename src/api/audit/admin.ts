@@ -35,8 +35,11 @@ const auditQuery = z.strictObject({ progress: z.enum(['true', 'false']).default(
 export function auditEndpoints({ auditLedger }: AuditAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
-      method: 'GET',
+      // It is much work, which no page of another site starts.
+      method: 'POST',
       path: '/audit',
+      needs: 'read',
+      isChange: false,
       summary: 'Check every invariant of the ledger; with progress=true line by line, the result last',
       query: auditQuery,
       response: auditResponse,

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { AdminClientError } from './admin-client-error.ts';
@@ -17,9 +18,12 @@ export interface AdminClient {
   request<Response>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Response>;
   /** A GET `request` that returns `null` if the resource does not exist. */
   find<Response>(path: string): Promise<Response | null>;
-  /** A GET whose response comes line by line, each a JSON value. Whoever ends early ends the request. */
+  /** A POST without a body whose response comes line by line, each a JSON value. Whoever ends early ends the request. */
   lines<Line>(path: string): AsyncIterable<Line>;
 }
+
+/** The code of a change that was refused, before anything was written, because its actor makes too many. */
+export const TOO_MANY_CHANGES = 'too_many_changes';
 
 interface RawResponse {
   readonly status: number;
@@ -91,8 +95,13 @@ function toClientError({ status, text }: RawResponse): AdminClientError {
 /** A client of the gateway that runs at `url`. `localUser`: who is at the command line, which counts with the local token alone. */
 export function remoteAdminClient(url: string, token: string, localUser: string | null = null): AdminClient {
   const transport: Transport = async ({ url: path, body, ...request }) => {
-    const response = await reach(url, path, { ...request, ...(body === undefined ? {} : { body }) });
-    return { status: response.status, text: await response.text() };
+    for (;;) {
+      const response = await reach(url, path, { ...request, ...(body === undefined ? {} : { body }) });
+      const received = { status: response.status, text: await response.text() };
+      // Whoever imports thousands of accounts goes on when there is room for the next change.
+      if (received.status !== 429 || toClientError(received).code !== TOO_MANY_CHANGES) return received;
+      await setTimeout(Number(response.headers.get('retry-after')) * 1_000);
+    }
   };
   return createClient(token, localUser, transport, (path) => streamFromGateway(url, token, path));
 }
@@ -107,12 +116,13 @@ async function reach(url: string, path: string, request: RequestInit): Promise<R
 }
 
 /**
- * A body of the gateway that runs at `url`, as it comes. It fails if the gateway ends it early.
+ * The response of the gateway that runs at `url` to a POST without a body, as it comes. It fails if the gateway ends it early.
  *
  * @throws AdminClientError
  */
 export async function streamFromGateway(url: string, token: string, path: string): Promise<AsyncIterable<Uint8Array>> {
-  const response = await reach(url, ADMIN_PREFIX + path, { headers: { authorization: `Bearer ${token}` } });
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await reach(url, ADMIN_PREFIX + path, { method: 'POST', headers });
   if (!response.ok || response.body === null) {
     throw toClientError({ status: response.status, text: await response.text() });
   }
@@ -140,7 +150,7 @@ export function localAdminClient(app: FastifyInstance, token: string, localUser:
   };
   return createClient(token, localUser, transport, async (path) => {
     const headers = { authorization: `Bearer ${token}` };
-    const response = await app.inject({ method: 'GET', url: ADMIN_PREFIX + path, headers, payloadAsStream: true });
+    const response = await app.inject({ method: 'POST', url: ADMIN_PREFIX + path, headers, payloadAsStream: true });
     const body = response.stream() as AsyncIterable<Uint8Array>;
     if (response.statusCode < 400) return body;
     const chunks: Uint8Array[] = [];

@@ -102,6 +102,8 @@ export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknow
   readonly isMadeInAccount?: true;
   /** The response shows the subject as it was before it was removed. */
   readonly isResponseBefore?: true;
+  /** What the change does to the subject does not show in it: a change that shows none is one all the same. */
+  readonly showsNoDifference?: true;
   /** The id of what is changed, if it is not the `:id` of the path; `null`: it has none yet. */
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
   /** What a response is about, if it is not its `id`. */
@@ -125,8 +127,8 @@ export interface ManagementDefinition<
   readonly status?: 201;
   readonly summary: string;
   readonly needs: Need;
-  /** For what changes nothing although its method is not GET, and for what is read and has a row in the change log all the same. */
-  readonly isChange?: boolean;
+  /** For what changes nothing although its method is not GET. What has effects is never a GET, which a page of another site can cause. */
+  readonly isChange?: false;
   /** Whether `run` reads the `Idempotency-Key`; it cannot if this is absent. */
   readonly isRepeatable?: true;
   readonly query?: QuerySchema;
@@ -141,14 +143,14 @@ export interface ManagementDefinition<
   ) => ResponseOf<ResponseSchema>;
 }
 
-/** Whether an address may change something, by its method if nothing else is said. */
+/** Whether an address may change something: no GET does, and anything else, if it does not say otherwise. */
 export const isChangeBy = ({
   method,
-  isChange = method !== 'GET',
+  isChange,
 }: {
   readonly method: ManagementEndpoint<never, never>['method'];
-  readonly isChange?: boolean;
-}): boolean => isChange;
+  readonly isChange?: false;
+}): boolean => method !== 'GET' && isChange !== false;
 
 /** Makes an endpoint whose `run` sees the types of its schemas. */
 export function managementEndpoint<

@@ -67,7 +67,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
     const isFromHere = localToken !== null && timingSafeEqual(hashSecretText(localToken), given);
     return isFromHere
       ? { kind: 'command_line' }
-      : { kind: 'admin_token', id: null, name: 'FAREGATE_ADMIN_TOKEN', role: 'operator' };
+      : { kind: 'admin_token', id: null, name: 'FAREGATE_ADMIN_TOKEN', role: 'operator', scopes: [] };
   }
 
   async function find(request: FastifyRequest): Promise<Actor> {
@@ -144,6 +144,9 @@ const HOW_TO_SEND = 'Sign in, or send a token as "Authorization: Bearer <token>"
 const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
   no_operator: 'Only operators may use the admin API.',
   role: 'An auditor may read everything and change nothing.',
+  no_role: 'This token may do what its scopes say, and nothing else: POST /admin/v1/export.',
+  no_export:
+    'Only an operator who has signed in, or the command line of the machine of a gateway, or a token with the scope "export", may use this address.',
   no_person:
     'Only an operator who has signed in, or the command line of the machine of a gateway, may use this address.',
 };

@@ -25,7 +25,8 @@ interface ChangeSource {
 /**
  * Runs an endpoint that may change something, with its row in the change log: written before, so that nothing is changed without
  * one, and completed after. What is shown of the subject is read on both sides of the change, not in its transaction: it may
- * have what others changed in the same moment. A repeat leaves no row: that of the first request says what it has changed.
+ * have what others changed in the same moment. A repeat leaves no row: that of the first request says what it has changed. Nor does a
+ * change that gives its subject what it has already.
  *
  * @throws what `run` throws, and what the log does if it cannot write the row; then nothing is changed.
  */
@@ -40,6 +41,7 @@ export async function runRecorded<Need, Context extends ChangingContext>(
   const named = subject.named?.(input, context) ?? (input.id === '' || subject.isMadeInAccount ? null : input.id);
   const readNamed = () =>
     named === null || subject.read === undefined ? null : orNone(subject.read(named, input, context));
+  const readAtMs = changes.nowMs();
   const before = await readNamed();
   const accountId = context.scope?.accountId ?? accountInPath(subject, input.id) ?? accountOf(before);
   const open = await changes.begin({
@@ -70,6 +72,8 @@ export async function runRecorded<Need, Context extends ChangingContext>(
   const isRead = subject.read !== undefined && named !== null && status !== 201;
   const shown = isRead ? await Promise.resolve(readNamed()).catch(() => null) : response;
   const noted = subject.noted?.(input) ?? null;
+  const isSame = method !== 'POST' && isRead && noted === null && !subject.showsNoDifference && isEqual(before, shown);
+  if (isSame && (await open.withdrawUnchanged(named, readAtMs))) return result;
   const after = noted === null ? shown : { ...shown, ...noted };
   const respondedId = response === null ? null : (subject.responded?.(response) ?? idOf(response));
   await open.done({
@@ -79,6 +83,11 @@ export async function runRecorded<Need, Context extends ChangingContext>(
     ...(subject.isResponseBefore ? { after: null, before: response } : { after }),
   });
   return result;
+}
+
+/** Whether a subject is there on both sides of a change, and the same. */
+function isEqual(before: object | null, after: object | null): boolean {
+  return before !== null && JSON.stringify(before) === JSON.stringify(after);
 }
 
 /** What is read, or `null` if that is not there. */

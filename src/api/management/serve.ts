@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ChangeLog } from '../../changes/change-log.ts';
+import { type ChangeCounts, countedChange } from '../../changes/change-rates.ts';
 import { asHolder } from '../../db/lane-holder.ts';
 import { adminEnvelope } from '../../errors/envelopes.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -12,6 +13,7 @@ import { ShareBusyError, type TimeShares } from '../../lib/fair/time-shares.ts';
 import type { WorkTime } from '../../lib/fair/work-time.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { Actor } from '../../people/actor.ts';
+import { TOO_MANY_CHANGES } from './admin-client.ts';
 import { LineStream, type ManagementEndpoint } from './endpoint.ts';
 import { localUserOf } from './local-user.ts';
 import { type ChangingContext, idOf, runRecorded } from './recorded-change.ts';
@@ -36,6 +38,8 @@ export interface ManagementChange {
 export interface ManagementWatch extends GuessLimits {
   /** Every change has its row there before it is made. */
   readonly changes: ChangeLog;
+  /** How often changes may be made. */
+  readonly changeCounts: ChangeCounts;
   /** Hears of every change, once it is made. */
   readonly onChange: (change: ManagementChange) => void;
   /** Whether each response is checked by its schema, and one that differs fails the request: for tests. */
@@ -75,7 +79,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   { prefix, kind, endpoints, enter, holderOf }: ManagementTable<Need, Context, Endpoint>,
   watch: ManagementWatch,
 ): void {
-  const { addresses, brake, changes, onChange, checksResponses, shares, bodyBudgets } = watch;
+  const { addresses, brake, changes, changeCounts, onChange, checksResponses, shares, bodyBudgets } = watch;
   const streamed = new StreamedLines(shares, watch.atOnceMax?.streams);
   const bodies = new RequestBodies(bodyBudgets, watch.atOnceMax?.bodies);
 
@@ -99,6 +103,20 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     }
   }
 
+  /** @throws GatewayError 429, before anything is written, if the actor or its account makes too many changes. */
+  async function countChange({ method }: Pick<ManagementEndpoint<Need, Context>, 'method'>, context: Context) {
+    const accountId = context.scope?.accountId ?? null;
+    const counted = countedChange(context.actor, accountId, method === 'DELETE', kind === 'admin');
+    const waitMs = counted === null ? 0 : await changeCounts.take(counted);
+    if (waitMs === 0) return;
+    const seconds = Math.ceil(waitMs / 1_000);
+    throw new GatewayError('rateLimitExceeded', {
+      code: TOO_MANY_CHANGES,
+      message: `You, or your account, make too many changes in a short time. Nothing was changed; send this one again in ${seconds} s.`,
+      headers: { 'retry-after': String(seconds) },
+    });
+  }
+
   /** Does what the request asks for. Returns the lines of the response, or its text; `null` if it has none. */
   async function carryOut(
     endpoint: ManagementEndpoint<Need, Context>,
@@ -108,6 +126,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   ): Promise<LineStream | string | null> {
     let result: object | null;
     if (endpoint.isChange) {
+      await countChange(endpoint, context);
       const clientAddress = addresses.exactOf(request.raw);
       const source = { prefix, clientAddress, requestId: request.id, localUser: localUserOf(request.headers) };
       result = await runRecorded(endpoint, input, context, source, changes);
@@ -186,7 +205,7 @@ function bodyHolderOf({ actor }: ChangingContext, holder: string | null): BodyHo
 
 /** Whether somebody asks for too much at a time: whoever does so again and again is responded to slowly. */
 function isTooMany(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === 'too_many_requests';
+  return error instanceof GatewayError && (error.code === 'too_many_requests' || error.code === TOO_MANY_CHANGES);
 }
 
 /** @throws GatewayError 404 if the database cannot have such an id. */

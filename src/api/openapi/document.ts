@@ -1,12 +1,12 @@
 import { programVersion } from '../../lib/version.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { ACCOUNT_PREFIX } from '../management/prefixes.ts';
+import { callbackOperation } from './callback-path.ts';
 import { ErrorResponses } from './errors.ts';
 import { SchemaCollection } from './json-schema.ts';
 import { type DocumentedTable, managementOperations } from './management-paths.ts';
 import { nodeOperations } from './node-paths.ts';
 import { type PlacedOperation, templateOf } from './operation.ts';
-import { pageOperations } from './page-paths.ts';
 import { publicOperations } from './public-paths.ts';
 
 /** The tables of addresses that are served. */
@@ -38,7 +38,7 @@ export function describeApi({ publicTable, managementTables }: DocumentedAddress
   const operations = [
     ...publicOperations(publicTable, schemas, errors),
     ...managementTables.flatMap((table) => managementOperations(table, schemas, errors)),
-    ...pageOperations(ACCOUNT_PREFIX, errors),
+    callbackOperation(ACCOUNT_PREFIX, errors),
     ...nodeOperations(schemas, errors),
   ];
   const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags))];

@@ -25,6 +25,8 @@ const WHO: Readonly<Record<Need, string>> = {
   read: 'For operators and auditors.',
   change: 'For operators.',
   operator_person: 'For operators who have signed in, and the command line of the machine on which the gateway runs.',
+  export:
+    'For operators who have signed in within the last 5 minutes, tokens with the scope `export`, and the command line of the machine.',
   member: 'For everybody in the account.',
   owner: 'For owners of the account.',
   person: 'For owners of the account who have signed in.',
@@ -36,6 +38,7 @@ const SECURITY: Readonly<Record<Need, readonly object[]>> = {
   read: [{ adminToken: [] }, { session: [] }],
   change: [{ adminToken: [] }, { session: [] }],
   operator_person: [{ session: [] }],
+  export: [{ adminToken: [] }, { session: [] }],
   member: [{ apiKey: [] }, { session: [] }],
   owner: [{ apiKey: [] }, { session: [] }],
   person: [{ session: [] }],

@@ -5,7 +5,7 @@ import { type ManagementWatch, serveManagement } from '../management/serve.ts';
 import type { PeopleEndpoint, VisitNeed } from '../sessions/endpoint.ts';
 import { LINKS, type LinkParts, linkEndpoints } from '../sessions/links.ts';
 import { type OidcParts, oidcEndpoints } from '../sessions/oidc.ts';
-import { registerOidcPages } from '../sessions/oidc-pages.ts';
+import { registerOidcCallback } from '../sessions/oidc-callback.ts';
 import { type OwnUserParts, ownUserEndpoints } from '../sessions/own-user.ts';
 import { tooManyAttempts } from '../sessions/people-errors.ts';
 import { requireSameSite } from '../sessions/session-reader.ts';
@@ -44,5 +44,5 @@ export function registerPeople(app: FastifyInstance, parts: PeopleParts, guard: 
     },
     watch,
   );
-  registerOidcPages(app, parts, watch);
+  registerOidcCallback(app, parts, watch);
 }

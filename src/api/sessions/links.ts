@@ -104,7 +104,7 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
         const user = await users.find(used.userId);
         if (user === null || sessionId === null) throw signInError('wrong');
         const { id, name, operatorRole, memberships } = user;
-        visit.actor = { kind: 'user', id, name, sessionId, operatorRole, memberships };
+        visit.actor = { kind: 'user', id, name, sessionId, operatorRole, memberships, authenticatedAtMs: null };
         return whoAmIToWire(user, sessionId, parts.billingTimezone());
       },
     }),

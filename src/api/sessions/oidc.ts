@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { CONSOLE_PATH, isConsolePath } from '../../people/console-path.ts';
+import { refusalOfGrant } from '../../people/grants.ts';
 import type { Identity, IdentityStore } from '../../people/identity-store.ts';
 import type { LinkStore } from '../../people/link-store.ts';
 import { OidcError } from '../../people/oidc-client.ts';
@@ -13,7 +14,7 @@ import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
 import { linkToken, lookAtLink } from './links.ts';
 import { type OwnUserParts, requireOwnPassword } from './own-user.ts';
-import { tooManyAttempts } from './people-errors.ts';
+import { peopleError, tooManyAttempts } from './people-errors.ts';
 import type { Visit } from './visit.ts';
 
 /** A provider as people choose it. */
@@ -31,7 +32,7 @@ export interface OidcParts {
 }
 
 /** Where the browser goes after the sign-in. */
-export const returnTo = z
+const returnTo = z
   .string({ error: 'Expected an address such as /console.' })
   .refine(isConsolePath, `Expected an address below ${CONSOLE_PATH}.`)
   .default(CONSOLE_PATH);
@@ -44,6 +45,8 @@ const flow = z
     attach: z.boolean({ error: 'Expected true or false.' }).default(false),
     /** With `attach`, if the person has a password. */
     currentPassword: password.optional(),
+    /** The provider asks the person to sign in anew, also if it still knows who that is. */
+    again: z.boolean({ error: 'Expected true or false.' }).default(false),
     returnTo,
   })
   .refine(({ token, attach }) => token === undefined || !attach, { error: 'Send token or attach, not both.' });
@@ -74,7 +77,11 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
     const user = await visit.findUser();
     if (user === null) throw new GatewayError('invalidApiKey', { message: 'Sign in first.' });
     const known = await users.credentialOf(user.id);
-    if (known?.passwordHash == null) return user.id;
+    if (known?.passwordHash == null) {
+      const refusal = refusalOfGrant(user, user.operatorRole, parts.clock.nowMs());
+      if (refusal !== null) throw peopleError(refusal);
+      return user.id;
+    }
     if (given === undefined) {
       throw invalidRequest('currentPassword: This adds a way to sign in; send your password too.', 'currentPassword');
     }
@@ -100,23 +107,20 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
       method: 'POST',
       path: '/oidc/:id/flows',
       status: 201,
-      summary: 'Begin a sign-in at an OpenID provider that uses a one-time link, or adds this way to sign in',
+      summary: 'Begin a sign-in at an OpenID provider; it may use a one-time link, or add this way to sign in',
       needs: 'anyone',
       // Nothing has changed before the browser comes back.
       isChange: false,
       body: flow,
       response: z.strictObject({ url: z.string().describe('Where to send the browser.'), expiresAt: at }),
       async run({ id, body }, visit) {
-        const { token, attach, currentPassword } = body;
+        const { token, attach, again, currentPassword } = body;
         const provider = findProvider(parts, id);
         await countAttempt(parts, visit);
         const linkTokenHash = token === undefined ? null : await findLink(token);
         const attachToUserId = attach ? await findAttaching(visit, currentPassword) : null;
-        const { url, expiresAt } = await beginFlow(parts, visit, provider, {
-          linkTokenHash,
-          attachToUserId,
-          returnTo: body.returnTo,
-        });
+        const asked = { linkTokenHash, attachToUserId, returnTo: body.returnTo };
+        const { url, expiresAt } = await beginFlow(parts, visit, provider, asked, again);
         return { url, expiresAt: expiresAt.toISOString() };
       },
     }),
@@ -161,7 +165,7 @@ export function findProvider({ oidcProviders }: Pick<OidcParts, 'oidcProviders'>
  *
  * @throws GatewayError 429
  */
-export async function countAttempt({ limits }: Pick<OwnUserParts, 'limits'>, { network }: Visit): Promise<void> {
+async function countAttempt({ limits }: Pick<OwnUserParts, 'limits'>, { network }: Visit): Promise<void> {
   const waitMs = await limits.begin(null, network);
   if (waitMs > 0) throw tooManyAttempts(waitMs);
 }
@@ -171,14 +175,15 @@ export async function countAttempt({ limits }: Pick<OwnUserParts, 'limits'>, { n
  *
  * @throws GatewayError 502 if the provider is at fault.
  */
-export async function beginFlow(
+async function beginFlow(
   { oidc }: Pick<OidcParts, 'oidc'>,
   visit: Visit,
   provider: NamedProvider,
   flow: Parameters<OidcSignIn['begin']>[1],
+  isAgain: boolean,
 ): Promise<BegunFlow> {
   try {
-    const begun = await oidc.begin(provider, flow);
+    const begun = await oidc.begin(provider, flow, isAgain);
     visit.keepFlow(begun.handle, FLOW_MS);
     return begun;
   } catch (error) {

@@ -24,6 +24,9 @@ const userChange = z
   })
   .refine(({ name, email }) => name !== undefined || email !== undefined, { error: 'Send name or email.' });
 
+/** The password of the person has been asked for. */
+const BY_ITSELF = { keepsOperator: false, confirms: false, refuse: () => null };
+
 /** The person itself: password, name, e-mail address. */
 export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
   const { users, passwords } = parts;
@@ -40,7 +43,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
     peopleEndpoint({
       method: 'PUT',
       path: '/password',
-      subject: { kind: 'user', named: (_input, { user }) => user.id, read: readUser },
+      subject: { kind: 'user', showsNoDifference: true, named: (_input, { user }) => user.id, read: readUser },
       summary: 'Change the own password; all other sessions end',
       needs: 'signed_in',
       body: passwordChange,
@@ -79,7 +82,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
           }
           await requirePassword(visit, body.currentPassword);
         }
-        const refusal = await users.change(id, { name: body.name, email: body.email }, false);
+        const refusal = await users.change(id, { name: body.name, email: body.email }, BY_ITSELF);
         if (refusal !== null) throw peopleError(refusal);
         if (changesSignIn) parts.limits.tryWorked(visit.network);
         const changed = await users.find(id);

@@ -14,6 +14,18 @@ type Refusal = LinkRefusal | MemberChangeRefusal;
 
 const absent = (message: string): GatewayError => new GatewayError('pathUnknown', { message });
 
+const roleNotAllowed = (message: string): GatewayError => new GatewayError('roleNotAllowed', { message });
+
+const BY_TOKEN =
+  'A token gives no person a role, and no way in to a person who has one. An operator who has signed in does, or the command line of the machine.';
+
+function signInAgain(): GatewayError {
+  return new GatewayError('roleNotAllowed', {
+    code: 'sign_in_again',
+    message: 'This opens everything, so it needs a sign-in of the last 5 minutes. Sign in again, then repeat it.',
+  });
+}
+
 const ERRORS: Readonly<Record<Refusal, () => GatewayError>> = {
   name_taken: () => conflict('Somebody signs in with this e-mail address, or this name, already.'),
   name_like_email: () =>
@@ -22,6 +34,9 @@ const ERRORS: Readonly<Record<Refusal, () => GatewayError>> = {
     conflict('Nobody would be left who is an operator. The command line of the gateway can do it all the same.'),
   last_owner: () => conflict('The account would have no owner. Make somebody else an owner first.'),
   no_heir: () => invalidRequest('keysTo: Keys are handed to another member of the account.', 'keysTo'),
+  by_token: () => roleNotAllowed(BY_TOKEN),
+  sign_in_again: signInAgain,
+  token_ended: () => new GatewayError('invalidApiKey', { message: 'The token has been revoked, or has expired.' }),
   no_account: () => absent('There is no such account.'),
   no_user: () => absent('There is no such user.'),
   absent: () => absent('There is no such user here.'),

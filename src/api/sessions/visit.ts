@@ -61,8 +61,13 @@ export class Visit {
    * Begins a session and sets its cookie. Returns its id, or `null` where the user may not sign in any more.
    *
    * @param checkedHash the stored form of the password that was checked; `null` if a link has just set it.
+   * @param authenticatedAtMs when the person proved who it is; absent: just now, `null`: nobody knows.
    */
-  async beginSession(userId: string, checkedHash: string | null): Promise<string | null> {
+  async beginSession(
+    userId: string,
+    checkedHash: string | null,
+    authenticatedAtMs: number | null = this.#parts.clock.nowMs(),
+  ): Promise<string | null> {
     const { sessions, sessionTimes, clock, ids, addresses } = this.#parts;
     const token = createSecretToken(randomFillSync);
     const id = ids.next('ses');
@@ -73,6 +78,7 @@ export class Visit {
       clientAddress: addresses.exactOf(this.#request.raw),
       userAgent: userAgentOf(this.#request),
       atMs: clock.nowMs(),
+      authenticatedAtMs,
     };
     if (!(await sessions.begin(session, checkedHash))) return null;
     this.#setCookie(sessionCookie.set(token, this.#isSecure, sessionTimes().maxMs));

@@ -23,6 +23,12 @@ export const userResponse = z
     status: userStatus,
     hasPassword: z.boolean(),
     memberships: listOf(membership),
+    unconfirmedTokenId: z
+      .string()
+      .nullable()
+      .describe(
+        'The token that made the person, which is suspended when that ends; null: no token did, or an operator confirmed it.',
+      ),
     createdAt: at,
     lastSignInAt: at.nullable(),
   })

@@ -10,6 +10,7 @@ import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { at, pageOf, signerId } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
+import { peopleError } from '../sessions/people-errors.ts';
 
 export interface TokenAdminParts {
   readonly adminTokens: Pick<AdminTokensStore, 'list' | 'find' | 'revoke'>;
@@ -18,10 +19,12 @@ export interface TokenAdminParts {
 }
 
 const role = z.enum(['operator', 'auditor']);
+const scopes = z.array(z.enum(['export']));
 const newToken = z.strictObject({
   name: shortText,
-  /** By default the one that can do less. */
-  role: role.default('auditor'),
+  /** By default the one that can do less, or none if there are scopes. */
+  role: role.optional(),
+  scopes: scopes.max(1).default([]),
   expiresAt: instant.nullish(),
 });
 const tokenList = z.strictObject(page);
@@ -30,11 +33,13 @@ const tokenResponse = z
   .strictObject({
     id: z.string(),
     name: z.string(),
-    role,
+    role: role.nullable().describe('null: it may do what its scopes say, and nothing else.'),
+    scopes: scopes.readonly(),
     prefix: z.string(),
     createdAt: at,
     createdBy: z.string(),
     createdById: signerId,
+    madeByTokenId: z.string().nullable().describe('The token that made it, with which it ends; null: no token did.'),
     expiresAt: at.nullable(),
     revokedAt: at.nullable(),
     lastUsedAt: at.nullable().meta({ description: 'At most a minute old; null: never.' }),
@@ -60,11 +65,19 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
       body: newToken,
       response: newTokenResponse,
       async run({ body }, { actor }) {
-        const { name, role, expiresAt = null } = body;
-        const made = await tokenMaker.make({ name, role, expiresAt }, actor);
+        const { name, scopes, expiresAt = null } = body;
+        const { role = scopes.length === 0 ? 'auditor' : null } = body;
+        const made = await tokenMaker.make({ name, role, scopes, expiresAt }, actor);
         switch (made) {
           case 'role_not_allowed':
             throw new GatewayError('roleNotAllowed', { message: `Only an operator may make a token of an ${role}.` });
+          case 'by_token':
+            throw new GatewayError('roleNotAllowed', {
+              message: 'A token without the scope "export" makes none that has it.',
+            });
+          case 'sign_in_again':
+          case 'token_ended':
+            throw peopleError(made);
           case 'expired':
             throw unprocessable('expiresAt: The token would have expired already.', 'expiresAt');
           case 'name_taken':
@@ -93,9 +106,20 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
       method: 'DELETE',
       path: '/tokens/:id',
       subject: { kind: 'token', read },
-      summary: 'Revoke an admin token',
-      async run({ id }) {
-        if (!(await adminTokens.revoke(id, new Date(clock.nowMs())))) throw notFound('token', id);
+      summary:
+        'Revoke an admin token, with the tokens that it made, and suspend the users that it made and nobody has confirmed',
+      query: z.strictObject({
+        keepMade: z
+          .enum(['true', 'false'])
+          .optional()
+          .describe('true: what the token made stays, and is confirmed. Not for tokens.'),
+      }),
+      async run({ id, query }, { actor }) {
+        const keepsMade = query.keepMade === 'true';
+        if (keepsMade && actor.kind === 'admin_token') {
+          throw new GatewayError('roleNotAllowed', { message: 'A token confirms nothing that a token made.' });
+        }
+        if (!(await adminTokens.revoke(id, new Date(clock.nowMs()), keepsMade))) throw notFound('token', id);
       },
     }),
   ];

@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { Actor } from '../../people/actor.ts';
+import { grantOfChange, refusalOfGrant } from '../../people/grants.ts';
 import type { MembershipStore } from '../../people/membership-store.ts';
 import type { OneTimeLinks } from '../../people/one-time-links.ts';
 import type { SessionStore } from '../../people/session-store.ts';
@@ -83,9 +84,10 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
 
   const subject: ChangeSubject = { kind: 'user', read: async (id) => userToWire(await read(id)) };
 
-  async function linkFor(user: User, actor: Actor) {
-    const link = await oneTimeLinks.forUser(user, actor);
-    if (link === null) throw conflict('The user is suspended; a link would not work.');
+  async function linkFor(user: User, actor: Actor, isNew: boolean) {
+    const link = await oneTimeLinks.forUser(user, actor, isNew);
+    if (link === 'suspended') throw conflict('The user is suspended; a link would not work.');
+    if (typeof link === 'string') throw peopleError(link);
     return linkToWire(link, publicUrl());
   }
 
@@ -100,11 +102,23 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       async run({ body }, { actor }) {
         const id = ids.next('usr');
         const { name, email = null, operatorRole = null, memberships } = body;
-        const user = { id, name, email, operatorRole, memberships, passwordHash: null, at: new Date(clock.nowMs()) };
-        const refusal = await users.insert(user);
+        const nowMs = clock.nowMs();
+        // An auditor whom a token makes ends with it.
+        const ungiven = refusalOfGrant(actor, operatorRole === 'operator' ? operatorRole : null, nowMs);
+        if (ungiven !== null) throw peopleError(ungiven);
+        const refusal = await users.insert({
+          id,
+          name,
+          email,
+          operatorRole,
+          memberships,
+          passwordHash: null,
+          unconfirmedTokenId: actor.kind === 'admin_token' ? actor.id : null,
+          at: new Date(nowMs),
+        });
         if (refusal !== null) throw peopleError(refusal);
         const made = await read(id);
-        return { ...userToWire(made), ...(await linkFor(made, actor)) };
+        return { ...userToWire(made), ...(await linkFor(made, actor, true)) };
       },
     }),
     adminEndpoint({
@@ -134,9 +148,29 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       body: userChange,
       response: userResponse,
       async run({ id, body }, { actor }) {
-        const refusal = await users.change(id, body, actor.kind === 'user');
+        const refusal = await users.change(id, body, {
+          keepsOperator: actor.kind === 'user',
+          confirms: actor.kind !== 'admin_token',
+          refuse(user, changed) {
+            const isResumed = user.status !== 'active' && changed.status === 'active';
+            if (isResumed && user.unconfirmedTokenId !== null && actor.kind === 'admin_token') return 'by_token';
+            return refusalOfGrant(actor, grantOfChange(user, changed), clock.nowMs());
+          },
+        });
         if (refusal === 'absent') throw notFound('user', id);
         if (refusal !== null) throw peopleError(refusal);
+        return userToWire(await read(id));
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/users/:id/confirm',
+      needs: 'operator_person',
+      subject,
+      summary: 'Confirm a user that a token made, so that it is not suspended when the token ends',
+      response: userResponse,
+      async run({ id }) {
+        if (!(await users.confirm(id))) throw notFound('user', id);
         return userToWire(await read(id));
       },
     }),
@@ -158,7 +192,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       status: 201,
       summary: 'Make a link by which a user chooses a password; earlier ones are void, and it is never shown again',
       response: linkResponse,
-      run: async ({ id }, { actor }) => linkFor(await read(id), actor),
+      run: async ({ id }, { actor }) => linkFor(await read(id), actor, false),
     }),
     adminEndpoint({
       method: 'GET',

@@ -19,19 +19,24 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
         'FAREGATE_ADMIN_TOKEN has it',
     )
     .argument('<name>', 'what to call it, such as the program that uses it')
-    .option('--role <role>', 'auditor: reads everything and changes nothing; operator: everything', 'auditor')
+    .option(
+      '--role <role>',
+      'auditor: reads everything and changes nothing; operator: changes too (default: auditor, or none with --scope)',
+    )
+    .option('--scope <scope>', 'export: may take a backup of the database')
     .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z (default: never)')
     .action(
       kit.changing(async (admin, output, [name], options) => {
         const created = await admin.request<NewTokenResponse>('POST', '/tokens', {
           name,
           role: options.role,
+          scopes: options.scope === undefined ? [] : [options.scope],
           expiresAt: options.expires,
         });
         output.print(
           created,
           () =>
-            `${created.token}\n\nThis is the only time the token is shown. It is the ${created.role} ${created.name}; its id is ${created.id}.`,
+            `${created.token}\n\nThis is the only time the token is shown. It is ${created.name}, ${rightsOf(created)}; its id is ${created.id}.`,
         );
       }),
     );
@@ -45,7 +50,7 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
         printTable(output, tokens, 'There are no tokens. Create one: faregate token create grafana', [
           { title: 'id', cell: (row) => row.id },
           { title: 'name', cell: (row) => row.name },
-          { title: 'role', cell: (row) => row.role },
+          { title: 'role', cell: rightsOf },
           { title: 'token', cell: (row) => row.prefix },
           { title: 'created', cell: (row) => localTime(row.createdAt) },
           { title: 'by', cell: (row) => row.createdBy },
@@ -58,16 +63,22 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
 
   token
     .command('revoke')
-    .description('revoke a token; it is refused at once on every node')
+    .description(
+      'revoke a token; it is refused at once on every node, with the tokens that it made, and the users that it made and nobody has ' +
+        'confirmed are suspended',
+    )
     .argument('<token>', 'the id, such as tok_01…, or the name')
+    .option('--keep-made', 'what the token made stays, and is confirmed')
     .action(
-      kit.changing(async (admin, output, [reference]) => {
+      kit.changing(async (admin, output, [reference], options) => {
         const id = await resolveToken(admin, reference!);
-        await admin.request('DELETE', `/tokens/${id}`);
+        await admin.request('DELETE', `/tokens/${id}${options.keepMade === true ? '?keepMade=true' : ''}`);
         output.print({ id, revoked: true }, () => `Revoked ${id}.`);
       }),
     );
 }
+
+const rightsOf = ({ role, scopes }: TokenResponse): string => [...(role === null ? [] : [role]), ...scopes].join(', ');
 
 /** @throws CliError if no token that is not revoked has the name. */
 async function resolveToken(admin: AdminClient, reference: string): Promise<string> {

@@ -5,6 +5,7 @@ import { streamFromGateway } from '../../api/management/admin-client.ts';
 import { changeElsewhere } from '../../changes/change.ts';
 import { createChangeLog } from '../../changes/change-log.ts';
 import { createChangesStore } from '../../changes/changes-store.ts';
+import type { Environment } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { schemaVersion } from '../../db/migrations.ts';
@@ -20,14 +21,15 @@ import type { ExportEnd } from '../../transfer/format.ts';
 import { type Imported, importDatabase } from '../../transfer/import.ts';
 import { createImportStore } from '../../transfer/import-store.ts';
 import { EXPORTED_TABLES } from '../../transfer/tables.ts';
-import { CliError, type CliProcess, type CommandKit, sayTo } from '../command.ts';
+import { CliError, type CliProcess, type CommandKit, type GlobalFlags, sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
 import { localUserName } from '../local-user.ts';
 import { createQuietLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
-import { openBooks, openOrCreateOwnDatabases } from '../own-database.ts';
+import { openBooks, openOrCreateOwnDatabases, type ServingGateway } from '../own-database.ts';
 import { createProgress } from '../progress.ts';
 import { renderTable } from '../table.ts';
+import { locateGateway } from '../with-admin.ts';
 import { readExport, STANDARD, type Written, writeExport } from './export-file.ts';
 
 /** `faregate db export`, `import` and `backup`. */
@@ -37,7 +39,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
     .argument('<file>', 'compressed if the name ends in .gz; it has stored responses, so keep it private')
     .action(
       kit.plain((flags, output, environment, [file]) =>
-        exportTo(file!, loadForBooks(flags, environment).database, output, kit.process),
+        exportTo(file!, exportSource(flags, environment), output, kit.process),
       ),
     );
 
@@ -70,9 +72,15 @@ export function transferCommands(db: Command, kit: CommandKit): void {
     );
 }
 
+/** A gateway that `--gateway` names, which a token with the scope `export` opens, or a database. */
+function exportSource(flags: GlobalFlags, environment: Environment): ServingGateway | DatabaseLocation {
+  const { gateway } = flags;
+  return gateway === undefined ? loadForBooks(flags, environment).database : locateGateway(gateway, environment);
+}
+
 async function exportTo(
   file: string,
-  location: DatabaseLocation,
+  source: ServingGateway | DatabaseLocation,
   output: Output,
   process: CliProcess,
 ): Promise<number> {
@@ -82,9 +90,9 @@ async function exportTo(
     accounts += countAccounts(chunk);
     progress.show(`${accounts} accounts`, chunk.length);
   };
-  const written = await fromDatabase(location, process, (chunks) =>
-    writeExport(file, chunks, process, onChunk),
-  ).finally(() => progress.end());
+  const written = await fromSource(source, process, (chunks) => writeExport(file, chunks, process, onChunk)).finally(
+    () => progress.end(),
+  );
   const text = describeExport(file, written);
   if (file === STANDARD) process.writeError(`${text}\n`);
   else output.print({ file, ...written }, () => text);
@@ -93,12 +101,16 @@ async function exportTo(
   return 1;
 }
 
-/** An export of the running gateway where the embedded database has one, else of the database itself. */
-async function fromDatabase<Result>(
-  location: DatabaseLocation,
+/** An export of a gateway: the one that is named, or that runs on the embedded database; else of the database itself. */
+async function fromSource<Result>(
+  location: ServingGateway | DatabaseLocation,
   process: CliProcess,
   work: (chunks: AsyncIterable<Uint8Array | string>) => Promise<Result>,
 ): Promise<Result> {
+  if ('adminToken' in location) {
+    sayTo(process)(`gateway: ${location.url}`);
+    return work(await streamFromGateway(location.url, location.adminToken, EXPORT_PATH));
+  }
   const name = await describeDatabase(location);
   const say = sayTo(process);
   const books = await openBooks(location, createQuietLogger(process.environment), say);

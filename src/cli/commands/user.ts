@@ -75,6 +75,13 @@ export function userCommands(program: Command, kit: CommandKit): void {
   ofUser('suspend', 'sign a user out everywhere, and let it sign in no more').action(changing({ status: 'suspended' }));
   ofUser('resume', 'let a suspended user sign in again').action(changing({ status: 'active' }));
 
+  ofUser('confirm', 'let a user that a token made stay when the token is revoked or expires').action(
+    kit.changing(async (admin, output, [reference]) => {
+      const id = await resolveUser(admin, reference!);
+      output.print(await admin.request<UserResponse>('POST', `/users/${id}/confirm`), describeUser);
+    }),
+  );
+
   ofUser('role', 'make a user an operator or an auditor, or neither')
     .argument('<role>', 'operator, auditor or none')
     .action(
@@ -137,6 +144,9 @@ function describeUser(user: UserResponse): string {
     ['e-mail', user.email ?? 'none: signs in with the name'],
     ['operator', user.operatorRole ?? 'no'],
     ['status', statusOf(user)],
+    ...(user.unconfirmedTokenId === null
+      ? []
+      : [['ends with', `the token ${user.unconfirmedTokenId}, unless confirmed`] as [string, string]]),
     ['created', localTime(user.createdAt)],
     ['signed in', localTime(user.lastSignInAt ?? 'never')],
     ...user.memberships.map(

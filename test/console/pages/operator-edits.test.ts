@@ -9,6 +9,7 @@ import { createTestDatabase } from '../../support/database.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { ask, createPerson, type TestPerson } from '../../support/people.ts';
 import { startReceiver } from '../../support/receiver.ts';
+import { sql } from '../../support/sql.ts';
 import { until } from '../../support/until.ts';
 import { imported } from '../../transfer/books.ts';
 
@@ -291,10 +292,21 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
   it('are in a backup that a button downloads, which an import takes; the change log says who took it', async (test) => {
     const stored = await createTestDatabase('postgresql');
     test.after(() => stored.remove());
-    await using console = await open({ at: '#/operator/backup' });
+    const person = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
+    await sql(server.database, `update sessions set authenticated_at = now() - interval '1 hour' where user_id = $1`, [
+      person.id,
+    ]);
+    await using console = await open({ at: '#/operator/backup', person });
     const { page } = console;
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download a backup' }).click();
+    // Whoever has the session alone gets nothing.
+    const notice = page.getByRole('alert').filter({ hasText: 'Sign in again' });
+    await notice.getByLabel('Your password').fill('not the password');
+    await notice.getByRole('button', { name: 'Sign in' }).click();
+    await notice.getByText('The sign-in did not work.').waitFor();
+    await notice.getByLabel('Your password').fill(person.password);
+    await notice.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('The backup is whole and saved').waitFor();
     const text = await readFile(await (await download).path(), 'utf8');
     const { rows, unsound } = await imported(stored.database, text);

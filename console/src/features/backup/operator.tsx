@@ -77,7 +77,7 @@ export function BackupPage() {
 
 /** The parts of the file as they come. Fails if it breaks off, as a response that is not whole. */
 async function received(signal: AbortSignal, onBytes: (bytes: number) => void): Promise<Uint8Array<ArrayBuffer>[]> {
-  const { body } = await send('GET /admin/v1/export', {}, { accept: 'application/x-ndjson', signal });
+  const { body } = await send('POST /admin/v1/export', {}, { accept: 'application/x-ndjson', signal });
   const reader = body!.getReader();
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;

@@ -19,12 +19,19 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   const place = usePlace();
   const [{ user, password }, field] = useDraft(() => ({ user: '', password: '' }));
   const signIn = useChange('POST /account/v1/sessions');
+  const begin = useChange('POST /account/v1/oidc/{id}/flows');
   const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
   const failure = place.path === '/sign-in' ? place.query.error : undefined;
 
   async function submit(): Promise<void> {
     const whoAmI = await signIn.mutateAsync({ body: { user, password } }).catch(() => null);
     if (whoAmI !== null) changeSession(queries, whoAmI);
+  }
+
+  async function signInAt(provider: string): Promise<void> {
+    const input = { path: { id: provider }, body: { returnTo: returnAddress(place) } };
+    const begun = await begin.mutateAsync(input).catch(() => null);
+    if (begun !== null) window.location.assign(begun.url);
   }
 
   return (
@@ -36,7 +43,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
           submitLabel={text.signIn}
           onSubmit={() => void submit()}
           isBusy={signIn.isPending}
-          error={signIn.error}
+          error={signIn.error ?? begin.error}
           isWide
         >
           <TextInput label={text.user} name="user" autoComplete="username" required {...field('user')} />
@@ -44,7 +51,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
         </Form>
         {providers.length > 0 && <Divider label={text.or} />}
         {providers.map(({ name, displayName }) => (
-          <Button key={name} variant="default" component="a" href={startAddress(name, place)}>
+          <Button key={name} variant="default" loading={begin.isPending} onClick={() => void signInAt(name)}>
             {text.signInWith(displayName)}
           </Button>
         ))}
@@ -54,7 +61,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   );
 }
 
-function startAddress(provider: string, { path, query }: Place): string {
-  const returnTo = path === '/sign-in' ? '/console' : `/console${hashOf(path, query)}`;
-  return `/account/v1/oidc/${encodeURIComponent(provider)}/start?${new URLSearchParams({ returnTo })}`;
+/** Where the browser goes when the provider sends it back. */
+function returnAddress({ path, query }: Place): string {
+  return path === '/sign-in' ? '/console' : `/console${hashOf(path, query)}`;
 }

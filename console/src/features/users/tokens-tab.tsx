@@ -20,7 +20,8 @@ import { fromLocalTime } from '../../text/local-time.ts';
 import { useTimezone } from '../../text/timezone.tsx';
 import { usersTexts } from './texts.ts';
 
-const ROLES = ['auditor', 'operator'] as const;
+/** `export`: no role, and the scope of that name. */
+const ROLES = ['auditor', 'operator', 'export'] as const;
 
 /** Named tokens of the admin API. */
 export function TokensTab() {
@@ -42,7 +43,7 @@ export function TokensTab() {
         </>
       ),
     },
-    { header: text.role, cell: ({ role }) => text.roles[role] },
+    { header: text.role, cell: ({ role }) => text.roles[role ?? 'export'] },
     {
       header: text.status,
       cell: (token) => <KeyStateBadge state={keyStateOf(token, nowMs)} />,
@@ -101,13 +102,16 @@ function NewTokenDialog({ onCreated, ...dialog }: NewTokenDialogProps) {
       endpoint="POST /admin/v1/tokens"
       title={text.newToken}
       {...dialog}
-      input={() => ({ body: { name, role, expiresAt: fromLocalTime(expires, zone) || null } })}
+      input={() => {
+        const rights = role === 'export' ? { scopes: ['export' as const] } : { role };
+        return { body: { name, ...rights, expiresAt: fromLocalTime(expires, zone) || null } };
+      }}
       onDone={({ token }) => onCreated(token)}
     >
       <TextInput label={text.name} required data-autofocus maxLength={200} {...field('name')} />
       <NativeSelect
         label={text.role}
-        description={text.roleHint}
+        description={text.tokenRoleHint}
         {...field('role')}
         data={ROLES.map((value) => ({ value, label: text.roles[value] }))}
       />

@@ -23,6 +23,14 @@ export function UserActions({ user, onLink }: UserActionsProps) {
     <Group gap={4} maw={360}>
       <SmallButton onClick={open}>{text.edit}</SmallButton>
       <UserDialog user={user} {...dialog} onLink={onLink} />
+      {user.unconfirmedTokenId !== null && (
+        <ConfirmButton
+          label={text.confirm}
+          question={text.confirmQuestion(user.name)}
+          endpoint="POST /admin/v1/users/{id}/confirm"
+          input={{ path }}
+        />
+      )}
       {isActive && (
         <ConfirmButton
           label={text.newLink}

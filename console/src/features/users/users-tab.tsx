@@ -32,10 +32,11 @@ export function UsersTab() {
     { header: text.role, cell: ({ operatorRole }) => (operatorRole === null ? '–' : text.roles[operatorRole]) },
     {
       header: text.status,
-      cell: ({ status, hasPassword }) => (
+      cell: ({ status, hasPassword, unconfirmedTokenId }) => (
         <>
           <StatusWord status={status} />
           {!hasPassword && <Text size="xs">{text.noPassword}</Text>}
+          {unconfirmedTokenId !== null && <Text size="xs">{text.unconfirmed}</Text>}
         </>
       ),
     },

@@ -1,13 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { changeActor } from '../../changes/change-log.ts';
 import { adminEnvelope } from '../../errors/envelopes.ts';
-import { invalidRequest } from '../../errors/gateway-error.ts';
 import { CONSOLE_PATH } from '../../people/console-path.ts';
 import type { OidcOutcome, OidcRefusal, RecordChange } from '../../people/oidc-sign-in.ts';
 import { ACCOUNT_PREFIX } from '../management/prefixes.ts';
 import type { ManagementWatch } from '../management/serve.ts';
 import { slowAttempts, slowGuesses } from '../management/slow-guesses.ts';
-import { beginFlow, countAttempt, findProvider, type OidcParts, returnTo } from './oidc.ts';
+import { findProvider, type OidcParts } from './oidc.ts';
 import type { OwnUserParts } from './own-user.ts';
 import { Visit } from './visit.ts';
 
@@ -15,45 +14,28 @@ import { Visit } from './visit.ts';
 type PageError = OidcRefusal | 'suspended' | 'too_many_attempts';
 
 /**
- * The two addresses that a browser itself is sent to, and that send it on. They stand beside the table of addresses, because they
- * respond with a redirect and no JSON.
+ * The address to which an OpenID provider sends a browser back, which sends it on. It is the one GET with effects, because OpenID Connect has it
+ * so: they follow from a flow that the same browser has begun by a POST. It responds with a redirect and no JSON, so it is no row of the table of
+ * addresses.
  */
-export function registerOidcPages(app: FastifyInstance, parts: OidcParts & OwnUserParts, watch: ManagementWatch): void {
+export function registerOidcCallback(
+  app: FastifyInstance,
+  parts: OidcParts & OwnUserParts,
+  watch: ManagementWatch,
+): void {
   const { changes, addresses, brake } = watch;
 
-  function serve(
-    path: string,
-    handle: (visit: Visit, request: FastifyRequest, reply: FastifyReply) => Promise<string>,
-  ): void {
-    const url = ACCOUNT_PREFIX + path;
-    app.get(url, { config: { envelope: adminEnvelope, kind: 'account' } }, async (request, reply: FastifyReply) => {
-      reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer');
-      const visit = new Visit(parts, request, reply, { kind: 'visitor' });
-      const location = await slowAttempts(watch, request, reply, () => handle(visit, request, reply));
-      return reply.code(302).header('location', location).send();
-    });
-    app.servedAddresses.add({ path: url, methods: ['GET'], envelope: adminEnvelope });
-  }
-
-  serve('/oidc/:id/start', async (visit, request) => {
-    const provider = findProvider(parts, idOf(request));
-    const { returnTo: given, ...others } = request.query as Record<string, unknown>;
-    const [unknown] = Object.keys(others);
-    if (unknown !== undefined) throw invalidRequest(`${unknown.slice(0, 100)}: Unknown parameter.`, unknown);
-    const checked = returnTo.safeParse(given);
-    if (!checked.success) throw invalidRequest(`returnTo: ${checked.error.issues[0]!.message}`, 'returnTo');
-    await countAttempt(parts, visit);
-    const flow = { linkTokenHash: null, attachToUserId: null, returnTo: checked.data };
-    return (await beginFlow(parts, visit, provider, flow)).url;
-  });
-
-  serve('/oidc/:id/callback', async (visit, request, reply) => {
-    const provider = findProvider(parts, idOf(request));
-    const result = await complete(visit, provider, request);
+  const url = `${ACCOUNT_PREFIX}/oidc/:id/callback`;
+  app.get(url, { config: { envelope: adminEnvelope, kind: 'account' } }, async (request, reply: FastifyReply) => {
+    reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer');
+    const visit = new Visit(parts, request, reply, { kind: 'visitor' });
+    const provider = findProvider(parts, (request.params as { readonly id: string }).id);
+    const result = await slowAttempts(watch, request, reply, () => complete(visit, provider, request));
     if (result === 'too_many_attempts') await slowGuesses(watch, 'attempt', request, reply);
-    if (typeof result === 'string') return `${CONSOLE_PATH}#/sign-in?error=${result}`;
-    return result.returnTo;
+    const location = typeof result === 'string' ? `${CONSOLE_PATH}#/sign-in?error=${result}` : result.returnTo;
+    return reply.code(302).header('location', location).send();
   });
+  app.servedAddresses.add({ path: url, methods: ['GET'], envelope: adminEnvelope });
 
   function recordFor(visit: Visit, request: FastifyRequest): RecordChange {
     return async ({ action, issuer, subject }, work) => {
@@ -61,7 +43,7 @@ export function registerOidcPages(app: FastifyInstance, parts: OidcParts & OwnUs
       const open = await changes.begin({
         actor: changeActor(visit.actor, null),
         method: 'GET',
-        path: `${ACCOUNT_PREFIX}/oidc/:id/callback`,
+        path: url,
         action,
         subjectKind: 'identity',
         subjectId: null,
@@ -102,14 +84,11 @@ export function registerOidcPages(app: FastifyInstance, parts: OidcParts & OwnUs
     if (result === 'sign_in_expired') return result;
     visit.forgetFlow();
     if (typeof result === 'string') return result;
-    if (!result.isAttached && (await visit.beginSession(result.userId, null)) === null) return 'suspended';
+    const { userId, isAttached, authenticatedAtMs } = result;
+    if (!isAttached && (await visit.beginSession(userId, null, authenticatedAtMs)) === null) return 'suspended';
     // Neither its beginning nor its end counts as an attempt.
     limits.succeeded(null, visit.network);
     limits.succeeded(null, visit.network);
     return result;
   }
-}
-
-function idOf(request: FastifyRequest): string {
-  return (request.params as { readonly id: string }).id;
 }

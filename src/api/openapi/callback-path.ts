@@ -1,0 +1,26 @@
+import { adminEnvelope } from '../../errors/envelopes.ts';
+import type { ErrorResponses } from './errors.ts';
+import { operationIdOf, type PlacedOperation, pathParameters } from './operation.ts';
+
+/** The address to which an OpenID provider sends a browser back. */
+export function callbackOperation(prefix: string, errors: ErrorResponses): PlacedOperation {
+  const path = `${prefix}/oidc/:id/callback`;
+  return {
+    method: 'GET',
+    path,
+    operation: {
+      operationId: operationIdOf('GET', path),
+      summary: 'Complete a sign-in at an OpenID provider',
+      tags: ['People: oidc'],
+      security: [],
+      parameters: pathParameters(path, { type: 'string', minLength: 1 }),
+      responses: {
+        302: {
+          description: 'To `returnTo`, signed in, or to `/console#/sign-in?error=…` with the reason.',
+          headers: { location: { schema: { type: 'string' } } },
+        },
+        ...errors.of([404], adminEnvelope),
+      },
+    },
+  };
+}
