@@ -36,6 +36,7 @@ export function serveEndpoints(parts: ServedEndpointParts): void {
     abortLimits: parts.abortLimits,
     speeds: new OutputSpeeds(),
     countInput: requestWorkers.count,
+    unsentOf: (holder) => bodyBudgets.unsentOf(holder),
   });
   registerEndpoints(parts.app, [...table, ...endpointAliases(table, parts.messagesNames)], {
     refusals: parts.refusals,
