@@ -10,7 +10,8 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'server.metrics': 'Where `/metrics` is served without a token, beside the health addresses. Absent: nowhere.',
   'server.bodyLimit': 'The largest JSON body, after decompression.',
   'server.editBodyLimit': 'The largest upload of images to be edited.',
-  'server.bodyMemory': 'The memory that the bodies of all requests may take. Absent: a quarter of what there is.',
+  'server.bodyMemory':
+    'The memory that the bodies of all requests may take, and three quarters of it what is kept of responses. Absent: a quarter of what there is.',
   'server.uploadDisk': 'The disk that uploads may take. Absent: half of what is free, 8 GiB at most.',
   'server.protocolNames.chat':
     'What the chat family is called in headers and the catalog; the first of several names is canonical.',
@@ -24,7 +25,8 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'server.shutdownTimeout': 'How long calls in flight may go on after that.',
   'server.uploadIdleTimeout': 'How long an upload may make no progress.',
   'server.headerTimeout': 'How long the headers of a request may take.',
-  'server.clientStallTimeout': 'How long a client may leave a response unread.',
+  'server.clientStallTimeout':
+    'How long a client may leave a response unread; the more of it waits, the less, down to a thirtieth.',
   'server.connections': 'The most connections of clients at a time; more are closed at once.',
   'server.connectionsPerAddress': 'The most connections of one address at a time. Absent: half of `connections`.',
   'server.trustedProxies': 'Proxies before the gateway that name their clients in `X-Forwarded-For`.',

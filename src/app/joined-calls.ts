@@ -46,6 +46,7 @@ export function joinCalls(routes: Routes<PartitionAccounting>): JoinedCalls {
     },
     storedResponses: {
       claim: async (call, waiter, holder) => (await of(call.accountId)).storedResponses.claim(call, waiter, holder),
+      isKnown: async (key) => (await of(key.accountId)).storedResponses.isKnown(key),
       keep: async (responded) => (await of(responded.accountId)).storedResponses.keep(responded),
       freeLeftClaims: () => each(({ storedResponses }) => storedResponses.freeLeftClaims()),
       stopWaiting() {

@@ -11,7 +11,9 @@ import { OutputSpeeds } from '../protocols/metering/output-speed.ts';
 import type { RandomSource } from '../providers/routing/choose.ts';
 import type { NodeParts } from './node-parts.ts';
 
-interface ServedEndpointParts extends NodeParts, Pick<EndpointParts, 'refusals' | 'querySources' | 'spoolDirectory'> {
+interface ServedEndpointParts
+  extends NodeParts,
+    Pick<EndpointParts, 'refusals' | 'isRepeat' | 'querySources' | 'spoolDirectory'> {
   readonly table: ReturnType<typeof endpointTable>;
   readonly messagesNames: Config['server']['protocolNames']['messages'];
   readonly randomSource: RandomSource;
@@ -34,11 +36,13 @@ export function serveEndpoints(parts: ServedEndpointParts): void {
     abortLimits: parts.abortLimits,
     speeds: new OutputSpeeds(),
     countInput: requestWorkers.count,
+    unsentOf: (holder) => bodyBudgets.unsentOf(holder),
   });
   registerEndpoints(parts.app, [...table, ...endpointAliases(table, parts.messagesNames)], {
     refusals: parts.refusals,
     settings: () => settings.current,
     bodyBudgets,
+    isRepeat: parts.isRepeat,
     lookAtCall: createCallLook(reservations, databaseClock),
     requestWorkers,
     spoolDirectory: parts.spoolDirectory,

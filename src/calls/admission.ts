@@ -182,7 +182,7 @@ const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
 const HELD = 'A part of it is held by calls in flight; try again when one of them has ended.';
 
 /** What is known about a call before its body is read. */
-interface LookRequest {
+export interface LookRequest {
   readonly accountId: string;
   readonly keyId: string;
   readonly isKeyLimited: boolean;

@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import { type Share, type ShareHolder, Shares } from '../lib/fair/shares.ts';
+import { UnsentBudget, type UnsentMemory } from '../lib/fair/unsent-memory.ts';
 
 /** The memory and disk that all bodies together may take. */
 export interface BodyBudgetLimits {
@@ -17,18 +18,21 @@ export const LARGE_BODY_BYTES = 1024 * 1024;
 const LARGE_PART = 3 / 4;
 
 /**
- * The memory and the disk that all bodies share, each account with the share that `Shares` gives it. Large bodies have
- * three quarters of the memory at most, so that they never keep small ones out.
+ * The memory and the disk that all bodies share, each account with the share that `Shares` gives it. Large bodies, and all
+ * responses, have three quarters of the memory at most, so that they never keep small requests out.
  */
 export class BodyBudgets {
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
   readonly #disk: Shares;
+  readonly #unsent: UnsentBudget;
 
   constructor({ memoryBytes, diskBytes }: BodyBudgetLimits) {
-    this.#memory = new Shares(memoryBytes);
-    this.#largeMemory = new Shares(memoryBytes * LARGE_PART);
+    const onFreed = (): void => this.#unsent.freed();
+    this.#memory = new Shares(memoryBytes, onFreed);
+    this.#largeMemory = new Shares(memoryBytes * LARGE_PART, onFreed);
     this.#disk = new Shares(diskBytes);
+    this.#unsent = new UnsentBudget(this.#memory, this.#largeMemory);
   }
 
   /** Space that is taken already stays taken. */
@@ -36,10 +40,11 @@ export class BodyBudgets {
     this.#memory.capacity = memoryBytes;
     this.#largeMemory.capacity = memoryBytes * LARGE_PART;
     this.#disk.capacity = diskBytes;
+    this.#unsent.freed();
   }
 
   get memoryUsedBytes(): number {
-    return this.#memory.used;
+    return this.#memory.used + this.#unsent.beyondBytes;
   }
 
   get diskUsedBytes(): number {
@@ -70,6 +75,11 @@ export class BodyBudgets {
   /** As `takeMemory`, of the disk. */
   takeDisk(holder: BodyHolder, sizeBytes: number): { release(): void } | null {
     return this.#disk.take(holder, sizeBytes);
+  }
+
+  /** The memory of a response of which not all can be sent. */
+  unsentOf(holder: BodyHolder): UnsentMemory {
+    return this.#unsent.of(holder);
   }
 
   memoryOf(holder: BodyHolder): BodyMemory {

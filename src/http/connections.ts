@@ -6,6 +6,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { LINGER_LIMITS, lingerBehind } from './linger.ts';
 import { LingerTurns } from './linger-turns.ts';
+import { lookEveryMs, ReadPace } from './read-pace.ts';
 
 export interface ConnectionLimits {
   /** The most connections at a time; one more is closed as soon as it is opened. */
@@ -14,7 +15,7 @@ export interface ConnectionLimits {
   readonly connectionsPerAddress?: number | undefined;
   /** Proxies of the operator, whose connections belong to many clients. */
   readonly trustedProxies?: readonly AddressRange[];
-  /** How long a client may not read a waiting response, in milliseconds, before its connection is dropped. */
+  /** How long a client may not read a waiting response, in milliseconds, before its connection is dropped; see `ReadPace`. */
   readonly clientStallTimeout: number;
 }
 
@@ -31,9 +32,6 @@ interface WatchParts {
   /** Called for each connection that is closed because there are too many. */
   readonly onRefused: (address: string | undefined) => void;
 }
-
-/** A stall is noticed after this many looks, so at most a quarter of the limit late. */
-const LOOKS = 4;
 
 /**
  * Makes a server keep the order of requests on each connection, and drop the connections of clients that stall. The
@@ -82,7 +80,7 @@ export function watchConnections(
       return;
     }
     if (leave !== null) socket.once('close', leave);
-    const connection = new Connection(socket, handler, lingerTurns);
+    const connection = new Connection(socket, handler, lingerTurns, clientStallTimeout);
     connections.set(socket, connection);
     open.add(connection);
     socket.once('close', () => open.delete(connection));
@@ -92,8 +90,11 @@ export function watchConnections(
   const looking = setInterval(() => {
     hasWarned = false;
     hasWarnedOfAddress = false;
-    for (const connection of open) connection.look();
-  }, clientStallTimeout / LOOKS);
+    const nowMs = performance.now();
+    let unreadBytes = 0;
+    for (const connection of open) unreadBytes += connection.unreadBytes;
+    for (const connection of open) connection.look(nowMs, unreadBytes);
+  }, lookEveryMs(clientStallTimeout));
   looking.unref();
   server.once('close', () => clearInterval(looking));
 }
@@ -103,8 +104,6 @@ export function perAddressMax({ connections, connectionsPerAddress }: Connection
   return connectionsPerAddress ?? Math.max(Math.floor(connections / 2), 1);
 }
 
-/** The bytes of a waiting response that a client has to read within the limit: some 200 bytes a second by default. */
-const TAKEN_BYTES_MIN = 64 * 1024;
 /**
  * With this many requests sent ahead, no more are read; at the second number, which a single packet can still reach,
  * the connection is closed.
@@ -125,13 +124,18 @@ export class Connection {
   #waiting: ServerResponse[] = [];
   #endsAfterResponse = false;
   #lastUrl: string | null = null;
-  #looks = 0;
-  #takenBytes = 0;
+  readonly #pace: ReadPace;
 
-  constructor(socket: Socket, handler: RequestListener, lingerTurns: LingerTurns) {
+  constructor(socket: Socket, handler: RequestListener, lingerTurns: LingerTurns, stallTimeoutMs: number) {
     this.#socket = socket;
     this.#handler = handler;
     this.#lingerTurns = lingerTurns;
+    this.#pace = new ReadPace(stallTimeoutMs);
+  }
+
+  /** What was written and the client has not read. */
+  get unreadBytes(): number {
+    return this.#socket.writableLength;
   }
 
   /** The response that is under way, or due. */
@@ -188,17 +192,14 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** Call this every quarter of the limit: it drops a client that has stalled this connection for the whole limit. */
-  look(): void {
-    const takenBytes = bytesTaken(this.#socket);
+  /** Drops a client that is too slow for what it, and all clients together, have not read. */
+  look(nowMs: number, allUnreadBytes: number): void {
     if (!this.#isHeldUpByClient()) {
-      this.#looks = 0;
-    } else if (this.#looks === 0 || takenBytes - this.#takenBytes >= TAKEN_BYTES_MIN) {
-      this.#looks = 1;
-      this.#takenBytes = takenBytes;
-    } else if (this.#looks++ === LOOKS) {
-      this.#socket.destroy();
+      this.#pace.isServed();
+      return;
     }
+    const unread = { bytes: this.unreadBytes, allBytes: allUnreadBytes };
+    if (this.#pace.isTooSlow(unread, bytesTaken(this.#socket), nowMs)) this.#socket.destroy();
   }
 
   /** The client does not read its response, or it has its response and still sends the body of its request. */

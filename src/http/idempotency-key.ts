@@ -7,14 +7,19 @@ import { invalidRequest } from '../errors/gateway-error.ts';
  */
 export const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 
+/** The Idempotency-Key of a request; `null` if it has none that can be used. */
+export function usableIdempotencyKey({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
+  const value = headers['idempotency-key'];
+  return typeof value === 'string' && IDEMPOTENCY_KEY_PATTERN.test(value) ? value : null;
+}
+
 /**
  * The Idempotency-Key of a request; `null` if it has none.
  *
  * @throws GatewayError `invalidRequest` where it cannot be used.
  */
 export function readIdempotencyKey(request: Pick<IncomingMessage, 'headers'>): string | null {
-  const value = request.headers['idempotency-key'];
-  if (value === undefined) return null;
-  if (typeof value === 'string' && IDEMPOTENCY_KEY_PATTERN.test(value)) return value;
+  const key = usableIdempotencyKey(request);
+  if (key !== null || request.headers['idempotency-key'] === undefined) return key;
   throw invalidRequest('The Idempotency-Key header takes 1 to 255 visible ASCII characters.', 'Idempotency-Key');
 }

@@ -12,6 +12,11 @@ export class ByteSpan {
   #held = NO_BYTES;
   #heldBytes = 0;
 
+  /** What is kept of it while it is not whole; room that was made for more is not written yet. */
+  get memoryBytes(): number {
+    return this.#heldBytes;
+  }
+
   begin(at: number, bytesMax: number): void {
     this.#start = at;
     this.#bytesMax = bytesMax;

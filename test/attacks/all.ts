@@ -29,6 +29,7 @@ import { deepNesting } from './stop/deep-nesting.ts';
 import { emptyArrays } from './stop/empty-arrays.ts';
 import { endlessBodies } from './stop/endless-bodies.ts';
 import { equalReferences } from './stop/equal-references.ts';
+import { freshKeys } from './stop/fresh-keys.ts';
 import { halfSentBodies } from './stop/half-sent-bodies.ts';
 import { halfSentEdits } from './stop/half-sent-edits.ts';
 import { largeEstimates } from './stop/large-estimates.ts';
@@ -38,6 +39,7 @@ import { providerErrors } from './stop/provider-errors.ts';
 import { refusals } from './stop/refusals.ts';
 import { silentSockets } from './stop/silent-sockets.ts';
 import { slowBodies } from './stop/slow-bodies.ts';
+import { unreadEnds, unreadResponses } from './stop/unread-responses.ts';
 import { valuesInCalls } from './stop/values-in-calls.ts';
 import { valuesInEstimates } from './stop/values-in-estimates.ts';
 
@@ -51,6 +53,9 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [bombs],
     [halfSentBodies],
     [halfSentEdits],
+    [freshKeys],
+    [unreadResponses],
+    [unreadEnds],
     [emptyArrays],
     [largeEstimates],
     [deepNesting],

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { plansText, subscribe } from '../conformance/plans.ts';
-import { call } from '../support/client.ts';
+import { call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { wireEngines } from '../support/database.ts';
 import { requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatResponse } from '../support/provider.ts';
+import { chatCompletion, chatResponse, liveResponse } from '../support/provider.ts';
 import { openConnection, type RawResponse, requestBytes, sendRaw } from '../support/raw.ts';
 
 /** Large bodies are not read from accounts that could not pay for any call. */
@@ -161,14 +161,72 @@ for (const engine of wireEngines) {
       await assertSpent(account, 2n * costNano({ input: 11, output: 7 }));
     });
 
-    it('does not look if a call can be a repeat: its body is asked for', async () => {
+    it('refuses a fresh Idempotency-Key with each upload as it refuses none', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
-      const response = await responseToHead(CHAT, poor.key, [
+      let keys = 0;
+      const fresh = () => ['idempotency-key', `fresh-${++keys}`] as const;
+      for (const [path, status] of [
+        [CHAT, 402],
+        ['/v1/messages', 402],
+        ['/v1/images/edits', 429],
+        [CODING, 402],
+      ] as const) {
+        for (const headers of [LARGE, COMPRESSED, [...LARGE, ['expect', '100-continue']] as const]) {
+          assert.equal((await responseToHead(path, poor.key, [...headers, fresh()])).status, status, path);
+        }
+      }
+      const begin = `100001\r\n${' '.repeat(MEBIBYTE + 1)}\r\n`;
+      const chunked = await responseToHead(CHAT, poor.key, [['transfer-encoding', 'chunked'], fresh()], begin);
+      assert.equal(chunked.status, 402);
+      // One that nobody can use belongs to no call.
+      assert.equal((await responseToHead(CHAT, poor.key, [...LARGE, ['idempotency-key', 'a b']])).status, 402);
+    });
+
+    it('asks for the body of a repeat, which gets its response whatever the account has left', async () => {
+      const account = await gateway.createAccount({ dailySpendCapYuan: '0.00001' });
+      const body = JSON.stringify({ ...requestOf(false), user: 'u'.repeat(2 * MEBIBYTE) });
+      const send = (key: string) =>
+        call(gateway.url + CHAT, account.key, body, { headers: { 'idempotency-key': key } });
+      const first = await send('known');
+      assert.equal(first.status, 200, first.text);
+      await assertRefusedAlike(account, CHAT, 429, 'balance_daily_limit_exceeded');
+      const fresh = await responseToHead(CHAT, account.key, [...LARGE, ['idempotency-key', 'fresh']]);
+      assert.equal(fresh.status, 429);
+      const asked = await responseToHead(CHAT, account.key, [
         ...LARGE,
-        ['idempotency-key', 'a'],
+        ['idempotency-key', 'known'],
         ['expect', '100-continue'],
       ]);
-      assert.equal(response.status, 100);
+      assert.equal(asked.status, 100);
+      const repeat = await send('known');
+      assert.deepEqual([repeat.status, repeat.headers['x-faregate-repeated']], [200, 'true']);
+      assert.equal(repeat.text, first.text);
+      // The key of another account says nothing of this one.
+      const poor = await gateway.createAccount({ balanceYuan: '0' });
+      assert.equal((await responseToHead(CHAT, poor.key, [...LARGE, ['idempotency-key', 'known']])).status, 402);
+    });
+
+    it('asks for the body of a repeat while the first call runs', async () => {
+      const account = await gateway.createAccount();
+      assert.equal((await small(account)).status, 200);
+      const live = liveResponse({ 'content-type': 'application/json' });
+      const respond = gateway.provider.respond;
+      gateway.provider.respond = live.respond;
+      const headers = { 'idempotency-key': 'running' };
+      const started = startCall(gateway.url + CHAT, account.key, requestOf(false), { headers });
+      await live.opened;
+      gateway.provider.respond = respond;
+      await gateway.admin('PATCH', `/accounts/${account.id}`, { dailySpendCapYuan: '0.00001' });
+      assert.equal((await responseToHead(CHAT, account.key, [...LARGE, ['idempotency-key', 'fresh']])).status, 429);
+      const asked = await responseToHead(CHAT, account.key, [
+        ...LARGE,
+        ['idempotency-key', 'running'],
+        ['expect', '100-continue'],
+      ]);
+      assert.equal(asked.status, 100);
+      await live.write(JSON.stringify(chatCompletion()));
+      live.end();
+      assert.equal((await started.response).status, 200);
     });
 
     it('counts the tokens of any account, however large the body', async () => {

@@ -51,6 +51,21 @@ for (const engine of wireEngines) {
       assert.equal(askedOf(ADMISSION), asked + 1);
     });
 
+    test('of an account are responded to from memory with a fresh Idempotency-Key too, and repeats get their responses', async () => {
+      const capped = await gateway.createAccount({ dailySpendCapYuan: '0.00001' });
+      const send = (key: string): Promise<ClientResponse> =>
+        call(gateway.url + CHAT, capped.key, requestOf(false, 'test-chat'), { headers: { 'idempotency-key': key } });
+      const first = await send('known');
+      assert.equal(first.status, 200, first.text);
+      await flood(capped.key, 429, 'balance_daily_limit_exceeded');
+      await assertRefused(capped.key, 429, 'balance_daily_limit_exceeded');
+      const asked = askedOf(ADMISSION);
+      for (let i = 0; i < 5; i++) assert.equal((await send(`fresh-${i}`)).status, 429);
+      assert.equal(askedOf(ADMISSION), asked);
+      const repeat = await send('known');
+      assert.deepEqual([repeat.status, repeat.text], [200, first.text]);
+    });
+
     test('of an account end with a top-up, at once', async () => {
       await flood(poor.key, 402, 'insufficient_balance');
       await assertRefused(poor.key, 402, 'insufficient_balance');

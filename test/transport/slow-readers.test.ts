@@ -66,7 +66,7 @@ const LIMITS = 'clientStallTimeout: 300ms, connections: 321';
 describe('a client that stops reading', { timeout: 120_000 }, () => {
   let gateway: TestGateway;
   before(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({ server: 'clientStallTimeout: 1h' });
   });
   after(() => gateway.stop());
 
@@ -185,35 +185,39 @@ async function take(far: Socket, sizeBytes: number): Promise<void> {
   }
 }
 
-describe('a connection that is looked at every quarter of the limit', { timeout: 60_000 }, () => {
+describe('a connection that is looked at', { timeout: 60_000 }, () => {
   const served = (): never => assert.fail('there is no request');
+  const LIMIT_MS = 240_000;
+  /** Of the limit, what a client has for so much. */
+  const TIME_MS = 8_000;
 
-  test('is dropped at the fifth look at a client that takes nothing, and a byte that it sends puts nothing off', async (context) => {
+  test('is dropped when its client takes nothing for the time that it has, and a byte that it sends puts nothing off', async (context) => {
     const { near, far } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns());
+    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS);
     near.write(Buffer.alloc(32 * MIB));
     near.resume();
-    for (let looks = 0; looks < 4; looks++) {
+    for (let nowMs = 0; nowMs < TIME_MS; nowMs += 2_000) {
       far.write('x');
       await once(near, 'data');
-      connection.look();
-      assert.equal(near.destroyed, false, `after ${looks + 1} looks`);
+      connection.look(nowMs, 32 * MIB);
+      assert.equal(near.destroyed, false, `after ${nowMs} ms`);
     }
-    connection.look();
+    connection.look(TIME_MS, 32 * MIB);
     assert.equal(near.destroyed, true);
   });
 
-  test('stays as long as the client takes 64 KiB in the time of the limit, though it is all one write', async (context) => {
+  test('stays as long as the client takes enough in the time that it has, though it is all one write', async (context) => {
     const { near, far } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns());
+    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS);
     let isDone = false;
+    let nowMs = 0;
     near.write(Buffer.alloc(128 * MIB), () => {
       isDone = true;
     });
     // More at a time than the system buffers between the two ends, so that it has to take more of the write.
     const step = 16 * MIB;
     for (let taken = 0; taken < 64 * MIB; taken += step) {
-      for (let looks = 0; looks < 4; looks++) connection.look();
+      for (let looks = 0; looks < 4; looks++, nowMs += 2_000) connection.look(nowMs, 128 * MIB);
       await take(far, step);
       assert.equal(near.destroyed, false, `${taken} bytes were taken`);
     }
@@ -222,8 +226,8 @@ describe('a connection that is looked at every quarter of the limit', { timeout:
 
   test('stays for any time if nothing waits for the client', async (context) => {
     const { near } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns());
-    for (let looks = 0; looks < 100; looks++) connection.look();
+    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS);
+    for (let looks = 0; looks < 100; looks++) connection.look(looks * LIMIT_MS, 128 * MIB);
     assert.equal(near.destroyed, false);
   });
 });

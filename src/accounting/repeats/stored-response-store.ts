@@ -4,7 +4,7 @@ import { nowSql } from '../../db/database-time.ts';
 import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { booleanColumn, bytesColumn, intColumn, jsonbColumn, orNull, selection, textColumn } from '../../db/table.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
-import type { KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
+import type { CallKey, KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
 import { ROW_BYTES } from './stored-response-room.ts';
 
 /**
@@ -85,6 +85,13 @@ where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint =
 /** Of a body that is stored apart, only its size is read. */
 const selectResponse = selectOf('select-response', RESPONSES.list);
 const selectBody = selectOf('select-body', BODIES.list);
+
+/** Plan: primary key. */
+const selectHeld: Statement = {
+  name: 'idempotency.select-held',
+  text: `select true as is_held from stored_responses k
+where account_id = $1 and key_id = $2 and idempotency_key = $3 and ${HELD_UNTIL} > ${nowSql('$4')}`,
+};
 
 /** One row at a time: bodies may be large. Plan: stored_responses_by_claim. */
 const keepResponse: Statement = {
@@ -199,6 +206,8 @@ export interface FoundResponse extends StoredResponse {
 export interface StoredResponseStore {
   /** One verdict a request, in the same order. No two requests may be for the same key. */
   claim(requests: readonly ClaimRequest[], terms: ClaimTerms, signal?: AbortSignal): Promise<ClaimVerdict[]>;
+  /** Whether a key cannot be claimed: its call runs, or has left a response. */
+  isHeld(key: CallKey, nowMs: number | null, signal?: AbortSignal): Promise<boolean>;
   /** `null` if there is none, or its call has not ended. */
   find(call: KeyedCall, signal?: AbortSignal): Promise<FoundResponse | null>;
   /** The body of a response that was found without it; `null` if it has expired meanwhile. */
@@ -226,6 +235,10 @@ export function createStoredResponseStore(database: PartitionQueryable): StoredR
         if (fingerprint !== requests[i]!.fingerprint) return 'other_request';
         return hasEnded ? 'answered' : 'running';
       });
+    },
+    async isHeld({ accountId, keyId, idempotencyKey }, nowMs, signal) {
+      const rows = await database.query(selectHeld, [accountId, keyId, idempotencyKey, toInstant(nowMs)], signal);
+      return rows.length > 0;
     },
     async find(call, signal) {
       const found = RESPONSES.first(await database.query(selectResponse, namesOf(call), signal));

@@ -35,12 +35,16 @@ export interface StoredFailure {
   readonly callHeaders: Readonly<Record<string, string>>;
 }
 
-/** A call by its Idempotency-Key, which belongs to one API key. */
-export interface KeyedCall {
+/** An Idempotency-Key, which belongs to one API key. */
+export interface CallKey {
   readonly accountId: string;
   readonly keyId: string;
   /** The SHA-256 of what the client sent: keys may be long, or contain what should not be stored. */
   readonly idempotencyKey: string;
+}
+
+/** A call by its Idempotency-Key. */
+export interface KeyedCall extends CallKey {
   /** Of address and body: a repeat is the same request. */
   readonly fingerprint: string;
 }

@@ -8,7 +8,7 @@ import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createTwoPhase, type HeldCall } from '../../lib/two-phase.ts';
 import { createLateClaims } from './late-claims.ts';
-import type { KeyedCall, StoredResponse } from './stored-response.ts';
+import type { CallKey, KeyedCall, StoredResponse } from './stored-response.ts';
 import { ResponseMemory, STORING_FACTOR, type StoredResponseBudget } from './stored-response-budget.ts';
 import { createStoredResponseRoom } from './stored-response-room.ts';
 import type {
@@ -274,7 +274,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
      * @throws GatewayError `overloaded` if there is no memory for a stored response that is large; `databaseDown`.
      */
     async claim(call: KeyedCall, waiter: Waiter, holder: ShareHolder): Promise<ClaimResult> {
-      const place = JSON.stringify([call.accountId, call.keyId, call.idempotencyKey]);
+      const place = placeOf(call);
       for (let other = local.get(place); other !== undefined; other = local.get(place)) {
         const isSame = other.fingerprint === call.fingerprint;
         if (!isSame && other.isCertain) return { state: 'other_request' };
@@ -313,6 +313,19 @@ export function createStoredResponses(options: StoredResponsesOptions) {
         return typeof found === 'string' ? { state: found } : { state: 'answered', response: found };
       } catch (error) {
         end(null);
+        throw refusedFor(error);
+      }
+    },
+    /**
+     * Whether a key belongs to a call that runs or has left a response, so that a further request with it is no new call.
+     *
+     * @throws GatewayError `databaseDown`.
+     */
+    async isKnown(key: CallKey): Promise<boolean> {
+      if (local.get(placeOf(key))?.isCertain === true) return true;
+      try {
+        return await questions.ask((signal) => store.isHeld(key, terms().nowMs, signal));
+      } catch (error) {
         throw refusedFor(error);
       }
     },
@@ -359,6 +372,10 @@ export function createStoredResponses(options: StoredResponsesOptions) {
       return local.size;
     },
   };
+}
+
+function placeOf({ accountId, keyId, idempotencyKey }: CallKey): string {
+  return JSON.stringify([accountId, keyId, idempotencyKey]);
 }
 
 /** The response without its body, as if there is no room for it. */

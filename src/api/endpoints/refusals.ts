@@ -3,9 +3,11 @@ import type { FastifyReply } from 'fastify';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import { type Principal, type Principals, principalHash } from '../../accounting/accounts/principals.ts';
 import type { CallReport } from '../../calls/call-request.ts';
+import type { IsRepeat } from '../../calls/idempotency/idempotent-call.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';
+import { usableIdempotencyKey } from '../../http/idempotency-key.ts';
 import type { RefusalBrake } from '../../http/refusal-brake.ts';
 import type { Soon } from '../../lib/soon.ts';
 
@@ -17,6 +19,7 @@ interface RefusalParts {
   readonly principals: Principals;
   readonly addresses: ClientAddresses;
   readonly brake: RefusalBrake;
+  readonly isRepeat: IsRepeat;
 }
 
 /** What refusals of a request count against: the address that sends it, and once that is known its account. */
@@ -31,9 +34,9 @@ export interface RefusalSubject {
 export type Refusals = ReturnType<typeof createRefusals>;
 
 /** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
-export function createRefusals({ principals, addresses, brake }: RefusalParts) {
+export function createRefusals({ principals, addresses, brake, isRepeat }: RefusalParts) {
   /** Judges a request of a key that is valid. */
-  function accept(subject: RefusalSubject, path: string, principal: Principal): Principal {
+  function accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
     const { request } = subject;
     // Before anything of the account: who may not use the key learns nothing of it, and does not count against it.
     const { allowedNetworks } = principal;
@@ -43,10 +46,14 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts) {
     if (!principal.mayCall) throw new GatewayError('scopeNotAllowed');
     subject.name = `account ${principal.accountId}`;
     subject.place = `${principal.keyId} ${path}`;
-    // A repeat of an idempotent call may have a stored response.
-    const refusal = request.headers['idempotency-key'] === undefined ? brake.recall(subject.name, subject.place) : null;
-    if (refusal !== null) throw refusal;
-    return principal;
+    const refusal = brake.recall(subject.name, subject.place);
+    if (refusal === null) return principal;
+    if (request.headers['idempotency-key'] === undefined) throw refusal;
+    return unlessRepeat(request, principal, refusal).then(() => principal);
+  }
+
+  async function unlessRepeat(request: IncomingMessage, principal: Principal, refusal: GatewayError): Promise<void> {
+    if (!(await isRepeat(principal, usableIdempotencyKey(request)))) throw refusal;
   }
 
   return {

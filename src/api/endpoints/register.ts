@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { CallLook } from '../../calls/admission.ts';
+import type { CallLook, LookRequest } from '../../calls/admission.ts';
 import { requireAllowedModel } from '../../calls/allowed-models.ts';
 import type { CallRequest, Context } from '../../calls/call-request.ts';
-import { Fingerprint, type RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
+import { Fingerprint, type IsRepeat, type RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
 import { Client } from '../../calls/relay/client.ts';
 import type { RequestWorkers } from '../../calls/request-workers.ts';
 import type { Settings } from '../../calls/settings.ts';
@@ -11,7 +11,7 @@ import { catalogEnvelope } from '../../errors/envelopes.ts';
 import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../../http/body.ts';
 import type { BodyBudgets } from '../../http/body-budgets.ts';
 import type { RequestKind } from '../../http/http-report.ts';
-import { readIdempotencyKey } from '../../http/idempotency-key.ts';
+import { readIdempotencyKey, usableIdempotencyKey } from '../../http/idempotency-key.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
 import { spoolBody } from '../../http/spool.ts';
 import type { CallInput } from '../../protocols/operations/operation.ts';
@@ -35,6 +35,7 @@ export interface EndpointParts {
   readonly requestWorkers: RequestWorkers;
   readonly bodyBudgets: BodyBudgets;
   readonly lookAtCall: CallLook;
+  readonly isRepeat: IsRepeat;
   /** The directory of spooled uploads. */
   readonly spoolDirectory: string;
 }
@@ -103,7 +104,7 @@ function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
 }
 
 function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handler {
-  const { refusals, runCall, runIdempotentCall, requestWorkers, bodyBudgets, lookAtCall, spoolDirectory } = parts;
+  const { refusals, runCall, runIdempotentCall, requestWorkers, bodyBudgets, spoolDirectory } = parts;
   const { operation } = endpoint;
   return async (request, reply, settings, subject) => {
     const client = new Client(reply.raw, operation, () => reply.hijack());
@@ -115,8 +116,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
     const owner: BodyOwner = {
       holder: principal,
       budgets: bodyBudgets,
-      // A repeat gets the response of the first call, whatever remains to the account now.
-      look: fingerprint === null ? () => lookAtCall({ ...principal, policy: endpoint, settings }) : null,
+      look: () => lookUnlessRepeat(parts, request.raw, { ...principal, policy: endpoint, settings }),
     };
 
     function run(input: CallInput): Promise<void> {
@@ -160,6 +160,19 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
       report.chunks = client.chunks;
     }
   };
+}
+
+/** A look at the limits that lets a repeat through: it gets the response of the first call, whatever remains to the account now. */
+async function lookUnlessRepeat(
+  { lookAtCall, isRepeat }: EndpointParts,
+  request: IncomingMessage,
+  call: LookRequest,
+): Promise<void> {
+  try {
+    await lookAtCall(call);
+  } catch (refusal) {
+    if (!(await isRepeat(call, usableIdempotencyKey(request)))) throw refusal;
+  }
 }
 
 /** Whether the request is for an idempotent call. */

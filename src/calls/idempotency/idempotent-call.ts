@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import type { StoredFailure, StoredResponse } from '../../accounting/repeats/stored-response.ts';
+import type { CallKey, StoredFailure, StoredResponse } from '../../accounting/repeats/stored-response.ts';
 import type { StoredResponseBudget, Taken } from '../../accounting/repeats/stored-response-budget.ts';
 import type { StoredResponses } from '../../accounting/repeats/stored-responses.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -7,6 +7,27 @@ import type { CallRequest } from '../call-request.ts';
 import { REPEATED_HEADER } from '../relay/call-headers.ts';
 import type { Client } from '../relay/client.ts';
 import { SOON } from '../retry-after.ts';
+import type { Settings } from '../settings.ts';
+
+/**
+ * Whether a request repeats a call that runs or has left a response, which it gets whatever remains to the account now.
+ *
+ * @throws GatewayError `databaseDown`.
+ */
+export type IsRepeat = (
+  caller: Pick<CallKey, 'accountId' | 'keyId'>,
+  /** As the client sent it; `null`: none that can be used. */
+  idempotencyKey: string | null,
+) => Promise<boolean>;
+
+export function createIsRepeat(storedResponses: Pick<StoredResponses, 'isKnown'>, settings: () => Settings): IsRepeat {
+  return async function isRepeat({ accountId, keyId }, key) {
+    if (key === null || settings().config.idempotency.keepFor === 0) return false;
+    return storedResponses.isKnown({ accountId, keyId, idempotencyKey: storedKey(key) });
+  };
+}
+
+const storedKey = (idempotencyKey: string): string => hash('sha256', idempotencyKey, 'base64url');
 
 /** A call whose client may repeat it without paying twice. */
 export interface RepeatableCall {
@@ -31,7 +52,7 @@ export function createIdempotentCallRunner(
   return async function runIdempotentCall(request, { idempotencyKey, fingerprint }) {
     const { client, principal, settings } = request;
     const { accountId, keyId } = principal;
-    const keyed = { accountId, keyId, idempotencyKey: hash('sha256', idempotencyKey, 'base64url'), fingerprint };
+    const keyed = { accountId, keyId, idempotencyKey: storedKey(idempotencyKey), fingerprint };
     const gone = Promise.withResolvers<void>();
     client.onGone(gone.resolve);
     const waiter = {

@@ -95,6 +95,11 @@ export class Client {
     return this.#response.writableNeedDrain;
   }
 
+  /** The bytes of the response that the client has yet to read. */
+  get unreadBytes(): number {
+    return this.isGone || this.#response.closed ? 0 : this.#response.writableLength;
+  }
+
   /** How many pieces of the response were passed on. */
   get chunks(): number {
     return this.#chunks;

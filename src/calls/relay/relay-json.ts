@@ -18,6 +18,7 @@ import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
 import type { AdmittedCall } from '../admitted-call.ts';
 import { doubtsOfWhole, estimateUnreported, type WrittenSize } from './estimates.ts';
+import { HeldBytes } from './held-bytes.ts';
 import type { RelayParts } from './relay-stream.ts';
 
 /**
@@ -25,6 +26,8 @@ import type { RelayParts } from './relay-stream.ts';
  * billed is a 502. Of a larger response all but the last chunk has left by then, and the connection is closed instead.
  */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
+/** What a chunk takes beside its bytes: a response may come in tiny ones. */
+const CHUNK_MEMORY_BYTES = 256;
 /** The most bytes of the members that are read: usage and ids are small, the output of a compaction may not be. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 const WITHOUT_USAGE = 'The provider gave a response without usage, so it cannot be billed. Nothing is charged.';
@@ -33,8 +36,10 @@ const UNTRUE_USAGE =
 const NOTHING_WRITTEN = { sizeBytes: 0, pictures: 0 };
 
 /**
- * Relays a whole response: reads it to its end, measures it, settles the call, and only then sends the last byte. The call
- * is settled in the same way where the client leaves meanwhile (`docs/client-aborts.md`).
+ * Relays a whole response: reads it to its end, measures it, settles the call, and only then sends the last byte. If there is
+ * no memory to keep it until then, all but the last chunk leaves before, and the provider is read no faster than the client
+ * reads (`docs/decisions/0071-unsent-responses.md`). The call is settled in the same way where the client leaves meanwhile
+ * (`docs/client-aborts.md`).
  *
  * @throws UpstreamFailure if there is no success to bill.
  */
@@ -51,14 +56,18 @@ class JsonRelay {
   #written: WrittenText | null = null;
   #isMeasured = false;
   #exchange!: UpstreamExchange;
+  #memory!: HeldBytes;
   #head: UpstreamHead | null = null;
   #requestId: string;
   #firstByteAtMs: number | null = null;
   /** The part of the response that has not been sent. */
   #held: Buffer[] = [];
+  #unsentBytes = 0;
+  /** The size of the response, sent or not. */
   #heldBytes = 0;
   #isInvalid = false;
-  #hasOutgrownMemory = false;
+  /** It is not kept until it is settled: it is too large for that, or there is no memory. */
+  #leavesEarly = false;
   /** There was no memory to store the response for repeats. */
   #isUnstorable = false;
 
@@ -84,19 +93,28 @@ class JsonRelay {
   }
 
   run(): Promise<void> {
-    const { client } = this.#call.prepared;
+    const { client, principal } = this.#call.prepared;
     this.#exchange = startExchange(this.#upstream, (head) => this.#receiveHead(head));
-    client.onDrained(() => this.#exchange.resume());
+    this.#memory = new HeldBytes(this.#parts.unsentOf(principal), client, this.#exchange);
     client.onGone(() => {
-      // A client that has left never drains; the response is still read to its end and settled.
+      // The response is still read to its end and settled.
       this.#exchange.abortUnsent();
       this.#dropUnlessStorable();
-      this.#exchange.resume();
+      this.#count();
+      this.#memory.readOn();
     });
-    return this.#exchange.done.then(
-      () => this.#finish(null),
-      (failure: unknown) => this.#finish(failure),
-    );
+    return this.#exchange.done
+      .then(
+        () => this.#finish(null),
+        (failure: unknown) => this.#finish(failure),
+      )
+      .finally(() => this.#memory.over());
+  }
+
+  /** Counts what is kept. Returns whether there is room for it. */
+  #count(): boolean {
+    const inChunks = this.#unsentBytes + this.#held.length * CHUNK_MEMORY_BYTES;
+    return this.#memory.keep(inChunks + this.#capture.memoryBytes);
   }
 
   #receiveHead(head: UpstreamHead): (chunk: Buffer) => void {
@@ -127,23 +145,29 @@ class JsonRelay {
     }
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
-    if (this.#call.prepared.client.isGone) {
-      this.#dropUnlessStorable();
-      return;
+    this.#unsentBytes += chunk.length;
+    if (this.#call.prepared.client.isGone) this.#dropUnlessStorable();
+    this.#leavesEarly ||= this.#heldBytes > HELD_BYTES_MAX;
+    const hasRoom = this.#count();
+    if (!this.#call.prepared.client.isGone && (this.#leavesEarly || !hasRoom)) {
+      this.#leavesEarly = true;
+      this.#sendAllButLast();
+      this.#count();
     }
-    this.#hasOutgrownMemory ||= this.#heldBytes > HELD_BYTES_MAX;
-    if (this.#hasOutgrownMemory) this.#sendAllButLast();
+    this.#memory.readOn();
   }
 
   /** Drops a response whose client has left, unless it is small enough to be stored for repeats. */
   #dropUnlessStorable(): void {
-    if (this.#heldBytes > this.#storedBytesMax || !this.#hasMemoryToStore()) this.#letGo();
+    if (!this.#leavesEarly && this.#heldBytes <= this.#storedBytesMax && this.#hasMemoryToStore()) return;
+    this.#letGo();
   }
 
   /** Lets go of what is held, other than the last chunk if that is to be kept. */
   #letGo(...kept: readonly Buffer[]): void {
     this.#measure(this.#held);
     this.#held = [...kept];
+    this.#unsentBytes = kept[0]?.length ?? 0;
   }
 
   #measure(chunks: readonly Buffer[]): WrittenText | null {
@@ -168,12 +192,11 @@ class JsonRelay {
   }
 
   #sendAllButLast(): void {
+    if (this.#held.length < 2) return;
     const { client } = this.#call.prepared;
     const last = this.#held.pop()!;
     if (!client.hasBegun) this.#begin(contentLength(this.#head!));
-    for (const chunk of this.#held) {
-      if (!client.write(chunk)) this.#exchange.pause();
-    }
+    for (const chunk of this.#held) client.write(chunk);
     this.#letGo(last);
   }
 
@@ -222,6 +245,7 @@ class JsonRelay {
     if (!client.hasBegun) this.#begin(this.#heldBytes);
     const last = this.#held.pop();
     for (const chunk of this.#held) client.write(chunk);
+    this.#held = [];
     client.end(last);
   }
 
@@ -278,8 +302,8 @@ class JsonRelay {
   /** The response that repeats of the call get, without a body if that is too large or there is no memory to store it. */
   #storedResponse(): StoredResponse {
     const head = { status: 200, headers: this.#headers(), callHeaders: {} };
-    if (this.#heldBytes > this.#storedBytesMax || this.#hasOutgrownMemory) return { head, body: null };
-    if (!this.#hasMemoryToStore()) return { head: { ...head, hasNoRoom: true }, body: null };
+    if (this.#heldBytes > this.#storedBytesMax) return { head, body: null };
+    if (this.#leavesEarly || !this.#hasMemoryToStore()) return { head: { ...head, hasNoRoom: true }, body: null };
     return { head, body: Buffer.concat(this.#held) };
   }
 

@@ -1,5 +1,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { ShareHolder } from '../../lib/fair/shares.ts';
+import type { UnsentMemory } from '../../lib/fair/unsent-memory.ts';
 import { createStreamTap, type StreamTap } from '../../protocols/metering/tap.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import {
@@ -18,6 +20,7 @@ import { type KeepAlive, startKeepAlive } from './client.ts';
 import { type AbortEvent, type AbortLimits, type AbortState, limitOf, nextAbortState } from './client-abort.ts';
 import { type EstimateParts, estimateInput, reservationOf, withinReservation } from './estimates.ts';
 import { toResponse } from './failover.ts';
+import { HeldBytes } from './held-bytes.ts';
 
 /** The most bytes that are read behind the terminal event; a provider that sends more is cut off, and its stream is complete. */
 const BYTES_BEHIND_END_MAX = 1024 * 1024;
@@ -33,6 +36,8 @@ const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
 export interface RelayParts extends EstimateParts {
   readonly abortLimits: AbortLimits;
   readonly clock: Clock;
+  /** The memory of a response of which not all can be sent. */
+  readonly unsentOf: (holder: ShareHolder) => UnsentMemory;
 }
 
 /**
@@ -52,6 +57,7 @@ class StreamRelay {
   readonly #parts: RelayParts;
   readonly #tap: StreamTap;
   #exchange!: UpstreamExchange;
+  #memory!: HeldBytes;
   #head: UpstreamHead | null = null;
   #requestId: string;
   #firstByteAtMs: number | null = null;
@@ -71,6 +77,7 @@ class StreamRelay {
   #isOver = false;
   /** The terminal event and the bytes after it, until the call is settled. */
   #heldBack: Buffer[] = [];
+  #heldBackBytes = 0;
   #bytesBehindEnd = 0;
   #settling: Promise<void> | null = null;
   #isSettled = false;
@@ -93,15 +100,23 @@ class StreamRelay {
   }
 
   async run(): Promise<void> {
-    const { client } = this.#call.prepared;
+    const { client, principal } = this.#call.prepared;
     this.#exchange = startExchange(this.#upstream, (head) => this.#receiveHead(head));
-    client.onDrained(() => this.#exchange.resume());
+    this.#memory = new HeldBytes(this.#parts.unsentOf(principal), client, this.#exchange);
     client.onGone(() => {
       this.#exchange.abortUnsent();
       // A client that has left never drains; what is awaited must still be read.
-      this.#exchange.resume();
+      this.#count();
       this.#stepAbort('clientLeft');
     });
+    try {
+      await this.#relay();
+    } finally {
+      this.#memory.over();
+    }
+  }
+
+  async #relay(): Promise<void> {
     let failure: UpstreamFailure | null = null;
     let endedCleanly = false;
     try {
@@ -151,6 +166,7 @@ class StreamRelay {
     }
     this.#tap.push(chunk);
     if (this.#tap.isVoid) this.#exchange.abort();
+    this.#count();
     if (this.#tap.hasBegun) this.#firstEventAtMs ??= this.#parts.clock.nowMs();
     if (this.#heldBack.length > 0 && this.#settling === null) this.#settleOrAwaitUsage();
     if (this.#abortState !== 'serving') {
@@ -192,11 +208,14 @@ class StreamRelay {
     }
     if (client.isGone) return;
     if (!client.hasBegun) this.#begin();
-    if (!client.write(bytes)) {
-      this.#wasPaused = true;
-      this.#exchange.pause();
-    }
+    client.write(bytes);
     this.#keepAlive?.postpone();
+  }
+
+  /** Counts what is kept, and reads on if the client is not behind and there is room. */
+  #count(): void {
+    this.#memory.keep(this.#tap.memoryBytes + this.#heldBackBytes);
+    if (!this.#memory.readOn()) this.#wasPaused = true;
   }
 
   #startKeepAlive(): void {
@@ -235,6 +254,7 @@ class StreamRelay {
       return;
     }
     this.#heldBack.push(bytes);
+    this.#heldBackBytes += bytes.length;
   }
 
   /**
@@ -286,6 +306,8 @@ class StreamRelay {
     this.#isSettled = true;
     for (const bytes of this.#heldBack) this.#send(bytes);
     this.#heldBack = [];
+    this.#heldBackBytes = 0;
+    this.#count();
     // The client has left, so further bytes of the provider have no use.
     if (this.#call.prepared.client.isGone) this.#exchange.abort();
   }

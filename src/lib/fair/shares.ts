@@ -26,9 +26,12 @@ export class Shares {
   #capacity: number;
   #used = 0;
   readonly #held = new Map<string, number>();
+  readonly #onFreed: () => void;
 
-  constructor(capacity: number) {
+  /** `onFreed` runs when something was given back. */
+  constructor(capacity: number, onFreed: () => void = () => undefined) {
     this.#capacity = capacity;
+    this.#onFreed = onFreed;
   }
 
   get capacity(): number {
@@ -54,16 +57,20 @@ export class Shares {
     return this.#grant(holder, amount) ? new HeldShare(holder, amount, this.#grant, this.#giveBack) : null;
   }
 
-  readonly #grant = (holder: ShareHolder, amount: number): boolean => {
-    const held = this.heldBy(holder.accountId);
+  /** Whether an account could take an amount now. */
+  hasRoomFor(holder: ShareHolder, amount: number): boolean {
     const usedAfter = this.#used + amount;
     if (usedAfter > this.#capacity) return false;
     // Rounded up, so that the last one of a few pieces can be taken.
     const eighth = Math.ceil(this.#capacity / 8);
-    const isWithinShare = held + amount <= eighth || usedAfter <= this.#capacity - eighth;
-    if (!holder.isOnlyAccount && !isWithinShare) return false;
-    this.#used = usedAfter;
-    this.#held.set(holder.accountId, held + amount);
+    const isWithinShare = this.heldBy(holder.accountId) + amount <= eighth || usedAfter <= this.#capacity - eighth;
+    return holder.isOnlyAccount || isWithinShare;
+  }
+
+  readonly #grant = (holder: ShareHolder, amount: number): boolean => {
+    if (!this.hasRoomFor(holder, amount)) return false;
+    this.#used += amount;
+    this.#held.set(holder.accountId, this.heldBy(holder.accountId) + amount);
     return true;
   };
 
@@ -72,6 +79,7 @@ export class Shares {
     this.#used -= amount;
     if (held === 0) this.#held.delete(accountId);
     else this.#held.set(accountId, held);
+    this.#onFreed();
   };
 }
 

@@ -106,6 +106,11 @@ export class JsonCapture {
     return this.#rootKind;
   }
 
+  /** The memory of what is kept, up to now. */
+  get memoryBytes(): number {
+    return this.#members.memoryBytes;
+  }
+
   /** The bytes of the last member of this name, once it is whole; `undefined` if it is absent or not kept. */
   value(key: string): Buffer | undefined {
     return this.#members.value(key);

@@ -59,6 +59,11 @@ export class CapturedMembers {
     this.#keyBytesMax = Math.max(this.#keyBytesMax, 6 * name.length);
   }
 
+  /** The memory of what is kept. */
+  get memoryBytes(): number {
+    return this.#keptBytes + this.#span.memoryBytes;
+  }
+
   /** The bytes of the last member of this name, once it is whole; `undefined` if it is absent or not kept. */
   value(key: string): Buffer | undefined {
     return this.#asked.find(({ name }) => name === key)?.value;

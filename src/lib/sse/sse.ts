@@ -74,6 +74,11 @@ export class SseSplitter {
     if (wholeEnd < chunk.length) this.#keep(chunk.subarray(wholeEnd));
   }
 
+  /** What has come of the event whose end has not arrived; room that was made for more is not written yet. */
+  get memoryBytes(): number {
+    return this.#keptBytes;
+  }
+
   /** Whether what was given out so far ends with an event, so that something else may stand between it and the next. */
   get isBetweenEvents(): boolean {
     return !this.#isOversize;

@@ -46,6 +46,8 @@ export interface StreamTap {
    * figures may still follow, such as with a second terminal event.
    */
   readonly isUsageFinal: boolean;
+  /** The memory of an event that has not come as a whole. */
+  readonly memoryBytes: number;
   /** The size of the text that has come through, without reasoning that is encrypted. */
   readonly visibleTextBytes: number;
   /** What the provider has reported so far; `null` if nothing readable came. */
@@ -349,6 +351,9 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     },
     get isUsageFinal() {
       return isFinal();
+    },
+    get memoryBytes() {
+      return splitter.memoryBytes;
     },
     get visibleTextBytes() {
       return text?.visibleBytes ?? 0;

@@ -144,6 +144,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   }
 
   pause(): void {
+    if (this.#isOver) return;
     this.#isPaused = true;
     this.#dueMs = Number.POSITIVE_INFINITY;
     this.#controller?.pause();

@@ -38,6 +38,22 @@ export const scripts: Readonly<Record<string, Script>> = {
   /** What Python servers respond to a lone surrogate. */
   error: (call) => call.sendJson(call.number, { error: { message: 'Internal error.', type: 'server_error' } }),
 
+  /** Three tokens that take so many mebibytes; of a stream, in the event with the usage. */
+  async large(call) {
+    Object.assign(call.used, { inputTokens: inputOf(call), outputTokens: 3 });
+    const wire = wireOf(call.path);
+    if (!call.isStream) {
+      return call.sendPieces(
+        'application/json',
+        enlarged([JSON.stringify(wire.whole([TEXT], call.used))], call.number),
+      );
+    }
+    const events = wire.stream([TEXT], call.used);
+    const last = events.findLastIndex((text) => text.includes(wire.usageEvent));
+    const [before, after] = [events.slice(0, last).map((text) => text.replaceAll(TEXT, WORD)), events.slice(last)];
+    return call.sendPieces('text/event-stream', enlarged([...before, ...after], call.number));
+  },
+
   /** A stream that thinks so many tokens unseen, and says three words. */
   async think(call) {
     const outputTokens = call.number + 3;
@@ -121,6 +137,20 @@ export const scripts: Readonly<Record<string, Script>> = {
     await report(call);
   },
 };
+
+/** Stands where the mebibytes of `large` belong. */
+const TEXT = ' apples and pears ';
+const FILLING = Buffer.alloc(2 ** 16, WORD);
+
+function* enlarged(texts: readonly string[], mebibytes: number): Generator<string | Buffer> {
+  for (const text of texts) {
+    const [before, after] = text.split(TEXT);
+    yield before!;
+    if (after === undefined) continue;
+    for (let bytes = 0; bytes < mebibytes * 2 ** 20; bytes += FILLING.length) yield FILLING;
+    yield after;
+  }
+}
 
 function words(count: number): string[] {
   return Array.from({ length: count }, () => WORD);

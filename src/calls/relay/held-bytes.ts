@@ -1,0 +1,56 @@
+import type { UnsentMemory } from '../../lib/fair/unsent-memory.ts';
+import type { UpstreamExchange } from '../../providers/upstream/exchange.ts';
+import type { Client } from './client.ts';
+
+/**
+ * The bytes of one response that are in memory: what its relay keeps, and what its client has not read. While the client is
+ * behind, or there is no room for what is kept, nothing more is read from the provider.
+ */
+export class HeldBytes {
+  readonly #memory: UnsentMemory;
+  readonly #client: Client;
+  readonly #exchange: UpstreamExchange;
+  #keptBytes = 0;
+  #isOver = false;
+
+  constructor(memory: UnsentMemory, client: Client, exchange: UpstreamExchange) {
+    this.#memory = memory;
+    this.#client = client;
+    this.#exchange = exchange;
+    client.onDrained(this.#onRoom);
+  }
+
+  readonly #onRoom = (): void => {
+    this.keep(this.#keptBytes);
+    this.readOn();
+  };
+
+  /** Counts what the relay keeps. Returns whether there is room for them and for what the client has not read. */
+  keep(sizeBytes: number): boolean {
+    if (this.#isOver) return true;
+    this.#keptBytes = sizeBytes;
+    return this.#memory.hold(sizeBytes + (this.#client.isBehind ? this.#client.unreadBytes : 0));
+  }
+
+  /** Lets the provider go on, or stops it. Returns whether it goes on. */
+  readOn(): boolean {
+    if (this.#isOver) return true;
+    const goesOn = !this.#client.isBehind && this.#memory.mayGoOn(this.#onRoom);
+    if (goesOn) this.#exchange.resume();
+    else this.#exchange.pause();
+    return goesOn;
+  }
+
+  /** The relay has ended and keeps nothing. What the client has not read counts until it has, or has left. */
+  over(): void {
+    this.#isOver = true;
+    this.#memory.stopWaiting();
+    const { unreadBytes } = this.#client;
+    if (unreadBytes === 0) {
+      this.#memory.release();
+      return;
+    }
+    this.#memory.hold(unreadBytes);
+    if (this.#memory.isCounted) this.#client.onClosed(() => this.#memory.release());
+  }
+}

@@ -1,0 +1,87 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Attack } from '../attack.ts';
+import { BODY_MEMORY_MIB } from '../scene/config.ts';
+import { ADMIN_TOKEN } from '../scene/gateway.ts';
+import { headOf } from '../scene/http.ts';
+import type { Scene, Settled } from '../scene/scene.ts';
+
+const MIB = 2 ** 20;
+/** A client that reads nothing of such a response is cut off after ten seconds; the rest is for a busy machine. */
+const SECONDS = 20;
+/** What is counted is what there is, so a chunk or two of each response may come before its provider stops. */
+const BESIDE_MIB = 16;
+/** One response may be kept beyond the budget; an event that grows is copied. */
+const BEYOND_MIB = 64;
+/** Garbage that is not collected yet. */
+const GARBAGE_MIB = 128;
+
+interface Unread {
+  /** Beyond the budget. */
+  readonly mostMiB: number;
+  readonly sockets: number;
+  readonly mebibytes: number;
+  readonly path: string;
+  readonly body: object;
+}
+
+/** Asks for large responses and reads nothing of them, until the time is over. */
+async function leaveUnread(scene: Scene, { sockets, mebibytes, path, body, mostMiB }: Unread): Promise<Settled> {
+  const text = JSON.stringify({ model: 'shop-chat', user: scene.mark(`large:${mebibytes}`, 'funded'), ...body });
+  const head = headOf('POST', path, {
+    authorization: `Bearer ${scene.key('funded')}`,
+    'content-type': 'application/json',
+    'content-length': String(text.length),
+  });
+  const open = Array.from({ length: sockets }, () => {
+    const socket = scene.http.socket();
+    socket.write(head + text);
+    return socket;
+  });
+  let usedMiB = 0;
+  for (let second = 0; second < SECONDS; second++) {
+    await wait(1_000);
+    usedMiB = Math.max(usedMiB, await countedMiB(scene));
+  }
+  const counted = `${Math.round(usedMiB)} MiB were counted`;
+  scene.note(counted);
+  if (usedMiB > BODY_MEMORY_MIB + mostMiB) scene.problem(counted);
+  for (const socket of open) socket.destroy();
+  const settled = await scene.settle('funded', WHAT);
+  const leftMiB = await countedMiB(scene);
+  if (leftMiB > 1) scene.problem(`${leftMiB} MiB are counted when all calls are settled`);
+  return settled;
+}
+
+async function countedMiB({ url }: Scene): Promise<number> {
+  const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+  return Number(/^faregate_body_memory_used_bytes (\d+)$/m.exec(await response.text())![1]) / MIB;
+}
+
+const WHAT = 'responses that nobody reads';
+const whole = { sockets: 40, mebibytes: 30, path: '/v1/chat/completions', mostMiB: BESIDE_MIB };
+
+export const unreadResponses: Attack = {
+  name: 'unread-responses',
+  sends: `${whole.sockets} calls for a whole response of ${whole.mebibytes} MiB each, of which nothing is read`,
+  seconds: SECONDS,
+  callers: { funded: { balanceYuan: '100' } },
+  memoryMiB: BODY_MEMORY_MIB + GARBAGE_MIB,
+  async run(scene) {
+    const body = { messages: [{ role: 'user', content: 'Go.' }] };
+    scene.expectBill(WHAT, await leaveUnread(scene, { ...whole, body }));
+  },
+};
+
+const ends = { sockets: 40, mebibytes: 30, path: '/v1/responses', mostMiB: BESIDE_MIB + BEYOND_MIB };
+
+export const unreadEnds: Attack = {
+  name: 'unread-ends',
+  sends: `${ends.sockets} streams whose last event has ${ends.mebibytes} MiB, of which nothing is read`,
+  seconds: SECONDS,
+  callers: { funded: { balanceYuan: '100' } },
+  // An event that grows leaves its copies behind.
+  memoryMiB: BODY_MEMORY_MIB + BEYOND_MIB + 2 * GARBAGE_MIB,
+  async run(scene) {
+    await leaveUnread(scene, { ...ends, body: { input: 'Go.', stream: true } });
+  },
+};
