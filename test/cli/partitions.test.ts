@@ -28,7 +28,10 @@ describe('commands on a database of several partitions', { timeout: 120_000 }, (
     await using stored = await createPartitioned('postgresql', 2);
     await beginPartition(stored.databases.directory, 2, 'faregate_02');
     await stored.databases.partitions[1]!.script(
-      `drop table route_hours; delete from schema_migrations where version = ${readMigrations().at(-1)!.version}`,
+      `alter table usage_rollups drop column citation_tokens, drop column separate_reasoning_tokens;
+       alter table usage_totals drop column citation_tokens, drop column separate_reasoning_tokens;
+       alter table dropped_usage drop column citation_tokens, drop column separate_reasoning_tokens;
+       delete from schema_migrations where version = ${readMigrations().at(-1)!.version}`,
     );
     await stored.databases.close();
     const found = await schemaFinding(stored);

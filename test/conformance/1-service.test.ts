@@ -203,7 +203,7 @@ describe('1 What the service does', () => {
     const chat = find('/v1/chat/completions');
     let spent = 0n;
     for (const [prompt, completion] of [
-      [1, 0],
+      [1, 1],
       [20_000, 3],
       [7, 90],
     ] as const) {

@@ -419,7 +419,8 @@ describe('4.3 POST /v1/responses/compact', () => {
 
     for (const name of ['results', 'summary', 'tools', 'acknowledged_safety_checks', 'pending_safety_checks']) {
       it(`4.3 ${name} of an item is an array of objects`, async () => {
-        await takes({ input: [{ [name]: [] }, { [name]: [{}, { any: 1 }] }] });
+        const open = name === 'tools' ? { type: 'function', any: 1 } : { any: 1 };
+        await takes({ input: [{ [name]: [] }, { [name]: [{}, open] }] });
         await refuses(`input[0].${name}`, { input: [{ [name]: 'x' }] }, { input: [{ [name]: {} }] });
         await refuses(`input[0].${name}[1]`, { input: [{ [name]: [{}, 'x'] }] });
       });

@@ -152,6 +152,8 @@ class JsonRelay {
     if (!this.#call.prepared.client.isGone && (this.#leavesEarly || !hasRoom)) {
       this.#leavesEarly = true;
       this.#sendAllButLast();
+      // Uses of tools that nothing else counts; a call does not wait for memory to see them.
+      if (!hasRoom) this.#capture.giveUpSmall();
       this.#count();
     }
     this.#memory.readOn();

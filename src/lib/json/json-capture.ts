@@ -106,6 +106,11 @@ export class JsonCapture {
     return this.#rootKind;
   }
 
+  /** Gives up what is kept of `keepSmall`, and keeps no more of it. */
+  giveUpSmall(): void {
+    this.#members.giveUpSmall();
+  }
+
   /** The memory of what is kept, up to now. */
   get memoryBytes(): number {
     return this.#members.memoryBytes;

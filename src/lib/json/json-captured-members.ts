@@ -18,7 +18,7 @@ export const KEPT_SMALL_BYTES_MAX = 1024 * 1024;
 /** What is known of a member that was asked for. */
 interface CapturedMember {
   readonly name: string;
-  readonly isKept: boolean;
+  isKept: boolean;
   readonly isSmall: boolean;
   readonly isCounted: boolean;
   value: Buffer | undefined;
@@ -36,6 +36,8 @@ export class CapturedMembers {
   #keyBytesMax = 0;
   readonly #keptBytesMax: number;
   #keptBytes = 0;
+  /** What is kept of `keepSmall`. */
+  #smallBytes = 0;
 
   /** The member that is being read, if it was asked for. */
   #member: CapturedMember | null = null;
@@ -61,7 +63,7 @@ export class CapturedMembers {
 
   /** The memory of what is kept. */
   get memoryBytes(): number {
-    return this.#keptBytes + this.#span.memoryBytes;
+    return this.#keptBytes + this.#smallBytes + this.#span.memoryBytes;
   }
 
   /** The bytes of the last member of this name, once it is whole; `undefined` if it is absent or not kept. */
@@ -102,10 +104,26 @@ export class CapturedMembers {
       this.#counted = byte === OPEN_BRACKET ? member : null;
     }
     if (member.isKept) {
-      if (!member.isSmall) this.#keptBytes -= member.value?.length ?? 0;
+      this.#count(member, -(member.value?.length ?? 0));
       member.value = undefined;
       this.#span.begin(at, member.isSmall ? KEPT_SMALL_BYTES_MAX : this.#keptBytesMax - this.#keptBytes);
     }
+  }
+
+  /** Gives up what is kept of `keepSmall`, and keeps no more of it. */
+  giveUpSmall(): void {
+    if (this.#member?.isSmall) this.#span.letGo();
+    for (const member of this.#asked) {
+      if (!member.isSmall) continue;
+      member.isKept = false;
+      member.value = undefined;
+    }
+    this.#smallBytes = 0;
+  }
+
+  #count({ isSmall }: CapturedMember, sizeBytes: number): void {
+    if (isSmall) this.#smallBytes += sizeBytes;
+    else this.#keptBytes += sizeBytes;
   }
 
   /** An item begins of the array that the value is. */
@@ -120,7 +138,7 @@ export class CapturedMembers {
     if (member.isKept) {
       const value = this.#span.end(chunk, end);
       member.value = value ?? undefined;
-      if (!member.isSmall) this.#keptBytes += value?.length ?? 0;
+      this.#count(member, value?.length ?? 0);
     }
     this.#member = null;
     this.#counted = null;

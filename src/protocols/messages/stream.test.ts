@@ -140,7 +140,7 @@ describe('messages stream', () => {
   it('ends with message_stop, and with nothing that only mentions it', () => {
     const reading = readMessagesStream();
     assert.deepEqual(read(reading, eventOf('message_stop')), ['done']);
-    assert.deepEqual(read(reading, Buffer.from('data: {"type" : "message_stop"}')), ['terminal']);
+    assert.deepEqual(read(reading, Buffer.from('data: {"type" : "message_stop"}')), ['done']);
     for (const mention of [
       eventOf('content_block_start', { content_block: { type: 'message_stop' } }),
       Buffer.from('event: message_stop\n\n'),
@@ -148,7 +148,7 @@ describe('messages stream', () => {
       Buffer.from('data: "message_stop"\n\n'),
       Buffer.from('data: {"type":"message_stop"\n\n'),
     ]) {
-      assert.notEqual(read(reading, mention)[0], 'terminal', mention.toString());
+      assert.notEqual(read(reading, mention)[0], 'done', mention.toString());
     }
   });
 

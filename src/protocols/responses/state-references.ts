@@ -27,6 +27,8 @@ const ITEM_RULES = {
   status: 'content',
   container_id: state('container'),
   file_id: state('file'),
+  // Declared for items (contract 4.3), where no vendor looks it up; in a tool it names state.
+  connector_id: 'content',
   environment: open(ENVIRONMENT),
   content: BLOCKS,
   output: BLOCKS,
