@@ -70,6 +70,9 @@ export class RequestReader {
   readonly #path: number[] = [];
   /** How much of it is in use: to shorten an array takes longer than to go over a small object. */
   #depth = 0;
+  /** The text of the path to each place in it, down to the depth that an earlier reference stood at. */
+  readonly #texts: string[] = [];
+  #textsDepth = 0;
   /** `null`: content is read. */
   #within: Within | null = null;
   #isInTool = false;
@@ -81,7 +84,7 @@ export class RequestReader {
 
   /** What is read, as an error states it: `input[3].content`. */
   param(member?: string): string {
-    const path = this.#shown(0, true);
+    const path = this.#pathText();
     if (member === undefined) return path;
     return path === '' ? member : `${path}.${member}`;
   }
@@ -134,6 +137,7 @@ export class RequestReader {
   }
 
   #enter(start: number, end: number): void {
+    if (this.#textsDepth > this.#depth) this.#textsDepth = this.#depth;
     this.#path[this.#depth++] = start;
     this.#path[this.#depth++] = end;
   }
@@ -142,6 +146,7 @@ export class RequestReader {
   #items(read: () => void): void {
     const depth = this.#depth++;
     this.json.items((index) => {
+      if (this.#textsDepth > depth) this.#textsDepth = depth;
       this.#path[depth] = -1 - index;
       read();
     });
@@ -275,7 +280,7 @@ export class RequestReader {
   #tool(): void {
     const { json } = this;
     if (json.kind === 'string') {
-      this.#unlistTool(json.text(TYPE_BYTES_MAX), this.param());
+      this.#unlistTool(json.text(TYPE_BYTES_MAX));
       return;
     }
     if (json.kind !== 'object') return;
@@ -286,8 +291,8 @@ export class RequestReader {
     // A tool that stands in another one has none in it.
     if (rule === null || (this.#isInTool && rule.members.rules.tools !== undefined)) {
       // A tool without a type is named by its first member: `{"google_search": {}}`.
-      if (type === null) this.#unlistTool(this.#firstKey(), this.param());
-      else this.#unlistTool(type, this.param('type'));
+      if (type === null) this.#unlistTool(this.#firstKey());
+      else this.#unlistTool(type, 'type');
       this.#in(null, () => this.#open(OPEN));
       return;
     }
@@ -333,20 +338,34 @@ export class RequestReader {
     return ahead.kind === 'string' ? ahead.text(TYPE_BYTES_MAX) : null;
   }
 
-  /** The path from a depth on, with the places of items or without. */
-  #shown(depth: number, hasItems: boolean): string {
+  /** The whole path. Each place is made into text once, however many references stand below it. */
+  #pathText(): string {
     const path = this.#path;
-    let shown = '';
+    let at = Math.min(this.#textsDepth, this.#depth);
+    let text = at === 0 ? '' : this.#texts[at - 1]!;
+    while (at < this.#depth) {
+      const place = path[at++]!;
+      const end = place < 0 ? 0 : path[at++]!;
+      if (text.length <= PATH_CHARACTERS_MAX) {
+        if (place < 0) text += `[${-1 - place}]`;
+        else text += text === '' ? this.#key(place, end) : `.${this.#key(place, end)}`;
+        if (text.length > PATH_CHARACTERS_MAX) text = `${text.slice(0, PATH_CHARACTERS_MAX)}${CUT}`;
+      }
+      this.#texts[at - 1] = text;
+    }
+    this.#textsDepth = Math.max(this.#textsDepth, this.#depth);
+    return text;
+  }
+
+  /** The path from a depth on, without the places of items: that in a tool, which is short. */
+  #pathIn(depth: number): string {
+    const path = this.#path;
+    let text = '';
     for (let at = depth; at < this.#depth; at++) {
       const place = path[at]!;
-      if (place < 0) {
-        if (hasItems) shown += `[${-1 - place}]`;
-        continue;
-      }
-      at++;
-      shown += shown === '' && depth === 0 ? this.#key(place, path[at]!) : `.${this.#key(place, path[at]!)}`;
+      if (place >= 0) text += `.${this.#key(place, path[++at]!)}`;
     }
-    return shown;
+    return text;
   }
 
   #key(start: number, end: number): string {
@@ -354,23 +373,24 @@ export class RequestReader {
     return decodeString(this.json.bytes, start, end).slice(0, NAME_CHARACTERS_MAX);
   }
 
-  #unlistTool(type: string | null, param: string): void {
-    if (type !== null) this.#unlist({ name: `tools.${type.slice(0, NAME_CHARACTERS_MAX)}`, param, problem: 'type' });
+  #unlistTool(type: string | null, member?: string): void {
+    if (type !== null) this.#unlist(`tools.${type.slice(0, NAME_CHARACTERS_MAX)}`, 'type', member);
   }
 
   #unlistHere(problem: UnlistedPart['problem']): void {
     if (this.#within === null) return;
     const { name, depth } = this.#within;
-    this.#unlist({ name: `${name}${this.#shown(depth, false)}`, param: this.param(), problem });
+    this.#unlist(`${name}${this.#pathIn(depth)}`, problem);
   }
 
-  #unlist(part: UnlistedPart): void {
-    if (this.unlisted.has(part.name)) return;
+  #unlist(name: string, problem: UnlistedPart['problem'], member?: string): void {
+    if (this.unlisted.has(name)) return;
+    const param = this.param(member);
     if (this.unlisted.size === UNLISTED_MAX) {
       const message = `The request has more than ${UNLISTED_MAX} members that the gateway does not know.`;
-      throw invalidRequest(message, part.param);
+      throw invalidRequest(message, param);
     }
-    this.unlisted.set(part.name, part);
+    this.unlisted.set(name, { name, param, problem });
   }
 }
 
@@ -385,6 +405,9 @@ const TYPE_OR_MARK = new MemberNames('type', ...CLIENT_MARKS);
 const UNREADABLE = '?';
 const KEY_BYTES_MAX = 512;
 const NAME_CHARACTERS_MAX = 64;
+/** The most of a path that is shown; a request may have very many references on a long one. */
+const PATH_CHARACTERS_MAX = 512;
+const CUT = '…';
 
 /** Whether the bytes between two quotes are the name exactly, with escapes or without. */
 function isSpelt(name: string, bytes: Buffer, start: number, end: number): boolean {
