@@ -75,7 +75,8 @@ export class RequestReader {
   #textsDepth = 0;
   /** `null`: content is read. */
   #within: Within | null = null;
-  #isInTool = false;
+  /** How many tools stand around what is read. */
+  #toolDepth = 0;
 
   constructor(body: Buffer, table: RequestTable) {
     this.json = new JsonReader(body);
@@ -223,8 +224,24 @@ export class RequestReader {
       return;
     }
     const scheme = schemeAt(json.bytes, json.offset + 1);
-    if (scheme === null || (rule === 'link' ? WEB.includes(scheme) : scheme !== FILE_SCHEME)) return;
+    if (scheme === null) {
+      if (rule === 'media') this.#bareMedia();
+      return;
+    }
+    if (rule === 'prose' ? scheme !== FILE_SCHEME : WEB.includes(scheme)) return;
     this.references.add({ kind: 'file', id: json.text(ADDRESS_BYTES_MAX) ?? scheme, param: this.param() });
+  }
+
+  /** A text in place of an address: base64, the id of a file, or the path of one, which some servers of models open. */
+  #bareMedia(): void {
+    const { json } = this;
+    const found = kindByValue(json.bytes, json.offset);
+    if (found !== null) {
+      this.references.add({ ...found, param: this.param() });
+      return;
+    }
+    const path = json.from(json.offset).text(ADDRESS_BYTES_MAX);
+    if (path?.includes('.')) this.references.add({ kind: 'file', id: path, param: this.param() });
   }
 
   /** A value of a known member that has a form which its rule does not say. */
@@ -273,7 +290,7 @@ export class RequestReader {
   }
 
   #tools(): void {
-    if (this.json.kind === 'array') this.#items(() => this.#tool());
+    if (this.json.kind === 'array') this.#items(() => this.#tools());
     else this.#tool();
   }
 
@@ -288,18 +305,17 @@ export class RequestReader {
     const family = type === null || Object.hasOwn(TOOLS, type) ? type : toolFamily(type);
     const known = family !== null && Object.hasOwn(TOOLS, family) ? TOOLS[family]! : null;
     const rule = type === null && isClient ? TOOLS.custom! : known;
-    // A tool that stands in another one has none in it.
-    if (rule === null || (this.#isInTool && rule.members.rules.tools !== undefined)) {
+    // A tool in a tool has none in it, so that none is gone over often.
+    if (rule === null || this.#toolDepth === TOOL_DEPTH_MAX) {
       // A tool without a type is named by its first member: `{"google_search": {}}`.
       if (type === null) this.#unlistTool(this.#firstKey());
       else this.#unlistTool(type, 'type');
       this.#in(null, () => this.#open(OPEN));
       return;
     }
-    const isInTool = this.#isInTool;
-    this.#isInTool = true;
+    this.#toolDepth++;
     this.#in(rule.runs === 'client' ? null : this.#at(`tools.${family}`), () => this.members(rule.members));
-    this.#isInTool = isInTool;
+    this.#toolDepth--;
   }
 
   #at(name: string): Within {
@@ -400,6 +416,7 @@ const BITS = 31;
 const FUNCTION_TYPE = '"function"';
 const FUNCTION = { type: 'function', isClient: true } as const;
 
+const TOOL_DEPTH_MAX = 2;
 const TYPE_OR_MARK = new MemberNames('type', ...CLIENT_MARKS);
 /** In place of a type that is no text, or longer than any. */
 const UNREADABLE = '?';

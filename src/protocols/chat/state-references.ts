@@ -8,7 +8,7 @@ const BLOCK = openMembers({
   text: { text: 'prose' },
   file_id: state('file'),
   file: MEDIA,
-  source: MEDIA,
+  source: { ...MEDIA, text: 'link' },
   image_url: MEDIA,
   image: MEDIA,
   video_url: MEDIA,
@@ -20,7 +20,7 @@ const BLOCK = openMembers({
   tools: 'tools',
 });
 
-const CONTENT: Rule = { text: 'prose', items: { text: 'setting', members: BLOCK }, members: BLOCK };
+const CONTENT: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };
 
 const MESSAGE = openMembers({
   content: CONTENT,
