@@ -71,6 +71,17 @@ const REFERENCES: readonly Case[] = [
     said({ type: 'image', source: { s3Location: { uri: 's3://bucket/x' } } }),
     'file s3://bucket/x at messages[0].content[0].source.s3Location.uri',
   ],
+  [
+    'chat',
+    said({ type: 'input_audio', input_audio: { data: 'oss://f', format: 'mp3' } }),
+    'file oss://f at messages[0].content[0].input_audio.data',
+  ],
+  [
+    'messages',
+    said({ type: 'image', source: { type: 'url', url: '/data/a.png' } }),
+    'file /data/a.png at messages[0].content[0].source.url',
+  ],
+  ['chat', { audio: { format: 'mp3', voice: { id: 'voice_1' } } }, 'profile voice_1 at audio.voice.id'],
   // Servers of models, and relays.
   ...['chat', 'messages', 'responses', 'plain'].flatMap((protocol): Case[] =>
     [
@@ -396,10 +407,12 @@ const CONTENT: readonly Case[] = [
         { role: 'user', content: 'file_1234' },
         { role: 'user', content: 'Note: x://y, and 1: C:\\a' },
         { role: 'user', content: [{ type: 'image_url', image_url: { url: '/9j/4AAQSkZJRg==' } }] },
+        { role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'SUQzBA==', format: 'mp3' } }] },
         { role: 'user', content: [{ type: 'image_url', image_url: { url: ' \nhttps://x.example/a.png' } }] },
       ],
       chat_template_kwargs: { enable_thinking: false },
       vllm_xargs: { ngram_size: 35 },
+      audio: { format: 'mp3', voice: 'alloy' },
       tool_choice: { type: 'function', function: { name: 'file-abc1' } },
     },
   ],

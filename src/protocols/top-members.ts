@@ -85,7 +85,6 @@ export function topMembers(content: readonly string[], rules: Readonly<Record<st
   return new Members({ ...Object.fromEntries(known), ...STATE_AT_TOP, ...rules }, 'field');
 }
 
-/** An address of a picture, a video or a sound, the bytes of it, or an object that has either. */
 const MEDIA_MEMBERS = openMembers({
   url: { text: 'media' },
   // Amazon Bedrock; Google.
@@ -96,6 +95,11 @@ const MEDIA_MEMBERS = openMembers({
   file_data: 'content',
   data: 'content',
 });
+
+/** A sound in a content block: vendors other than OpenAI take its address in place of the bytes. */
+export const SOUND: Form = open({ data: { text: 'media' }, url: { text: 'media' } });
+
+/** An address of a picture, a video or a sound, the bytes of it, or an object that has either. */
 export const MEDIA: Form = {
   text: 'media',
   items: { text: 'media', members: MEDIA_MEMBERS },

@@ -14,7 +14,7 @@ const BLOCK = openMembers({
     members: new Members(
       {
         file_id: state('file'),
-        url: LINK,
+        url: { text: 'media' },
         uri: LINK,
         s3Location: open({ uri: LINK }),
         fileUri: LINK,

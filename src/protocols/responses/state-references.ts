@@ -2,7 +2,7 @@ import { type NamedState, type RequestReader, type RequestTable, readNamedState 
 import { open, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
 import { skill } from '../skills.ts';
 import { ENVIRONMENT } from '../tools.ts';
-import { MEDIA, topMembers } from '../top-members.ts';
+import { MEDIA, SOUND, topMembers } from '../top-members.ts';
 
 /** A content block, or a screenshot. */
 const BLOCK = openMembers({
@@ -12,7 +12,7 @@ const BLOCK = openMembers({
   image_url: MEDIA,
   file_url: MEDIA,
   file_data: MEDIA,
-  input_audio: 'content',
+  input_audio: SOUND,
   annotations: 'content',
   logprobs: 'content',
   tools: 'tools',
