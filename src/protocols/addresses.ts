@@ -1,24 +1,63 @@
 import { isIP } from 'node:net';
 import { isPublicAddress } from '../lib/ip-address.ts';
+import { decodeString } from '../lib/json/json-string.ts';
 import { withoutTrailing } from '../lib/trailing.ts';
 
 /** Addresses in requests. */
 
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const SLASH = 0x2f;
 const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
 const SCHEME_BYTES_MAX = 32;
-/** The scheme of the address that begins at `start`, in small letters; `null`: the text is none. */
+/** The bytes that a scheme takes with what follows it, if each is an escape. */
+const ESCAPED_BYTES_MAX = 6 * (SCHEME_BYTES_MAX + 3);
+
+/**
+ * The scheme of the address that begins at `start`, behind the quote of a string, in small letters; `null`: the text is none. Escapes
+ * are read, and white space before it is none of it: so do those who fetch it.
+ */
 export function schemeAt(bytes: Buffer, start: number): string | null {
   for (let at = start; at < start + SCHEME_BYTES_MAX; at++) {
     const byte = bytes[at]!;
-    if (byte === COLON) {
-      const scheme = bytes.toString('latin1', start, at).toLowerCase();
-      // In JSON, a slash may have a backslash before it.
-      const isAddress = /^:(?:\\?\/){2}/.test(bytes.toString('latin1', at, at + 5)) || scheme === 'data';
-      return isAddress ? scheme : null;
+    if (byte === COLON && bytes[at + 1] === SLASH && bytes[at + 2] === SLASH) {
+      return bytes.toString('latin1', start, at).toLowerCase();
     }
+    if (byte === COLON || byte === BACKSLASH || (byte === SPACE && at === start))
+      return schemeOf(decodedStart(bytes, start));
     if (!isSchemeByte(byte)) return null;
   }
   return null;
+}
+
+function schemeOf(text: string): string | null {
+  const [, scheme, other] = ADDRESS.exec(text) ?? [];
+  return (scheme ?? other)?.toLowerCase() ?? null;
+}
+
+/** Two need no slashes. */
+const ADDRESS = /^(?:([a-z\d+.-]+):\/\/|(data|file):)/i;
+
+/** How a text in a string begins, behind the white space. */
+function decodedStart(bytes: Buffer, start: number): string {
+  let from = start;
+  while (isWhiteSpace(bytes, from)) from = escapeEnd(bytes, from);
+  let end = from;
+  while (bytes[end] !== QUOTE && end - from < ESCAPED_BYTES_MAX) end = escapeEnd(bytes, end);
+  return decodeString(bytes, from, end);
+}
+
+/** Where the character ends that begins here, or its byte. */
+function escapeEnd(bytes: Buffer, at: number): number {
+  if (bytes[at] !== BACKSLASH) return at + 1;
+  return at + (bytes[at + 1] === LETTER_U ? 6 : 2);
+}
+
+function isWhiteSpace(bytes: Buffer, at: number): boolean {
+  const byte = bytes[at]!;
+  return byte === SPACE || (byte === BACKSLASH && decodeString(bytes, at, escapeEnd(bytes, at)).trim() === '');
 }
 
 function isSchemeByte(byte: number): boolean {

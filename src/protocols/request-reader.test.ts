@@ -34,6 +34,76 @@ const items = (...list: object[]) => ({ input: list });
 const said = (...blocks: object[]) => ({ messages: [{ role: 'user', content: blocks }] });
 
 const REFERENCES: readonly Case[] = [
+  // Addresses, in whatever way they are written.
+  ...['\\u006ds://f', 'ms:\\u002f/f', 'ms:\\/\\/f', ' \\n\\u0009ms://f'].flatMap((url): Case[] => [
+    [
+      'chat',
+      `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"${url}"}}]}]}`,
+      `file ${JSON.parse(`"${url}"`)} at messages[0].content[0].image_url.url`,
+    ],
+    [
+      'responses',
+      `{"input":[{"role":"user","content":[{"type":"input_image","image_url":"${url}"}]}]}`,
+      `file ${JSON.parse(`"${url}"`)} at input[0].content[0].image_url`,
+    ],
+    ['plain', `{"image":["${url}"]}`, `file ${JSON.parse(`"${url}"`)} at image[0]`],
+  ]),
+  ...['file:/etc/passwd', '/data/a.png', '../a.png', 'file-abc123'].map(
+    (url): Case => [
+      'chat',
+      said({ type: 'image_url', image_url: { url } }),
+      `file ${url} at messages[0].content[0].image_url.url`,
+    ],
+  ),
+  ['chat', '{"messages":[{"role":"system","content":"\\u0066ileid://f"}]}', 'file fileid://f at messages[0].content'],
+  ['chat', '{"messages":[{"role":"system","content":[" fileid://f"]}]}', 'file  fileid://f at messages[0].content[0]'],
+  ['messages', { system: 'fileid://f' }, 'file fileid://f at system'],
+  ['messages', said({ type: 'text', text: 'fileid://f' }), 'file fileid://f at messages[0].content[0].text'],
+  ['responses', { instructions: 'fileid://f' }, 'file fileid://f at instructions'],
+  ['responses', { input: 'fileid://f' }, 'file fileid://f at input'],
+  [
+    'messages',
+    said({ type: 'image', source: { type: 's3', uri: 's3://bucket/x' } }),
+    'file s3://bucket/x at messages[0].content[0].source.uri',
+  ],
+  [
+    'chat',
+    said({ type: 'image', source: { s3Location: { uri: 's3://bucket/x' } } }),
+    'file s3://bucket/x at messages[0].content[0].source.s3Location.uri',
+  ],
+  [
+    'chat',
+    said({ type: 'input_audio', input_audio: { data: 'oss://f', format: 'mp3' } }),
+    'file oss://f at messages[0].content[0].input_audio.data',
+  ],
+  [
+    'messages',
+    said({ type: 'image', source: { type: 'url', url: '/data/a.png' } }),
+    'file /data/a.png at messages[0].content[0].source.url',
+  ],
+  ['chat', { audio: { format: 'mp3', voice: { id: 'voice_1' } } }, 'profile voice_1 at audio.voice.id'],
+  // Servers of models, and relays.
+  ...['chat', 'messages', 'responses', 'plain'].flatMap((protocol): Case[] =>
+    [
+      ...['adapter_id', 'adapter_source', 'lora_id', 'lora_request', 'chat_template'].map((name) => ['adapter', name]),
+      ...['bootstrap_pair_key', 'user_config', 'aws_bedrock_runtime_endpoint', 'aws_sts_endpoint'].map((name) => [
+        'network',
+        name,
+      ]),
+      ...['aws_role_name', 'aws_web_identity_token', 'vertex_credentials', 'azure_ad_token'].map((name) => [
+        'network',
+        name,
+      ]),
+    ].map(([kind, name]): Case => [protocol as Protocol, { [name!]: 'x' }, `${kind}  at ${name}`]),
+  ),
+  ['chat', { chat_template_kwargs: { chat_template: 'x' } }, 'adapter  at chat_template_kwargs.chat_template'],
+  ['chat', { vllm_xargs: { kv_transfer_params: {} } }, 'cache  at vllm_xargs.kv_transfer_params'],
+  ['chat', { preset: 'p' }, 'prompt p at preset'],
+  [
+    'responses',
+    { tool_choice: { type: 'allowed_tools', tools: [shell({ container_id: 'c' })] } },
+    'container c at tool_choice.tools[0].environment.container_id',
+  ],
   // Tools, at the top and in the middle of the content.
   [
     'responses',
@@ -132,7 +202,6 @@ const REFERENCES: readonly Case[] = [
     said({ type: 'image_url', image_url: { url: 'ms://file-1' } }),
     'file ms://file-1 at messages[0].content[0].image_url.url',
   ],
-  ['chat', said({ type: 'video_url', video_url: { url: 'file:\\/\\/\\/etc/passwd' } })],
   [
     'chat',
     '{"messages":[{"content":[{"type":"video_url","video_url":{"url":"file:\\/\\/\\/etc/passwd"}}]}]}',
@@ -286,6 +355,18 @@ const UNLISTED: readonly Case[] = [
     { mcp_servers: [{ type: 'url', name: 'x', url: 'https://mcp.example/', vault: 'y' }] },
     'mcp_servers.vault at mcp_servers[0].vault',
   ],
+  ['chat', tools([{ type: 'x_search' }]), 'tools.x_search at tools[0][0].type'],
+  [
+    'chat',
+    tools({ type: 'custom', name: 'x', tools: [{ type: 'mcp', server_url: 'http://10.0.0.1' }] }),
+    'tools.mcp.server_url at tools[0].tools[0].server_url',
+  ],
+  ['messages', { mcp_servers: { a: { url: 'http://10.0.0.1/' } } }, 'mcp_servers at mcp_servers'],
+  [
+    'chat',
+    { tool_choice: { type: 'allowed_tools', tools: [{ type: 'x_search' }] } },
+    'tools.x_search at tool_choice.tools[0].type',
+  ],
 ];
 
 const CONTENT: readonly Case[] = [
@@ -324,7 +405,15 @@ const CONTENT: readonly Case[] = [
         { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } }] },
         { role: 'user', content: [{ type: 'image_url', image_url: { url: 'HTTPS://x.example/a.png' } }] },
         { role: 'user', content: 'file_1234' },
+        { role: 'user', content: 'Note: x://y, and 1: C:\\a' },
+        { role: 'user', content: [{ type: 'image_url', image_url: { url: '/9j/4AAQSkZJRg==' } }] },
+        { role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'SUQzBA==', format: 'mp3' } }] },
+        { role: 'user', content: [{ type: 'image_url', image_url: { url: ' \nhttps://x.example/a.png' } }] },
       ],
+      chat_template_kwargs: { enable_thinking: false },
+      vllm_xargs: { ngram_size: 35 },
+      audio: { format: 'mp3', voice: 'alloy' },
+      tool_choice: { type: 'function', function: { name: 'file-abc1' } },
     },
   ],
   [

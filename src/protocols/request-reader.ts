@@ -70,9 +70,13 @@ export class RequestReader {
   readonly #path: number[] = [];
   /** How much of it is in use: to shorten an array takes longer than to go over a small object. */
   #depth = 0;
+  /** The text of the path to each place in it, down to the depth that an earlier reference stood at. */
+  readonly #texts: string[] = [];
+  #textsDepth = 0;
   /** `null`: content is read. */
   #within: Within | null = null;
-  #isInTool = false;
+  /** How many tools stand around what is read. */
+  #toolDepth = 0;
 
   constructor(body: Buffer, table: RequestTable) {
     this.json = new JsonReader(body);
@@ -81,7 +85,7 @@ export class RequestReader {
 
   /** What is read, as an error states it: `input[3].content`. */
   param(member?: string): string {
-    const path = this.#shown(0, true);
+    const path = this.#pathText();
     if (member === undefined) return path;
     return path === '' ? member : `${path}.${member}`;
   }
@@ -134,6 +138,7 @@ export class RequestReader {
   }
 
   #enter(start: number, end: number): void {
+    if (this.#textsDepth > this.#depth) this.#textsDepth = this.#depth;
     this.#path[this.#depth++] = start;
     this.#path[this.#depth++] = end;
   }
@@ -142,6 +147,7 @@ export class RequestReader {
   #items(read: () => void): void {
     const depth = this.#depth++;
     this.json.items((index) => {
+      if (this.#textsDepth > depth) this.#textsDepth = depth;
       this.#path[depth] = -1 - index;
       read();
     });
@@ -218,8 +224,24 @@ export class RequestReader {
       return;
     }
     const scheme = schemeAt(json.bytes, json.offset + 1);
-    if (scheme === null || (rule === 'link' ? WEB.includes(scheme) : scheme !== FILE_SCHEME)) return;
+    if (scheme === null) {
+      if (rule === 'media') this.#bareMedia();
+      return;
+    }
+    if (rule === 'prose' ? scheme !== FILE_SCHEME : WEB.includes(scheme)) return;
     this.references.add({ kind: 'file', id: json.text(ADDRESS_BYTES_MAX) ?? scheme, param: this.param() });
+  }
+
+  /** A text in place of an address: base64, the id of a file, or the path of one, which some servers of models open. */
+  #bareMedia(): void {
+    const { json } = this;
+    const found = kindByValue(json.bytes, json.offset);
+    if (found !== null) {
+      this.references.add({ ...found, param: this.param() });
+      return;
+    }
+    const path = json.from(json.offset).text(ADDRESS_BYTES_MAX);
+    if (path?.includes('.')) this.references.add({ kind: 'file', id: path, param: this.param() });
   }
 
   /** A value of a known member that has a form which its rule does not say. */
@@ -268,14 +290,14 @@ export class RequestReader {
   }
 
   #tools(): void {
-    if (this.json.kind === 'array') this.#items(() => this.#tool());
+    if (this.json.kind === 'array') this.#items(() => this.#tools());
     else this.#tool();
   }
 
   #tool(): void {
     const { json } = this;
     if (json.kind === 'string') {
-      this.#unlistTool(json.text(TYPE_BYTES_MAX), this.param());
+      this.#unlistTool(json.text(TYPE_BYTES_MAX));
       return;
     }
     if (json.kind !== 'object') return;
@@ -283,18 +305,17 @@ export class RequestReader {
     const family = type === null || Object.hasOwn(TOOLS, type) ? type : toolFamily(type);
     const known = family !== null && Object.hasOwn(TOOLS, family) ? TOOLS[family]! : null;
     const rule = type === null && isClient ? TOOLS.custom! : known;
-    // A tool that stands in another one has none in it.
-    if (rule === null || (this.#isInTool && rule.members.rules.tools !== undefined)) {
+    // A tool in a tool has none in it, so that none is gone over often.
+    if (rule === null || this.#toolDepth === TOOL_DEPTH_MAX) {
       // A tool without a type is named by its first member: `{"google_search": {}}`.
-      if (type === null) this.#unlistTool(this.#firstKey(), this.param());
-      else this.#unlistTool(type, this.param('type'));
+      if (type === null) this.#unlistTool(this.#firstKey());
+      else this.#unlistTool(type, 'type');
       this.#in(null, () => this.#open(OPEN));
       return;
     }
-    const isInTool = this.#isInTool;
-    this.#isInTool = true;
+    this.#toolDepth++;
     this.#in(rule.runs === 'client' ? null : this.#at(`tools.${family}`), () => this.members(rule.members));
-    this.#isInTool = isInTool;
+    this.#toolDepth--;
   }
 
   #at(name: string): Within {
@@ -333,20 +354,34 @@ export class RequestReader {
     return ahead.kind === 'string' ? ahead.text(TYPE_BYTES_MAX) : null;
   }
 
-  /** The path from a depth on, with the places of items or without. */
-  #shown(depth: number, hasItems: boolean): string {
+  /** The whole path. Each place is made into text once, however many references stand below it. */
+  #pathText(): string {
     const path = this.#path;
-    let shown = '';
+    let at = Math.min(this.#textsDepth, this.#depth);
+    let text = at === 0 ? '' : this.#texts[at - 1]!;
+    while (at < this.#depth) {
+      const place = path[at++]!;
+      const end = place < 0 ? 0 : path[at++]!;
+      if (text.length <= PATH_CHARACTERS_MAX) {
+        if (place < 0) text += `[${-1 - place}]`;
+        else text += text === '' ? this.#key(place, end) : `.${this.#key(place, end)}`;
+        if (text.length > PATH_CHARACTERS_MAX) text = `${text.slice(0, PATH_CHARACTERS_MAX)}${CUT}`;
+      }
+      this.#texts[at - 1] = text;
+    }
+    this.#textsDepth = Math.max(this.#textsDepth, this.#depth);
+    return text;
+  }
+
+  /** The path from a depth on, without the places of items: that in a tool, which is short. */
+  #pathIn(depth: number): string {
+    const path = this.#path;
+    let text = '';
     for (let at = depth; at < this.#depth; at++) {
       const place = path[at]!;
-      if (place < 0) {
-        if (hasItems) shown += `[${-1 - place}]`;
-        continue;
-      }
-      at++;
-      shown += shown === '' && depth === 0 ? this.#key(place, path[at]!) : `.${this.#key(place, path[at]!)}`;
+      if (place >= 0) text += `.${this.#key(place, path[++at]!)}`;
     }
-    return shown;
+    return text;
   }
 
   #key(start: number, end: number): string {
@@ -354,23 +389,24 @@ export class RequestReader {
     return decodeString(this.json.bytes, start, end).slice(0, NAME_CHARACTERS_MAX);
   }
 
-  #unlistTool(type: string | null, param: string): void {
-    if (type !== null) this.#unlist({ name: `tools.${type.slice(0, NAME_CHARACTERS_MAX)}`, param, problem: 'type' });
+  #unlistTool(type: string | null, member?: string): void {
+    if (type !== null) this.#unlist(`tools.${type.slice(0, NAME_CHARACTERS_MAX)}`, 'type', member);
   }
 
   #unlistHere(problem: UnlistedPart['problem']): void {
     if (this.#within === null) return;
     const { name, depth } = this.#within;
-    this.#unlist({ name: `${name}${this.#shown(depth, false)}`, param: this.param(), problem });
+    this.#unlist(`${name}${this.#pathIn(depth)}`, problem);
   }
 
-  #unlist(part: UnlistedPart): void {
-    if (this.unlisted.has(part.name)) return;
+  #unlist(name: string, problem: UnlistedPart['problem'], member?: string): void {
+    if (this.unlisted.has(name)) return;
+    const param = this.param(member);
     if (this.unlisted.size === UNLISTED_MAX) {
       const message = `The request has more than ${UNLISTED_MAX} members that the gateway does not know.`;
-      throw invalidRequest(message, part.param);
+      throw invalidRequest(message, param);
     }
-    this.unlisted.set(part.name, part);
+    this.unlisted.set(name, { name, param, problem });
   }
 }
 
@@ -380,11 +416,15 @@ const BITS = 31;
 const FUNCTION_TYPE = '"function"';
 const FUNCTION = { type: 'function', isClient: true } as const;
 
+const TOOL_DEPTH_MAX = 2;
 const TYPE_OR_MARK = new MemberNames('type', ...CLIENT_MARKS);
 /** In place of a type that is no text, or longer than any. */
 const UNREADABLE = '?';
 const KEY_BYTES_MAX = 512;
 const NAME_CHARACTERS_MAX = 64;
+/** The most of a path that is shown; a request may have very many references on a long one. */
+const PATH_CHARACTERS_MAX = 512;
+const CUT = '…';
 
 /** Whether the bytes between two quotes are the name exactly, with escapes or without. */
 function isSpelt(name: string, bytes: Buffer, start: number, end: number): boolean {

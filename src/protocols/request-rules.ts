@@ -31,9 +31,10 @@ export interface Form {
 
 /**
  * What a text is: a word; what a model reads, where a model of Alibaba Cloud takes `fileid://` for a file; the address of
- * content, or of a server on the internet, neither of which may name what the provider keeps; or the id of what it keeps.
+ * content, or of a server on the internet, neither of which may name what the provider keeps; such an address or the
+ * content itself in base64; or the id of what the provider keeps.
  */
-export type TextRule = 'setting' | 'prose' | 'link' | 'server' | StateText;
+export type TextRule = 'setting' | 'prose' | 'link' | 'media' | 'server' | StateText;
 
 /** An id of state, unless it is one of the vendor's own. */
 export interface StateText {

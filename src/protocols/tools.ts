@@ -48,6 +48,7 @@ const CLIENT_CONTENT: Readonly<Record<string, Rule>> = {
   format: 'content',
   input_examples: 'content',
   configs: 'content',
+  tools: 'tools',
 };
 
 /** Members that make a tool without a type one of the client's. */
@@ -135,7 +136,7 @@ export const TOOLS: Readonly<Record<string, ToolRule>> = {
   computer_use: client(),
   computer_toolset: client(),
   browser_toolset: client(),
-  namespace: client({ tools: 'tools' }),
+  namespace: client(),
   programmatic_tool_calling: provider(),
   tool_search: provider({ execution: 'setting', parameters: 'content' }),
   tool_search_tool_bm25: provider(),
@@ -227,16 +228,18 @@ export const TOOLS: Readonly<Record<string, ToolRule>> = {
 };
 
 /** The servers of tools that a messages request names. */
-export const MCP_SERVERS: Rule = listOf({
-  ...only({
-    type: 'setting',
-    name: 'setting',
-    url: SERVER,
-    authorization_token: 'setting',
-    tool_configuration: only({ enabled: 'setting', allowed_tools: 'setting' }),
-  }),
+export const MCP_SERVERS: Rule = {
+  ...listOf(
+    only({
+      type: 'setting',
+      name: 'setting',
+      url: SERVER,
+      authorization_token: 'setting',
+      tool_configuration: only({ enabled: 'setting', allowed_tools: 'setting' }),
+    }),
+  ),
   allowedAs: 'mcp_servers',
-});
+};
 
 /** `web_search` of `web_search_20250305`, `web_search_2025_08_26` and `web_search_preview_2025_03_11`. */
 export function toolFamily(type: string): string {

@@ -1,5 +1,6 @@
 import {
   anything,
+  type Form,
   LINK,
   listOf,
   Members,
@@ -38,12 +39,29 @@ export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   bootstrap_host: anything('network'),
   bootstrap_port: anything('network'),
   bootstrap_room: anything('network'),
+  bootstrap_pair_key: anything('network'),
   lora_path: anything('adapter'),
+  lora_id: anything('adapter'),
+  lora_request: anything('adapter'),
   custom_logit_processor: anything('adapter'),
   logits_processors: anything('adapter'),
-  // LiteLLM: where the operator's credential goes.
-  api_base: anything('network'),
-  base_url: anything('network'),
+  // LoRAX and TGI.
+  adapter_id: anything('adapter'),
+  adapter_source: anything('adapter'),
+  // A program that the server runs in place of the model's own, also where SGLang hands the settings of that on.
+  chat_template: anything('adapter'),
+  chat_template_kwargs: { members: new Members({ chat_template: anything('adapter') }, 'field') },
+  vllm_xargs: 'more',
+  // OpenRouter: a model, a system prompt and settings that the operator's account has.
+  preset: state('prompt'),
+  // LiteLLM: where the operator's credential goes, and which one.
+  ...Object.fromEntries(
+    [
+      ...['api_base', 'base_url', 'user_config', 'aws_bedrock_runtime_endpoint', 'aws_sts_endpoint', 'aws_role_name'],
+      ...['aws_profile_name', 'aws_web_identity_token', 'azure_ad_token', 'vertex_credentials'],
+    ].map((name): [string, Rule] => [name, anything('network')]),
+  ),
+  tool_choice: { text: 'setting', ...open({ tools: 'tools', allowed_tools: open({ tools: 'tools' }) }) },
   tools: 'tools',
   mcp_servers: MCP_SERVERS,
   plugins: listOf(open({})),
@@ -53,7 +71,7 @@ export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
 /** What the caller or a model reads, and settings, under names that all protocols have. */
 const CONTENT_AT_TOP = [
   ...['model', 'user', 'metadata', 'client_metadata', 'litellm_metadata', 'safety_identifier', 'prompt_cache_key'],
-  ...['service_tier', 'stream', 'stream_options', 'temperature', 'top_p', 'tool_choice'],
+  ...['service_tier', 'stream', 'stream_options', 'temperature', 'top_p'],
 ];
 
 /**
@@ -67,9 +85,23 @@ export function topMembers(content: readonly string[], rules: Readonly<Record<st
   return new Members({ ...Object.fromEntries(known), ...STATE_AT_TOP, ...rules }, 'field');
 }
 
-/** An address of a picture, a video or a sound, or an object that has it. */
-export const MEDIA: Rule = {
-  ...LINK,
-  items: LINK,
-  members: openMembers({ url: LINK, file_id: state('file'), file_data: 'content', data: 'content' }),
+const MEDIA_MEMBERS = openMembers({
+  url: { text: 'media' },
+  // Amazon Bedrock; Google.
+  uri: LINK,
+  s3Location: open({ uri: LINK }),
+  fileUri: LINK,
+  file_id: state('file'),
+  file_data: 'content',
+  data: 'content',
+});
+
+/** A sound in a content block: vendors other than OpenAI take its address in place of the bytes. */
+export const SOUND: Form = open({ data: { text: 'media' }, url: { text: 'media' } });
+
+/** An address of a picture, a video or a sound, the bytes of it, or an object that has either. */
+export const MEDIA: Form = {
+  text: 'media',
+  items: { text: 'media', members: MEDIA_MEMBERS },
+  members: MEDIA_MEMBERS,
 };

@@ -179,6 +179,21 @@ describe('reading a body', () => {
       for (const value of tails(4_000)) {
         for (const place of places) assertBounded(reader, bodyOf(reader, ...place(value, 'x')));
       }
+      // What an error would name, each on a long path: references, tools that are not known, models.
+      for (const named of ['"resp_1"', '{"type":"web_search","x":1}', '{"type":"x"}', '"x"']) {
+        const tail = `{"tools":[${`${named},`.repeat(400)}0],"x":[${`${named},`.repeat(400)}0]}`;
+        for (const [name, depth, place] of [
+          ['extra_body', 200, places[3]!],
+          ['x', 200, places[0]!],
+          ['k'.repeat(500), 50, places[0]!],
+          ['content', 100, places[5]!],
+        ] as const) {
+          const value = built({ ...deep, names: [name], depth, tail });
+          assertBounded(reader, bodyOf(reader, ...place(value, name)));
+        }
+      }
+      const models = `[${Array.from({ length: 30 }, (_, n) => `"m${n}",`).join('')}"m"]`;
+      assertBounded(reader, bodyOf(reader, 'x', `{"${'k'.repeat(20_000)}":{"models":${models}}}`));
       for (const filling of ['_'.repeat(5_000), '\\u005f'.repeat(800), 'é'.repeat(2_500)]) {
         const lists = `[${'{"tools":[{}]},{"model":"x"},'.repeat(200)}0]`;
         for (const name of ['plugins', 'extra_body', 'x']) {

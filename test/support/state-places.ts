@@ -60,7 +60,7 @@ function inRule(rule: Rule, table: RequestTable, within: Within): Place[] {
   if (any !== undefined) return [{ kind: any, param: '', value: (id) => ({ id }) }];
   const found: Place[] = [];
   if (typeof text === 'object') found.push({ kind: text.state, param: '', value: (id) => id });
-  if (text === 'link') found.push({ kind: 'file', param: '', value: (id) => `oss://${id}` });
+  if (text === 'link' || text === 'media') found.push({ kind: 'file', param: '', value: (id) => `oss://${id}` });
   if (text === 'prose') found.push({ kind: 'file', param: '', value: (id) => `fileid://${id}` });
   if (members !== undefined) found.push(...inMembers(members, table, within));
   if (readBy !== undefined) {
@@ -70,8 +70,14 @@ function inRule(rule: Rule, table: RequestTable, within: Within): Place[] {
   return found;
 }
 
+/** Of the client's tools, which only have tools in them, two stand for all. */
+const CLIENT_TOOLS = ['custom', 'namespace'];
+
 function inTools(table: RequestTable, within: Within): Place[] {
-  return Object.entries(TOOLS).flatMap(([type, { members }]) =>
+  const followed = Object.entries(TOOLS).filter(
+    ([type, { runs }]) => runs === 'provider' || CLIENT_TOOLS.includes(type),
+  );
+  return followed.flatMap(([type, { members }]) =>
     inMembers(members, table, within).map(({ kind, param, value }) => ({
       kind,
       param,

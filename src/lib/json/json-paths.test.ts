@@ -24,6 +24,8 @@ describe('pathsOf', () => {
   it('shows the beginning of a long key, and nothing of an offset at which no value begins', () => {
     const long = `{"${'k'.repeat(100)}":1}`;
     assert.deepEqual([...pathsOf(Buffer.from(long), 0, [104]).values()], [`${'k'.repeat(80)}…`]);
+    const huge = `{"${'k'.repeat(1_000)}":1}`;
+    assert.deepEqual([...pathsOf(Buffer.from(huge), 0, [1_004]).values()], ['…']);
     assert.deepEqual(pathsOf(Buffer.from(text), 0, [2]), new Map());
   });
 });

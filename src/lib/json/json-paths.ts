@@ -1,8 +1,9 @@
 import { JsonReader } from './json-reader.ts';
 import { decodeString } from './json-string.ts';
 
-/** The most bytes of a key that a path shows. */
-const KEY_BYTES_MAX = 80;
+/** The most characters of a key that a path shows, and the most bytes of one that it shows at all. */
+const KEY_CHARACTERS_MAX = 80;
+const KEY_BYTES_MAX = 512;
 
 /**
  * The paths of the values that begin at the offsets, such as `tools[0].model`: for the few of a text that an error has to name. One pass,
@@ -50,6 +51,7 @@ export function pathsOf(bytes: Buffer, start: number, offsets: readonly number[]
 }
 
 function keyText(bytes: Buffer, start: number, end: number): string {
+  if (end - start > KEY_BYTES_MAX) return '…';
   const key = decodeString(bytes, start, end);
-  return key.length > KEY_BYTES_MAX ? `${key.slice(0, KEY_BYTES_MAX)}…` : key;
+  return key.length > KEY_CHARACTERS_MAX ? `${key.slice(0, KEY_CHARACTERS_MAX)}…` : key;
 }

@@ -1,26 +1,29 @@
 import { type NamedState, type RequestTable, readNamedState } from '../request-reader.ts';
-import { LINK, listOf, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
+import { LINK, listOf, open, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
 import { skill } from '../skills.ts';
-import { MEDIA, topMembers } from '../top-members.ts';
+import { MEDIA, SOUND, topMembers } from '../top-members.ts';
 
 /** A content block. */
 const BLOCK = openMembers({
   text: { text: 'prose' },
   file_id: state('file'),
   file: MEDIA,
-  source: MEDIA,
+  source: { ...MEDIA, text: 'link' },
   image_url: MEDIA,
   image: MEDIA,
   video_url: MEDIA,
   video: MEDIA,
   audio_url: MEDIA,
   file_url: MEDIA,
-  input_audio: 'content',
+  input_audio: SOUND,
   refusal: 'content',
   tools: 'tools',
 });
 
-const CONTENT: Rule = { text: 'prose', items: { text: 'setting', members: BLOCK }, members: BLOCK };
+const CONTENT: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };
+
+/** The vendor's voices have names; one that has an id belongs to the operator's account. */
+const VOICE: Rule = { text: 'setting', members: openMembers({ id: state('profile') }) };
 
 const MESSAGE = openMembers({
   content: CONTENT,
@@ -37,14 +40,18 @@ const MESSAGE = openMembers({
 
 /** What the vendor's documentation has at the top, beside what all protocols have. */
 const CONTENT_AT_TOP = [
-  ...['audio', 'frequency_penalty', 'function_call', 'functions', 'logit_bias', 'logprobs', 'max_completion_tokens'],
+  ...['frequency_penalty', 'function_call', 'functions', 'logit_bias', 'logprobs', 'max_completion_tokens'],
   ...['max_tokens', 'modalities', 'moderation', 'n', 'parallel_tool_calls', 'prediction', 'presence_penalty', 'prompt'],
   ...['prompt_cache_retention', 'reasoning_effort', 'response_format', 'seed', 'stop', 'store', 'top_logprobs'],
   ...['verbosity', 'web_search_options'],
 ];
 
 export const CHAT_TABLE: RequestTable = {
-  top: topMembers(CONTENT_AT_TOP, { messages: listOf({ members: MESSAGE }), image_url: LINK }),
+  top: topMembers(CONTENT_AT_TOP, {
+    messages: listOf({ members: MESSAGE }),
+    image_url: LINK,
+    audio: open({ voice: VOICE }),
+  }),
   readBy: { skill },
 };
 

@@ -4,13 +4,25 @@ import { skill } from '../skills.ts';
 import { topMembers } from '../top-members.ts';
 
 /** Blocks, which stand in messages, in results of tools, and in documents that consist of blocks. */
-const BLOCKS: Rule = { text: 'setting', items: { text: 'setting', readBy: 'block' }, readBy: 'block' };
+const BLOCKS: Rule = { text: 'prose', items: { text: 'prose', readBy: 'block' }, readBy: 'block' };
 
 const BLOCK = openMembers({
+  text: { text: 'prose' },
   file_id: state('file'),
   source: {
     text: 'setting',
-    members: new Members({ file_id: state('file'), url: LINK, data: 'content', content: BLOCKS }, 'open'),
+    members: new Members(
+      {
+        file_id: state('file'),
+        url: { text: 'media' },
+        uri: LINK,
+        s3Location: open({ uri: LINK }),
+        fileUri: LINK,
+        data: 'content',
+        content: BLOCKS,
+      },
+      'open',
+    ),
   },
   content: BLOCKS,
   // A tool that is added in the middle of a conversation, and those that a server listed.

@@ -2,23 +2,23 @@ import { type NamedState, type RequestReader, type RequestTable, readNamedState 
 import { open, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
 import { skill } from '../skills.ts';
 import { ENVIRONMENT } from '../tools.ts';
-import { MEDIA, topMembers } from '../top-members.ts';
+import { MEDIA, SOUND, topMembers } from '../top-members.ts';
 
 /** A content block, or a screenshot. */
 const BLOCK = openMembers({
-  text: 'content',
+  text: { text: 'prose' },
   file_id: state('file'),
   container_id: state('container'),
   image_url: MEDIA,
   file_url: MEDIA,
   file_data: MEDIA,
-  input_audio: 'content',
+  input_audio: SOUND,
   annotations: 'content',
   logprobs: 'content',
   tools: 'tools',
 });
 /** Content blocks, or a screenshot that stands without an array around it. */
-const BLOCKS: Rule = { text: 'setting', items: { text: 'setting', members: BLOCK }, members: BLOCK };
+const BLOCKS: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };
 
 /** The members of items that have a rule, and what an item consists of beside its id. */
 const ITEM_RULES = {
@@ -96,14 +96,15 @@ function readItem(reader: RequestReader): void {
 
 /** What the vendor's documentation has at the top, beside what all protocols have. */
 const CONTENT_AT_TOP = [
-  ...['access_programs', 'background', 'context_management', 'image', 'include', 'instructions', 'max_output_tokens'],
+  ...['access_programs', 'background', 'context_management', 'image', 'include', 'max_output_tokens'],
   ...['max_tool_calls', 'moderation', 'parallel_tool_calls', 'prompt_cache_retention', 'reasoning', 'store', 'text'],
   ...['top_logprobs', 'truncation'],
 ];
 
 export const RESPONSES_TABLE: RequestTable = {
   top: topMembers(CONTENT_AT_TOP, {
-    input: { text: 'setting', items: { text: 'setting', readBy: 'item' }, readBy: 'item' },
+    input: { text: 'prose', items: { text: 'prose', readBy: 'item' }, readBy: 'item' },
+    instructions: BLOCKS,
     prompt: stateOrObject('prompt', { variables: open({}) }),
   }),
   readBy: { skill, item: { members: ITEM, read: readItem } },
