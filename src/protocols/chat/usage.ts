@@ -40,10 +40,11 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   const cache = readCacheCounts(usage, hasOwnDetails ? 'chat' : 'responses');
   const reasoning = readCount(completionDetails.reasoning_tokens) ?? 0;
   const toolUses = chatToolUses(usage, context);
+  const separate = readSeparateTokens(usage);
   const serverToolUses = Math.max(roundsShown(usage), shownRounds, sumCounts(shown), sumCounts(toolUses));
   const unstated = unstatedTokens(
     usage,
-    { inputTokens: statedPrompt, outputTokens: completionTokens, reasoningTokens: reasoning, cache },
+    { inputTokens: statedPrompt, outputTokens: completionTokens, reasoningTokens: reasoning, cache, separate },
     outputTokensMax * (1 + serverToolUses),
   );
   const promptTokens = statedPrompt + unstated.cacheTokens;
@@ -77,7 +78,7 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
     imageOutputTokens,
     audioOutputTokens,
     reasoningTokens: Math.min(reasoning, output.left),
-    ...readSeparateTokens(usage),
+    ...separate,
     ...toolUses,
     // OpenRouter counts a use again in its totals; the bounds that follow from these rounds are only the wider for it.
     serverToolUses,

@@ -8,6 +8,8 @@ export interface StatedTotals {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly cache: Pick<CacheCounts, 'read' | 'written' | 'unknown'>;
+  /** Tokens with prices of their own beside input and output, which a total may include. Absent: none. */
+  readonly separate?: { readonly citationTokens: number; readonly separateReasoningTokens: number } | null;
 }
 
 /** What a call read and wrote in addition to the stated input and output. */
@@ -37,13 +39,14 @@ export const DOUBTFUL_TOTAL = 'usage.total_tokens';
  */
 export function unstatedTokens(
   usage: Readonly<Record<string, unknown>>,
-  { inputTokens, outputTokens, reasoningTokens, cache: { read, written, unknown } }: StatedTotals,
+  { inputTokens, outputTokens, reasoningTokens, cache: { read, written, unknown }, separate = null }: StatedTotals,
   outputTokensMax: number,
 ): UnstatedTokens {
   const known = read + written;
   // Another spelling may repeat what a known one counts.
   const cache = known > 0 ? known : unknown;
-  const beyond = countOf(usage.total_tokens) - inputTokens - outputTokens;
+  const beyondBoth = countOf(usage.total_tokens) - inputTokens - outputTokens;
+  const beyond = separate === null ? beyondBoth : beyondSeparate(beyondBoth, separate);
   // Nearly all calls.
   if (beyond <= 0 && cache <= inputTokens) return NOTHING;
   const ofMessages = cacheOfMessages(usage);
@@ -65,6 +68,13 @@ export function unstatedTokens(
   const part = reasoning === 0 ? undefined : parts.find((count) => count + reasoning === beyond);
   if (part !== undefined) return unstated(reasoning, part);
   return outputTokens + beyond <= outputTokensMax ? unstated(beyond) : unstated(0, outside, true);
+}
+
+/** What a total has beyond input and output that is not among the tokens with prices of their own: it may include all of these, or one kind. */
+function beyondSeparate(beyond: number, separate: NonNullable<StatedTotals['separate']>): number {
+  const { citationTokens, separateReasoningTokens } = separate;
+  const isOneKind = beyond === citationTokens || beyond === separateReasoningTokens;
+  return isOneKind ? 0 : beyond - citationTokens - separateReasoningTokens;
 }
 
 /** Figures of one input, counted twice, differ by the tokens of a chat template. */
