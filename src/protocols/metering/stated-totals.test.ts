@@ -4,6 +4,15 @@ import { readChatUsage } from '../chat/usage.ts';
 import { readResponsesUsage } from '../responses/usage.ts';
 import type { Usage } from './usage-facts.ts';
 
+describe('a cache whose writes alone have names of messages', () => {
+  it('is outside of an input that is too small for it, with the reads that chat names', () => {
+    const details = { cached_tokens: 500, cached_creation_tokens: 300 };
+    const stated = { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60, prompt_tokens_details: details };
+    const usage = readChatUsage({ ...stated, claude_cache_creation_5_m_tokens: 300 })!;
+    assert.deepEqual([usage.inputTokens, usage.cachedInputTokens, usage.cacheWriteTokens], [10, 500, 300]);
+  });
+});
+
 describe('tokens with prices of their own beside the totals', () => {
   const stated = { prompt_tokens: 10, completion_tokens: 50, citation_tokens: 700, reasoning_tokens: 300 };
   for (const [what, beyond] of [

@@ -49,7 +49,7 @@ export function unstatedTokens(
   const beyond = separate === null ? beyondBoth : beyondSeparate(beyondBoth, separate);
   // Nearly all calls.
   if (beyond <= 0 && cache <= inputTokens) return NOTHING;
-  const ofMessages = cacheOfMessages(usage);
+  const ofMessages = cacheOfMessages(usage, read);
   const outside = tokensOutside(inputTokens, read, known > 0 ? written : unknown, ofMessages);
   const unstated = (output: number, cacheTokens = outside, isDoubtful = false): UnstatedTokens => ({
     cacheTokens,
@@ -87,15 +87,19 @@ function tokensOutside(inputTokens: number, read: number, written: number, ofMes
   return Math.max(read, written) > inputTokens * SAME_INPUT_SHARE ? read + written : 0;
 }
 
-/** The tokens of the cache under their names in messages, a protocol whose input leaves them out, and under those that relays derive. */
-function cacheOfMessages(usage: Readonly<Record<string, unknown>>): number {
+/**
+ * The tokens of the cache under their names in messages, a protocol whose input leaves them out, and under those that relays derive.
+ * A relay may have such names for the writes alone, and the reads where chat has them.
+ */
+function cacheOfMessages(usage: Readonly<Record<string, unknown>>, read: number): number {
   const { cache_creation: lifetimes } = usage;
   const written = Math.max(
     countOf(usage.cache_creation_input_tokens),
     isRecord(lifetimes) ? sumCounts(lifetimes) : 0,
     countOf(usage.claude_cache_creation_5_m_tokens) + countOf(usage.claude_cache_creation_1_h_tokens),
   );
-  return countOf(usage.cache_read_input_tokens) + written;
+  const hasReads = usage.cache_read_input_tokens !== undefined || written === 0;
+  return (hasReads ? countOf(usage.cache_read_input_tokens) : read) + written;
 }
 
 function countOf(value: unknown): number {
