@@ -37,6 +37,31 @@ describe('chat response', () => {
     assert.equal(limited.usage(responseOf(rounds), 'tokens')?.outputTokens, 5_005);
   });
 
+  it('parses its choices only if they have a mark of a tool', () => {
+    const parsed = (message: object, offersTools = false): boolean => {
+      const response = responseOf({ usage: { prompt_tokens: 1, completion_tokens: 2 }, choices: [{ message }] });
+      const names: string[] = [];
+      chatResponse({ offersTools }).usage(
+        {
+          member: (name) => {
+            names.push(name);
+            return response.member(name);
+          },
+          bytes: (name) => response.bytes(name),
+          count: () => null,
+          holding: () => 0,
+        },
+        'tokens',
+      );
+      return names.includes('choices');
+    };
+    const calls = { tool_calls: [{ function: { name: 'f', arguments: '{}' } }] };
+    assert.equal(parsed({ content: 'about "url_citation" and "tool_calls"', annotations: [] }), false);
+    assert.deepEqual([parsed(calls), parsed(calls, true)], [false, true]);
+    assert.equal(parsed({ annotations: [{ type: 'url_citation' }] }), true);
+    assert.equal(parsed({ executed_tools: [] }), true);
+  });
+
   it('shows searches and tools that ran, also of a request that names no tool', () => {
     const usage = { prompt_tokens: 1, completion_tokens: 2 };
     const cited = { annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example/' } }] };

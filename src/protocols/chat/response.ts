@@ -8,7 +8,7 @@ import { ROUND_MEMBERS, roundsOutsideUsage } from '../metering/rounds.ts';
 import type { ToolUses } from '../metering/tool-uses.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia } from './media.ts';
-import { RESULT_MEMBERS, shownTools } from './shown-tools.ts';
+import { mayShowTools, RESULT_MEMBERS, shownTools } from './shown-tools.ts';
 import { readChatUsage } from './usage.ts';
 import { COMPLETION_TEXT } from './written.ts';
 
@@ -81,17 +81,19 @@ export function chatResponse({
   return { ...withEstimate, continuationKeys: (response: ReadResponse) => audioKeys(response.member('choices')) };
 }
 
-/** Members that may show uses of tools, also of a tool that the request does not name. */
-const SHOWING = [...RESULT_MEMBERS, 'choices'];
-
-/** The uses of tools that a response shows. */
+/** The uses of tools that a response shows; hardly any does, so its choices are parsed only if they have a mark of one. */
 function shownIn(response: ReadResponse, offersTools: boolean): ToolUses {
   let members: Record<string, unknown> | null = null;
-  for (const name of SHOWING) {
+  for (const name of RESULT_MEMBERS) {
     const value = response.member(name);
     if (value === undefined) continue;
     members ??= {};
     members[name] = value;
+  }
+  const choices = response.bytes('choices');
+  if (choices !== undefined && mayShowTools(choices, offersTools)) {
+    members ??= {};
+    members.choices = response.member('choices');
   }
   if (members === null) return NOTHING_SHOWN;
   const shown = shownTools(offersTools);

@@ -43,6 +43,16 @@ export const TOOL_MARKS: readonly Buffer[] = [
 ];
 const MARK_PATTERNS = new BytePatterns(TOOL_MARKS);
 
+/** A byte test: whether the choices of a whole response may show a use. */
+export function mayShowTools(choices: Buffer, readsCalls: boolean): boolean {
+  const isRead = (mark: Buffer): boolean => readsCalls || mark !== CALLS;
+  // In a long text a search for each mark takes a tenth of the one pass.
+  if (choices.length > ONE_PASS_BYTES_MAX) return TOOL_MARKS.some((mark) => isRead(mark) && choices.includes(mark));
+  return MARK_PATTERNS.some(choices, (mark) => isRead(TOOL_MARKS[mark]!));
+}
+
+const ONE_PASS_BYTES_MAX = 1_024;
+
 /** Calls of these types are run by the caller, unless their name says that the provider does. */
 const CLIENT_TYPES: readonly unknown[] = [undefined, null, '', 'function', 'custom'];
 /** No function of a caller may have such a name: Moonshot, MiniMax. */

@@ -28,6 +28,20 @@ const dropping = () => readChatStream({ dropsUsageChunk: true, choices: 1 });
 const keeping = () => readChatStream({ dropsUsageChunk: false, choices: 1 });
 
 describe('chat stream', () => {
+  it('has the text of a message in the place of deltas, and not beside them', () => {
+    const size = (...chunks: readonly [object, ...object[]]): number | undefined => {
+      const reading = keeping();
+      for (const chunk of chunks) read(reading, eventOf({ choices: [{ index: 0, ...chunk }] }));
+      return reading.repeatedTextBytes;
+    };
+    const message = { role: 'assistant', content: 'twelve bytes', reasoning_content: 'four' };
+    assert.equal(size({ message, finish_reason: 'stop' }), 16);
+    assert.equal(size({ message: { content: 'twelve' } }, { message, delta: { role: 'assistant', content: '' } }), 16);
+    assert.equal(size({ message, delta: { content: 'bytes' } }, { message, delta: { content: '' } }), 0);
+    assert.equal(size({ message: { role: 'tool', content: 'twelve bytes' } }), 0);
+    assert.equal(size({ delta: { content: 'the "message" of {' } }), 0);
+  });
+
   it('leaves ordinary chunks unread', () => {
     const reading = dropping();
     for (const chunk of [

@@ -9,12 +9,13 @@ import { roundsOutsideUsage } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, sumCounts, totalTokens, type Usage } from '../metering/usage-facts.ts';
+import { WrittenText } from '../metering/written-text.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia, PICTURE_MARKS } from './media.ts';
 import type { ChatResponseOptions } from './response.ts';
 import { shownTools, TOOL_MARKS } from './shown-tools.ts';
 import { chatToolUses, readChatUsage } from './usage.ts';
-import { CHUNK_TEXT } from './written.ts';
+import { CHUNK_TEXT, COMPLETION_TEXT } from './written.ts';
 
 /**
  * Streams of the chat protocol: `data:` lines without event names; with `include_usage` every chunk has `usage: null`
@@ -38,12 +39,23 @@ const NAMED = Buffer.from('event:');
 const AUDIO = Buffer.from('"audio"');
 const FINISH = Buffer.from('"finish_reason"');
 const TIER = Buffer.from('"service_tier"');
+const MESSAGE = Buffer.from('"message"');
 /** What an event may have that is read. */
-const SIGNS = [USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS, ...TOOL_MARKS];
+const SIGNS = [MESSAGE, USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS, ...TOOL_MARKS];
 const SIGN_PATTERNS = new BytePatterns(SIGNS);
-const [USAGE_PATTERN, FINISH_PATTERN, ERROR_PATTERN, TIER_PATTERN] = [USAGE, FINISH, ERROR, TIER].map(
-  (pattern) => new BytePatterns([pattern]),
-) as [BytePatterns, BytePatterns, BytePatterns, BytePatterns];
+const [USAGE_PATTERN, FINISH_PATTERN, ERROR_PATTERN, TIER_PATTERN, MESSAGE_PATTERN] = [
+  USAGE,
+  FINISH,
+  ERROR,
+  TIER,
+  MESSAGE,
+].map((pattern) => new BytePatterns([pattern])) as [
+  BytePatterns,
+  BytePatterns,
+  BytePatterns,
+  BytePatterns,
+  BytePatterns,
+];
 
 export function readChatStream(options: ChatStreamOptions): StreamReading {
   let reported: unknown = null;
@@ -54,6 +66,9 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   let isUsageFinal = false;
   let hasEnded = false;
   let hasUsageChunk = false;
+  /** The text of a message in the place of a delta, which has all that came before; not measured where a delta had some. */
+  let repeatedTextBytes = 0;
+  let hasDeltas = false;
   /** The choices that have finished. */
   const finished = new Set<number>();
   const audio = new Set<string>();
@@ -84,6 +99,8 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
         return options.asksForTier === true && serviceTier === undefined && isValueAt(bytes, end);
       case AUDIO:
         return options.hasAudio === true;
+      case MESSAGE:
+        return !hasDeltas && isObjectAt(bytes, end);
       default:
         return !TOOL_MARKS.includes(sign) || shown.isSign(bytes, sign);
     }
@@ -96,8 +113,10 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const mayHoldError = mayBeError(event);
     // What comes behind the end is not delivered, and so not charged, except for its usage.
     const mayHoldMedia = !hasEnded && holdsMedia(event);
+    const mayHoldMessage = !hasDeltas && !hasEnded && MESSAGE_PATTERN.some(event, (_, end) => isObjectAt(event, end));
+    const mayHoldOutput = mayHoldMedia || mayHoldMessage;
     const holdsNothing =
-      !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldMedia && !mayHoldTier(event) && !shown.mayShow(event);
+      !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldOutput && !mayHoldTier(event) && !shown.mayShow(event);
     if (holdsNothing && !event.includes(DONE)) return 'pass';
 
     const data = eventData(event);
@@ -116,6 +135,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       for (const key of audioKeys(choices)) audio.add(key);
       media.add(choices);
     }
+    if (mayHoldMessage) noteMessages(choices, data);
     for (const [place, choice] of choices.entries()) noteChoice(choice, place);
     serviceTier = chunk.service_tier ?? serviceTier;
     if (!hasEnded) shown.add(chunk);
@@ -158,9 +178,21 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     finished.add(typeof choice.index === 'number' ? choice.index : place);
   }
 
+  /** Some relays send a whole response as the only event of a stream. */
+  function noteMessages(choices: readonly unknown[], data: string): void {
+    hasDeltas = choices.some((choice) => isRecord(choice) && isRecord(choice.delta) && holdsText(choice.delta));
+    if (hasDeltas) return;
+    const text = new WrittenText(COMPLETION_TEXT, false);
+    text.add(Buffer.from(data));
+    repeatedTextBytes = Math.max(repeatedTextBytes, text.sizeBytes);
+  }
+
   return {
     matters: (run) => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end)),
     written: CHUNK_TEXT,
+    get repeatedTextBytes() {
+      return repeatedTextBytes;
+    },
     get outputReports() {
       return reports.count;
     },
@@ -193,6 +225,12 @@ function usageOfChoices(choices: readonly unknown[]): unknown {
   return isRecord(choice) ? choice.usage : undefined;
 }
 
+/** Whether a delta has a text of its own. */
+function holdsText(delta: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(delta).some(([name, value]) => name !== 'role' && typeof value === 'string' && value !== '');
+}
+
+const OPEN_BRACE = 0x7b;
 const LETTER_N = 0x6e;
 const QUOTE = 0x22;
 
@@ -208,6 +246,11 @@ const hasValueAfter = (bytes: Buffer, key: BytePatterns): boolean => key.some(by
 function isReasonAt(bytes: Buffer, keyEnd: number): boolean {
   const value = valueStart(bytes, keyEnd);
   return bytes[value] === QUOTE && bytes[value + 1] !== QUOTE;
+}
+
+function isObjectAt(bytes: Buffer, keyEnd: number): boolean {
+  const value = valueStart(bytes, keyEnd);
+  return value !== -1 && bytes[value] === OPEN_BRACE;
 }
 
 function isErrorAt(bytes: Buffer, end: number): boolean {

@@ -7,6 +7,7 @@ import { firstCount } from './token-counts.ts';
 
 const responseOf = (members: Record<string, unknown>): ReadResponse => ({
   member: (name) => members[name],
+  bytes: () => undefined,
   count: () => null,
   holding: () => 0,
 });
@@ -34,6 +35,14 @@ describe('the first count of a response', () => {
 
   it('may be a member of the outermost object itself', () => {
     assert.equal(firstCount(responseOf({ total: 5 }), [[['total']]]), 5);
+  });
+
+  it('is that of a later place where the first is zero, and zero where all are', () => {
+    const places = [[['usage', 'total_tokens']], [['tokens', 'input_tokens']]] as const;
+    const count = (tokens: object) => firstCount(responseOf({ usage: { total_tokens: 0 }, tokens }), places);
+    assert.equal(count({ input_tokens: 5 }), 5);
+    assert.equal(count({ input_tokens: 0 }), 0);
+    assert.equal(count({}), 0);
   });
 
   it('is none if no place has one', () => {

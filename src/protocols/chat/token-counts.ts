@@ -9,13 +9,14 @@ export const PASS_THROUGH_MEMBERS = ['usage', 'meta', 'tokens'];
 type MemberPath = readonly [string, ...string[]];
 
 /**
- * The first place at which a response has a count. A place is one member, or several that are added up, of which the
+ * The first place at which a response has a count other than zero, which a relay may state beside the real one; zero if all are. A place is one member, or several that are added up, of which the
  * first has to be there. If a value is there but is no count, the facts are unusable; other places are not tried.
  */
 export function firstCount(
   response: ReadResponse,
   places: readonly (readonly [MemberPath, ...MemberPath[]])[],
 ): number | null {
+  let found: number | null = null;
   for (const [first, ...others] of places) {
     const count = countAt(response, first);
     if (count === undefined) return null;
@@ -26,9 +27,10 @@ export function firstCount(
       if (more === undefined) return null;
       sum += more ?? 0;
     }
-    return sum;
+    if (sum > 0) return sum;
+    found = sum;
   }
-  return null;
+  return found;
 }
 
 /** As `readCount`, of a member somewhere inside the response. */

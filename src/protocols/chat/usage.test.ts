@@ -239,6 +239,11 @@ describe('chat usage', () => {
       },
     ],
     [
+      'has the reasoning beside the totals, which include it, the dialect of SGLang',
+      { ...totals, reasoning_tokens: 8 },
+      { ...noUsage, inputTokens: 100, outputTokens: 20, reasoningTokens: 8 },
+    ],
+    [
       'tells reasoning from a cache of the same size, the dialect of xAI',
       {
         prompt_tokens: 1_000,

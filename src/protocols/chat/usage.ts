@@ -38,12 +38,15 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   const promptDetails = detailsOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
   const completionDetails = detailsOf(usage.completion_tokens_details ?? usage.output_tokens_details);
   const cache = readCacheCounts(usage, hasOwnDetails ? 'chat' : 'responses');
-  const reasoning = readCount(completionDetails.reasoning_tokens) ?? 0;
   const toolUses = chatToolUses(usage, context);
+  const separate = readSeparateTokens(usage);
+  // SGLang states it beside the totals, which include it.
+  const beside = separate === null || separate.separateReasoningTokens > 0 ? 0 : readCount(usage.reasoning_tokens);
+  const reasoning = Math.max(readCount(completionDetails.reasoning_tokens) ?? 0, beside ?? 0);
   const serverToolUses = Math.max(roundsShown(usage), shownRounds, sumCounts(shown), sumCounts(toolUses));
   const unstated = unstatedTokens(
     usage,
-    { inputTokens: statedPrompt, outputTokens: completionTokens, reasoningTokens: reasoning, cache },
+    { inputTokens: statedPrompt, outputTokens: completionTokens, reasoningTokens: reasoning, cache, separate },
     outputTokensMax * (1 + serverToolUses),
   );
   const promptTokens = statedPrompt + unstated.cacheTokens;
@@ -77,7 +80,7 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
     imageOutputTokens,
     audioOutputTokens,
     reasoningTokens: Math.min(reasoning, output.left),
-    ...readSeparateTokens(usage),
+    ...separate,
     ...toolUses,
     // OpenRouter counts a use again in its totals; the bounds that follow from these rounds are only the wider for it.
     serverToolUses,

@@ -7,6 +7,9 @@ const JSON_TEXT = ['tool_calls[].function.arguments', 'function_call.arguments']
 const REASONING = [
   ['reasoning_content'],
   ['reasoning'],
+  ['reasoning_text'],
+  ['thinking'],
+  ['thinking_blocks[].thinking'],
   ['content[].thinking', 'content[].thinking[].text'],
   ['reasoning_details[].text', 'reasoning_details[].summary'],
 ];

@@ -16,6 +16,10 @@ export class CapturedResponse implements ReadResponse {
     return value === undefined ? undefined : parseJson(value.toString('utf8'));
   }
 
+  bytes(name: string): Buffer | undefined {
+    return this.#capture.value(name);
+  }
+
   count(name: string): number | null {
     return this.#capture.count(name);
   }

@@ -6,6 +6,8 @@ import type { WrittenRules } from './written-paths.ts';
 export interface ReadResponse {
   /** A member of the outermost object as a value; `undefined` if it is absent. */
   member(name: string): unknown;
+  /** ... as the bytes of its JSON, for a look at them before they are parsed. */
+  bytes(name: string): Buffer | undefined;
   /** How many items an array member has; `null` if there is no such array. */
   count(name: string): number | null;
   /** How many items hold something of a group that the reading looks for. */

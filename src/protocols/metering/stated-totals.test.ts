@@ -4,6 +4,37 @@ import { readChatUsage } from '../chat/usage.ts';
 import { readResponsesUsage } from '../responses/usage.ts';
 import type { Usage } from './usage-facts.ts';
 
+describe('a cache whose writes alone have names of messages', () => {
+  it('is outside of an input that is too small for it, with the reads that chat names', () => {
+    const details = { cached_tokens: 500, cached_creation_tokens: 300 };
+    const stated = { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60, prompt_tokens_details: details };
+    const usage = readChatUsage({ ...stated, claude_cache_creation_5_m_tokens: 300 })!;
+    assert.deepEqual([usage.inputTokens, usage.cachedInputTokens, usage.cacheWriteTokens], [10, 500, 300]);
+  });
+});
+
+describe('tokens with prices of their own beside the totals', () => {
+  const stated = { prompt_tokens: 10, completion_tokens: 50, citation_tokens: 700, reasoning_tokens: 300 };
+  for (const [what, beyond] of [
+    ['none of them', 0],
+    ['all of them', 1_000],
+    ['the citations', 700],
+    ['the reasoning', 300],
+  ] as const) {
+    it(`are no output as well, if the total includes ${what}`, () => {
+      const usage = readChatUsage({ ...stated, total_tokens: 60 + beyond })!;
+      const { outputTokens, citationTokens, separateReasoningTokens, unexplained } = usage;
+      assert.deepEqual([outputTokens, citationTokens, separateReasoningTokens, unexplained], [50, 700, 300, undefined]);
+    });
+  }
+
+  it('are output alone, if nothing but the reasoning is stated and the total includes it', () => {
+    const { citation_tokens: _, ...others } = stated;
+    const usage = readChatUsage({ ...others, total_tokens: 360 })!;
+    assert.deepEqual([usage.outputTokens, usage.separateReasoningTokens], [350, 0]);
+  });
+});
+
 /** What a call really used: full input, reads and writes of a cache, visible output, reasoning. */
 interface Truth {
   readonly full: number;

@@ -8,6 +8,8 @@ export interface StatedTotals {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly cache: Pick<CacheCounts, 'read' | 'written' | 'unknown'>;
+  /** Tokens with prices of their own beside input and output, which a total may include. Absent: none. */
+  readonly separate?: { readonly citationTokens: number; readonly separateReasoningTokens: number } | null;
 }
 
 /** What a call read and wrote in addition to the stated input and output. */
@@ -37,16 +39,17 @@ export const DOUBTFUL_TOTAL = 'usage.total_tokens';
  */
 export function unstatedTokens(
   usage: Readonly<Record<string, unknown>>,
-  { inputTokens, outputTokens, reasoningTokens, cache: { read, written, unknown } }: StatedTotals,
+  { inputTokens, outputTokens, reasoningTokens, cache: { read, written, unknown }, separate = null }: StatedTotals,
   outputTokensMax: number,
 ): UnstatedTokens {
   const known = read + written;
   // Another spelling may repeat what a known one counts.
   const cache = known > 0 ? known : unknown;
-  const beyond = countOf(usage.total_tokens) - inputTokens - outputTokens;
+  const beyondBoth = countOf(usage.total_tokens) - inputTokens - outputTokens;
+  const beyond = separate === null ? beyondBoth : beyondSeparate(beyondBoth, separate);
   // Nearly all calls.
   if (beyond <= 0 && cache <= inputTokens) return NOTHING;
-  const ofMessages = cacheOfMessages(usage);
+  const ofMessages = cacheOfMessages(usage, read);
   const outside = tokensOutside(inputTokens, read, known > 0 ? written : unknown, ofMessages);
   const unstated = (output: number, cacheTokens = outside, isDoubtful = false): UnstatedTokens => ({
     cacheTokens,
@@ -67,6 +70,13 @@ export function unstatedTokens(
   return outputTokens + beyond <= outputTokensMax ? unstated(beyond) : unstated(0, outside, true);
 }
 
+/** What a total has beyond input and output that is not among the tokens with prices of their own: it may include all of these, or one kind. */
+function beyondSeparate(beyond: number, separate: NonNullable<StatedTotals['separate']>): number {
+  const { citationTokens, separateReasoningTokens } = separate;
+  const isOneKind = beyond === citationTokens || beyond === separateReasoningTokens;
+  return isOneKind ? 0 : beyond - citationTokens - separateReasoningTokens;
+}
+
 /** Figures of one input, counted twice, differ by the tokens of a chat template. */
 const SAME_INPUT_SHARE = 1.02;
 
@@ -77,15 +87,19 @@ function tokensOutside(inputTokens: number, read: number, written: number, ofMes
   return Math.max(read, written) > inputTokens * SAME_INPUT_SHARE ? read + written : 0;
 }
 
-/** The tokens of the cache under their names in messages, a protocol whose input leaves them out, and under those that relays derive. */
-function cacheOfMessages(usage: Readonly<Record<string, unknown>>): number {
+/**
+ * The tokens of the cache under their names in messages, a protocol whose input leaves them out, and under those that relays derive.
+ * A relay may have such names for the writes alone, and the reads where chat has them.
+ */
+function cacheOfMessages(usage: Readonly<Record<string, unknown>>, read: number): number {
   const { cache_creation: lifetimes } = usage;
   const written = Math.max(
     countOf(usage.cache_creation_input_tokens),
     isRecord(lifetimes) ? sumCounts(lifetimes) : 0,
     countOf(usage.claude_cache_creation_5_m_tokens) + countOf(usage.claude_cache_creation_1_h_tokens),
   );
-  return countOf(usage.cache_read_input_tokens) + written;
+  const hasReads = usage.cache_read_input_tokens !== undefined || written === 0;
+  return (hasReads ? countOf(usage.cache_read_input_tokens) : read) + written;
 }
 
 function countOf(value: unknown): number {

@@ -78,7 +78,7 @@ export class WrittenCount {
     const pending = this.#pending;
     if (verdict === 'none') return 0;
     if (verdict === 'written' || counter === ENCRYPTED) return pending[counter]!;
-    if (counter === TEXT) return 0;
+    if (counter === TEXT || verdict === 'encrypted') return 0;
     return pending[counter]! + (counter === FIRST_REASONING ? pending[TEXT]! : 0);
   }
 

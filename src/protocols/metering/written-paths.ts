@@ -18,8 +18,8 @@ export interface WrittenPaths {
   readonly isNamedByEvent?: boolean;
 }
 
-/** What a model may have written in a judged object: as declared, all of it reasoning, or nothing. */
-export type Verdict = 'written' | 'reasoning' | 'none';
+/** What a model may have written in a judged object: as declared, all of it reasoning, only what is encrypted, or nothing. */
+export type Verdict = 'written' | 'reasoning' | 'encrypted' | 'none';
 
 /** Where the model writes in the events of a stream, or in a whole response. */
 export interface WrittenRules {

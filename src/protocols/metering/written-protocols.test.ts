@@ -36,6 +36,12 @@ describe('what the model writes in chat', () => {
     ['the input of a custom tool', 4, { tool_calls: [{ custom: { name: 'f', input: 'four' } }] }],
     ['the arguments of a function', 7, { function_call: { name: 'f', arguments: '{"a":1}' } }],
     ['a transcript, and not its sound', 4, { audio: { id: 'a', transcript: 'four', data: page } }],
+    ['reasoning under a further name', 4, { reasoning_text: 'four' }],
+    [
+      'thinking, and its blocks once',
+      4,
+      { thinking: 'four', thinking_blocks: [{ type: 'thinking', thinking: 'four' }] },
+    ],
     ['reasoning once', 6, { content: 'ab', reasoning: 'four', reasoning_content: 'fou' }],
     [
       'reasoning once, with its details',
@@ -225,4 +231,42 @@ describe('what the model writes in responses', () => {
       assert.equal(sizeOf(streamedResponseText(), [{ type: 'response.completed', response }], true), 0);
     });
   }
+
+  describe('and in the event that completes an item', () => {
+    const done = (item: object, output_index?: number) => ({ type: 'response.output_item.done', output_index, item });
+    const delta = (text: string, output_index?: number, type = 'response.output_text.delta') => ({
+      type,
+      output_index,
+      delta: text,
+    });
+    const message = { type: 'message', content: [{ type: 'output_text', text: 'four' }] };
+    const call = { type: 'function_call', name: 'f', arguments: '{"a":1}' };
+    const reasoning = { type: 'reasoning', summary: [{ text: 'four' }], encrypted_content: 'A'.repeat(400) };
+    const cases: readonly [what: string, bytes: number, events: readonly object[]][] = [
+      ['the text of an item that had no deltas', 4, [done(message, 0)]],
+      [
+        'the arguments of a call that had no deltas, behind a text that had',
+        11,
+        [delta('four', 0), done(message, 0), done(call, 1)],
+      ],
+      ['arguments as an object', 7, [done({ ...call, arguments: { a: 1 } }, 0)]],
+      ['nothing that the deltas had', 4, [delta('four', 0), done(message, 0)]],
+      [
+        'nothing that deltas had between those of another item',
+        8,
+        [delta('four', 0), delta('four', 1), done(message, 0), done(message, 1)],
+      ],
+      ['nothing that deltas without an index had', 4, [delta('four'), done(message, 0)]],
+      [
+        'encrypted reasoning, also behind deltas of the summary',
+        300,
+        [delta('four', 0, 'response.reasoning_summary_text.delta'), done(reasoning, 0)],
+      ],
+      ['no summary beside encrypted reasoning', 300, [done(reasoning, 0)]],
+      ['no output of a tool', 0, [done({ type: 'function_call_output', output: page, content: [{ text: page }] }, 0)]],
+    ];
+    for (const [what, bytes, events] of cases) {
+      it(`is ${what}`, () => assert.equal(sizeOf(streamedResponseText(), events, true), bytes));
+    }
+  });
 });

@@ -202,9 +202,9 @@ describe('responses stream', () => {
   });
 
   it('counts text in deltas and not where it is repeated', () => {
-    const count = (event: Buffer): number => {
+    const count = (...events: readonly Buffer[]): number => {
       const text = new WrittenText(readResponsesStream().written!);
-      text.add(event);
+      for (const event of events) text.add(event);
       return text.sizeBytes;
     };
     for (const family of ['output_text', 'refusal', 'reasoning_text', 'reasoning_summary_text', 'mcp_call_arguments']) {
@@ -216,11 +216,12 @@ describe('responses stream', () => {
       eventOf('response.output_text.done', { text: '12345' }),
       eventOf('response.function_call_arguments.done', { arguments: '{"delta":"12345"}' }),
       eventOf('response.content_part.done', { part }),
-      eventOf('response.output_item.done', { item }),
       eventOf('response.completed', { response: { output: [item], usage } }),
     ]) {
       assert.equal(count(event), 0, event.toString());
     }
+    const delta = eventOf('response.output_text.delta', { delta: '12345' });
+    assert.equal(count(delta, eventOf('response.output_item.done', { item })), 5);
   });
 
   it('needs its end whole, however large, and nothing else', () => {

@@ -10,38 +10,6 @@ const WRITTEN = ['text', 'refusal', 'arguments', '_input', '_code', '_command', 
 const REASONING = ['reasoning', 'thinking'];
 const TOOL_OUTPUT = '_call_output';
 
-const EVENT_PATHS = compilePaths({
-  text: ['delta'],
-  encrypted: ['item.encrypted_content'],
-  tells: ['type'],
-  isNamedByEvent: true,
-});
-
-/** Where the model writes in the events of a stream; those behind the deltas repeat it under other names. */
-export function streamedResponseText(): WrittenRules {
-  /** Nearly all events have the type of the one before. */
-  let lastType: string | null = null;
-  let verdict: Verdict = 'none';
-  return {
-    paths: EVENT_PATHS,
-    judge([type = null]) {
-      if (type !== lastType) {
-        lastType = type;
-        verdict = verdictOfEvent(type);
-      }
-      return verdict;
-    },
-  };
-}
-
-function verdictOfEvent(type: string | null): Verdict {
-  if (type === ITEM_DONE) return 'written';
-  if (type === null || !type.endsWith(DELTA) || type.includes(TOOL_OUTPUT)) return 'none';
-  const what = type.slice(0, -DELTA.length);
-  if (REASONING.some((name) => what.includes(name))) return 'reasoning';
-  return WRITTEN.some((name) => what.endsWith(name)) ? 'written' : 'none';
-}
-
 const TEXT = ['content[].text', 'content[].refusal', 'input', 'code', 'action.commands[]', 'operation.diff'];
 const SUMMARY = ['summary[].text'];
 
@@ -51,6 +19,56 @@ const OUTPUT = '_output';
 function verdictOfItem(type: string | null): Verdict {
   if (type?.endsWith(OUTPUT)) return 'none';
   return type === 'reasoning' ? 'reasoning' : 'written';
+}
+
+/** Where the model writes in an item, on which an event says that it is complete. */
+const ITEM = 'item';
+
+const EVENT_PATHS = compilePaths({
+  text: ['delta', ...pathsUnder(ITEM, TEXT)],
+  json: [`${ITEM}.arguments`],
+  reasoning: [pathsUnder(ITEM, SUMMARY)],
+  encrypted: [`${ITEM}.encrypted_content`],
+  tells: ['type', 'output_index', `${ITEM}.type`],
+  isNamedByEvent: true,
+});
+
+/**
+ * Where the model writes in the events of a stream. The event that completes an item repeats its deltas; some servers send it alone,
+ * such as for calls of functions.
+ */
+export function streamedResponseText(): WrittenRules {
+  /** Nearly all events have the type and the item of the one before. */
+  let lastType: string | null = null;
+  let verdict: Verdict = 'none';
+  let lastIndex: string | null | undefined;
+  /** The items that had deltas; `null`: some item, which has no index. */
+  const streamed = new Set<string | null>();
+  return {
+    paths: EVENT_PATHS,
+    judge([type = null, index = null, item = null]) {
+      if (type === ITEM_DONE) return streamed.has(index) || streamed.has(null) ? 'encrypted' : verdictOfItem(item);
+      if (type !== lastType) {
+        lastType = type;
+        verdict = verdictOfEvent(type);
+      }
+      if (verdict !== 'none' && index !== lastIndex) {
+        lastIndex = index;
+        streamed.add(streamed.size < ITEMS_MAX ? index : null);
+      }
+      return verdict;
+    },
+  };
+}
+
+/** Of further items nothing counts but their deltas. */
+const ITEMS_MAX = 1_000;
+
+function verdictOfEvent(type: string | null): Verdict {
+  if (type === null || !type.endsWith(DELTA) || type.includes(TOOL_OUTPUT)) return 'none';
+  const what = type.slice(0, -DELTA.length);
+  if (REASONING.some((name) => what.includes(name))) return 'reasoning';
+  return WRITTEN.some((name) => what.endsWith(name)) ? 'written' : 'none';
 }
 
 function outputUnder(output: string): WrittenRules {

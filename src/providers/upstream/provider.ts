@@ -90,7 +90,8 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     sharesState: config.sharedState === 'pass',
     allows: allowance(config),
     estimatesUsage: config.missingUsage === 'estimate',
-    ...(config.cacheTokens === 'excluded' && { restatesUsage: inputWithCache }),
+    // In messages the input leaves the cache out by the protocol, and is read so.
+    ...(config.protocol === 'chat' && config.cacheTokens === 'excluded' && { restatesUsage: inputWithCache }),
     passesTraceContext: config.traceContext === 'pass',
     hidden,
     timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },
