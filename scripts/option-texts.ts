@@ -106,7 +106,9 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'providers.NAME.ca': "The only authorities that the provider's certificate may come from.",
   'models.NAME.aliases': 'Other names for the same model.',
   'models.NAME.displayName': 'The name in the catalog.',
-  'models.NAME.manufacturer': 'The manufacturer in the catalog.',
+  'models.NAME.manufacturer': 'The manufacturer in the catalog and in lists of models.',
+  'models.NAME.released':
+    'The day on which it was released, such as `2026-10-01`, for lists of models. Without it, the date in its id or in the name of a route.',
   'models.NAME.capability': 'The kind of model in the catalog.',
   'models.NAME.description': 'A text for the catalog.',
   'models.NAME.contextLength': 'The length of the context in the catalog.',

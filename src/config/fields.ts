@@ -205,6 +205,9 @@ const PLAIN_TEXT = 'text without control characters or direction marks';
 export const nameOrNone = anyText.refine(isPlainText, { error: PLAIN_TEXT });
 export const name = text.refine(isPlainText, { error: PLAIN_TEXT });
 
+/** A day as ISO 8601 writes it. */
+export const day = z.iso.date({ error: 'a day such as 2026-10-01' });
+
 /** A credential that fits into a header. A key read from a file often ends with a line break, which does not fit. */
 export const secret = z
   .string({ error: 'a credential' })

@@ -17,6 +17,7 @@ import {
   certificates,
   corsOrigins,
   databaseUrl,
+  day,
   dayRange,
   durationMs,
   durationOrZeroMs,
@@ -329,6 +330,8 @@ const model = section({
   aliases: listOf('names', name).default([]),
   displayName: name.optional(),
   manufacturer: nameOrNone.default(''),
+  /** The day of its release; `created` in lists of models. */
+  released: day.optional(),
   capability: name.default('chat'),
   description: catalogText,
   contextLength: catalogText,

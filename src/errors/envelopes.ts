@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayError } from './gateway-error.ts';
 
 /**
@@ -10,6 +11,8 @@ export interface Envelope<Body extends object = object> {
   status(error: GatewayError): number;
   /** The body of the response, as a value; `nowMs` is the epoch time. */
   render(error: GatewayError, requestId: string, nowMs: number): Body;
+  /** The envelope of the client's own family, at addresses that clients of several families share. */
+  forClient?(headers: IncomingHttpHeaders): Envelope;
 }
 
 /** Writes an error as an event inside a stream that has begun. The event cannot be taken for the end of a complete stream. */

@@ -25,6 +25,11 @@ export const ROUTER_OPTIONS = {
   maxParamLength: 512,
 } as const;
 
+/** The path as the router takes it. A model at the end may have slashes in its id, written as they are or as `%2F`. */
+export function routedPath(path: string): string {
+  return path.replace(/:model$/, '*');
+}
+
 /**
  * The paths that are served, whatever the method. A route for each of the thirty other methods of each path would do too,
  * but takes a tenth of a second of every start.
@@ -34,12 +39,13 @@ export class ServedAddresses {
 
   add(address: ServedAddress): void {
     // The table has one method of its own, which says nothing of those that are served.
-    this.#paths.on('GET', address.path, () => undefined, address);
+    this.#paths.on('GET', routedPath(address.path), () => undefined, address);
   }
 
   /** The envelope of the address that the request is for, whatever its method. */
-  envelopeOf({ routeOptions, url }: FastifyRequest): Envelope | undefined {
-    return routeOptions?.config?.envelope ?? this.#find(url)?.envelope;
+  envelopeOf({ routeOptions, url, headers }: FastifyRequest): Envelope | undefined {
+    const envelope = routeOptions?.config?.envelope ?? this.#find(url)?.envelope;
+    return envelope?.forClient?.(headers) ?? envelope;
   }
 
   /** The pattern of the address that is served at a target; `null` if none is. */

@@ -4,6 +4,9 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { askFor, assertRefusal } from './addresses.ts';
 import { createSubscriber, plansText } from './plans.ts';
 
+const ACME =
+  'aliases: [acme-v3], released: 2026-10-01, contextLength: "200000", maxOutputTokens: "64000", operations: [chat, responses], ' +
+  'price: { input: "1", output: "1" }, routes: [{ provider: chatty, model: x }]';
 const MODELS = ['page-1', 'page-2', 'page-3', 'page-4'];
 
 describe('4 Endpoints', () => {
@@ -13,7 +16,7 @@ describe('4 Endpoints', () => {
     const model =
       '{ operations: [messages], price: { input: "1", output: "1" }, routes: [{ provider: messy, model: x }] }';
     gateway = await startGateway({
-      models: MODELS.map((id) => `  ${id}: ${model}\n`).join(''),
+      models: `${MODELS.map((id) => `  ${id}: ${model}\n`).join('')}  acme-labs/Acme-V3: { ${ACME} }\n`,
       plans: plansText({ paged: { models: MODELS } }),
     });
     account = await createSubscriber(gateway, 'paged');
@@ -22,6 +25,8 @@ describe('4 Endpoints', () => {
 
   const ask = (path: string, headers: Record<string, string> = {}) =>
     askFor(gateway.url, path, { headers: { 'x-api-key': account.key, ...headers } });
+
+  const bearer = () => ({ authorization: `Bearer ${account.key}` });
 
   async function pageAt(query: string, path = '/altproto/coding/v1/models') {
     const { status, text, json } = await ask(`${path}?${query}`);
@@ -80,7 +85,8 @@ describe('4 Endpoints', () => {
     ] as const) {
       const code = 'invalid_request_error';
       assertRefusal(await ask(`/altproto/v1/models?${query}`), 'messages', { status: 400, code, type: code });
-      assertRefusal(await ask(`/v1/models?${query}`), 'chat', { status: 400, code, type: code, param });
+      const chat = await askFor(gateway.url, `/v1/models?${query}`, { headers: bearer() });
+      assertRefusal(chat, 'chat', { status: 400, code, type: code, param });
     }
   });
 
@@ -105,23 +111,103 @@ describe('4 Endpoints', () => {
   it('4 at /v1/models every client sees all models, a messages client in its own form', async () => {
     const listFor = async (headers: Record<string, string>) => {
       const { json } = await askFor(gateway.url, '/v1/models', { headers });
-      return json.data as readonly { readonly id: string; readonly object?: string; readonly max_tokens?: number }[];
+      return json.data as readonly {
+        readonly id: string;
+        readonly object?: string;
+        readonly max_tokens?: number;
+        readonly canonical_id?: string;
+      }[];
     };
     const bearer = { authorization: `Bearer ${account.key}` };
     // Tools of the chat family may send the key in both headers.
     const forChat = [bearer, { ...bearer, 'x-api-key': account.key }];
     const forMessages = [{ 'x-api-key': account.key }, { ...bearer, 'anthropic-version': '2023-06-01' }];
-    const ids = (await listFor(bearer)).map(({ id }) => id);
-    assert.ok(ids.includes('test-chat') && ids.includes('test-messages'));
+    const listed = await listFor(bearer);
+    const canonicalIds = listed.flatMap(({ id, canonical_id }) => (canonical_id === undefined ? [id] : []));
+    assert.ok(canonicalIds.includes('test-chat') && canonicalIds.includes('test-messages'));
     for (const headers of [...forChat, ...forMessages]) {
       const isMessages = forMessages.includes(headers as (typeof forMessages)[number]);
       const models = await listFor(headers);
+      const canonical = models.filter(({ canonical_id }) => canonical_id === undefined);
       assert.deepEqual(
-        models.map(({ id }) => id),
-        ids,
+        canonical.map(({ id }) => id),
+        canonicalIds,
       );
+      assert.equal(models.length > canonical.length, !isMessages, 'only the chat form lists aliases');
       for (const model of models)
         assert.deepEqual(['max_tokens' in model, 'object' in model], [isMessages, !isMessages]);
     }
+  });
+
+  it('4 a model says when it was released, by whom, and how much it takes; an alias names its canonical id', async () => {
+    const { json } = await ask('/v1/models', bearer());
+    const shown = json.data.filter(({ id }: { id: string }) => /acme/i.test(id));
+    const acme = {
+      id: 'acme-labs/Acme-V3',
+      object: 'model',
+      created: Date.parse('2026-10-01T00:00:00Z') / 1_000,
+      owned_by: 'acme-labs',
+      type: 'model',
+      display_name: 'acme-labs/Acme-V3',
+      created_at: '2026-10-01T00:00:00.000Z',
+      context_length: 200_000,
+      max_output_tokens: 64_000,
+    };
+    assert.deepEqual(shown, [acme, { ...acme, id: 'acme-v3', canonical_id: acme.id }]);
+  });
+
+  it('4 an id may have slashes, as they are or encoded, at every address of a model', async () => {
+    for (const base of ['/v1/models', '/models', '/v1/v1/models']) {
+      for (const id of ['acme-labs/Acme-V3', 'acme-labs%2FAcme-V3', 'acme-labs/Acme-V3/', 'acme-v3']) {
+        const { status, json } = await ask(`${base}/${id}`, bearer());
+        assert.deepEqual([status, json.id], [200, 'acme-labs/Acme-V3'], `${base}/${id}`);
+      }
+    }
+    const expected = { status: 404, code: 'model_not_found', type: 'invalid_request_error', param: 'model' };
+    assertRefusal(await ask('/v1/models/acme-labs/None/at/all', bearer()), 'chat', expected);
+    assertRefusal(await ask('/altproto/v1/models/acme-labs/Acme-V3'), 'messages', {
+      status: 404,
+      code: 'model_not_found',
+      type: 'not_found_error',
+    });
+  });
+
+  it('4 errors at addresses of both families have the envelope of the client', async () => {
+    for (const path of ['/v1/models/none', '/v1/coding/models/none']) {
+      const notFound = { status: 404, code: 'model_not_found' };
+      assertRefusal(await ask(path), 'messages', { ...notFound, type: 'not_found_error' });
+      const chat = await askFor(gateway.url, path, { headers: bearer() });
+      assertRefusal(chat, 'chat', { ...notFound, type: 'invalid_request_error', param: 'model' });
+    }
+    const headers = { 'x-api-key': 'sk-fg-wrong' };
+    const unauthorized = { status: 401, code: 'invalid_api_key', type: 'authentication_error' };
+    assertRefusal(await askFor(gateway.url, '/v1/models', { headers }), 'messages', unauthorized);
+  });
+
+  it('4 Codex, which names its version, gets the models that offer responses in its own form', async () => {
+    const codex = { ...bearer(), 'user-agent': 'codex_exec/0.171.0' };
+    const { json } = await askFor(gateway.url, '/v1/models?client_version=0.171.0', { headers: codex });
+    assert.deepEqual(
+      json.models.map(({ slug }: { slug: string }) => slug),
+      ['test-responses', 'acme-labs/Acme-V3'],
+    );
+    const { base_instructions, ...acme } = json.models[1];
+    assert.match(base_instructions, /coding agent/);
+    assert.deepEqual(acme, {
+      slug: 'acme-labs/Acme-V3',
+      display_name: 'acme-labs/Acme-V3',
+      description: null,
+      supported_reasoning_levels: [],
+      shell_type: 'shell_command',
+      visibility: 'list',
+      supported_in_api: true,
+      priority: 0,
+      supports_reasoning_summaries: false,
+      support_verbosity: false,
+      truncation_policy: { mode: 'bytes', limit: 10_000 },
+      supports_parallel_tool_calls: true,
+      experimental_supported_tools: [],
+      context_window: 200_000,
+    });
   });
 });

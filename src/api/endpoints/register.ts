@@ -12,7 +12,7 @@ import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../../ht
 import type { BodyBudgets } from '../../http/body-budgets.ts';
 import type { RequestKind } from '../../http/http-report.ts';
 import { readIdempotencyKey, usableIdempotencyKey } from '../../http/idempotency-key.ts';
-import { groupMethods } from '../../http/served-addresses.ts';
+import { groupMethods, routedPath } from '../../http/served-addresses.ts';
 import { spoolBody } from '../../http/spool.ts';
 import type { CallInput } from '../../protocols/operations/operation.ts';
 import { totalTokens } from '../../protocols/token-estimate/budgets.ts';
@@ -56,7 +56,7 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
     const { kind, operation, context } = reported(endpoint);
     app.route({
       method: methodsOf(endpoint),
-      url: path,
+      url: routedPath(path),
       config: { envelope, kind, operation },
       async handler(request, reply) {
         const settings = parts.settings();
@@ -222,7 +222,7 @@ function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }:
   return async (request, reply, _settings, subject) => {
     const principal =
       credential === 'none' ? null : await refusals.identify(subject, path, credential, reportOf(request));
-    const modelId = (request.params as { model?: string }).model ?? '';
+    const modelId = (request.params as { '*'?: string })['*'] ?? '';
     const search = request.query as QueryString;
     const asked = { principal, modelId, headers: request.headers, search };
     const { body, headers } = await query.response(asked, querySources);

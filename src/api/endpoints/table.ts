@@ -1,6 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from '../../calls/call-request.ts';
 import type { Config } from '../../config/schema.ts';
-import { catalogEnvelope } from '../../errors/envelopes.ts';
+import { catalogEnvelope, type Envelope } from '../../errors/envelopes.ts';
 import { cohereEnvelope, usageEnvelope } from '../../protocols/chat/errors.ts';
 import { chatProtocol } from '../../protocols/chat/protocol.ts';
 import { messagesProtocol } from '../../protocols/messages/protocol.ts';
@@ -18,6 +19,7 @@ import { responsesEnvelope } from '../../protocols/responses/errors.ts';
 import type { PublishedOperation } from '../../providers/catalog/public-catalog.ts';
 import { balance } from '../queries/balance.ts';
 import { codingBalance } from '../queries/coding-balance.ts';
+import { isMessagesClient } from '../queries/messages-client.ts';
 import {
   codingMessagesModelDetail,
   codingMessagesModelList,
@@ -41,6 +43,7 @@ import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './
 export function endpointTable({ server }: Config): readonly Endpoint[] {
   const { bodyLimit, editBodyLimit, messagesContext, protocolNames } = server;
   const [balanceOf, coding] = ['balance', 'coding'] as const;
+  const shared = sharedBy(protocolNames.messages);
 
   // The chat-style base addresses, /v1 and /v1/coding, and the root, which is the general messages-style base address.
   // biome-ignore format: a table reads best with one row a line
@@ -63,12 +66,12 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
     estimate('/v1/coding/responses/input_tokens', CHAT, inputTokens, coding, bodyLimit),
 
     { method: 'GET', path: '/v1/public/models', envelope: catalogEnvelope, credential: 'none', query: publicModels },
-    query('/v1/models', SHARED, modelList),
-    query('/v1/models/:model', SHARED, modelDetail),
+    query('/v1/models', shared, modelList),
+    query('/v1/models/:model', shared, modelDetail),
     query('/v1/user/balance', USAGE, balance),
     query('/user/balance', USAGE_MESSAGES, balance),
-    query('/v1/coding/models', SHARED, codingModelList),
-    query('/v1/coding/models/:model', SHARED, codingModelDetail),
+    query('/v1/coding/models', shared, codingModelList),
+    query('/v1/coding/models/:model', shared, codingModelDetail),
     query('/v1/coding/user/balance', USAGE, codingBalance),
   ];
   for (const name of protocolNames.messages) {
@@ -105,8 +108,12 @@ type Family = Pick<CallEndpoint, 'envelope' | 'credential'>;
 const CHAT: Family = chatProtocol;
 const RESPONSES: Family = { ...CHAT, envelope: responsesEnvelope };
 const MESSAGES: Family = messagesProtocol;
-/** Clients of both families request the model list at the same address. */
-const SHARED: Family = { envelope: CHAT.envelope, credential: MESSAGES.credential };
+/** Clients of both families request the model list at the same address, and each reads errors in its own envelope. */
+function sharedBy(messagesNames: readonly string[]): Family {
+  const forClient = (headers: IncomingHttpHeaders): Envelope =>
+    isMessagesClient(headers, messagesNames) ? MESSAGES.envelope : CHAT.envelope;
+  return { envelope: { ...CHAT.envelope, forClient }, credential: MESSAGES.credential };
+}
 /** Cohere's clients append a version of their own, and read errors in their own form. */
 const COHERE: Family = { envelope: cohereEnvelope, credential: CHAT.credential };
 const USAGE: Family = { envelope: usageEnvelope, credential: CHAT.credential };

@@ -1,8 +1,11 @@
 import { isShownModel } from '../../calls/allowed-models.ts';
 import type { ModelConfig } from '../../config/schema.ts';
 import { messages } from '../../protocols/operations/messages.ts';
+import { responses } from '../../protocols/operations/responses.ts';
 import { modelAbsence, tokenLimit } from '../../providers/catalog/catalog.ts';
+import { codexEntry } from './codex-models.ts';
 import { isMessagesClient, messagesVersion } from './messages-client.ts';
+import { ownerOf, releasedAtMsOf } from './model-origin.ts';
 import { pageOf, type QueryString } from './paging.ts';
 import type { Query, QueryDocument, QueryRequest, QuerySources } from './query.ts';
 import {
@@ -19,10 +22,6 @@ import {
  * For an alias the canonical id is returned (contract 2.6).
  */
 
-/** The release dates of models are not configured; vendors too return the epoch if a date is unknown. */
-const CREATED_AT_SECONDS = 0;
-const CREATED_AT = new Date(CREATED_AT_SECONDS * 1_000).toISOString();
-
 /** From this version of the messages protocol on, a model states where it is in its life. */
 const LIFECYCLE_VERSION = '2026-10-21';
 const LIFECYCLE = 'active';
@@ -31,6 +30,8 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 const servesMessages = (model: ModelConfig): boolean => model.operations.includes(messages.name);
 const servesAnything = (): boolean => true;
+const offersResponses = ([, model]: readonly [string, ModelConfig]): boolean =>
+  model.operations.includes(responses.name);
 
 /** The models that an address shows to an account, as far as its key may use them; `null`: all listed models. */
 type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
@@ -44,23 +45,32 @@ const inPlan: Visible = async (accountId, sources) => {
 };
 
 function sharedEntry(id: string, model: ModelConfig) {
+  const releasedAtMs = releasedAtMsOf(id, model);
   return {
     id,
     object: 'model',
-    created: CREATED_AT_SECONDS,
-    owned_by: model.manufacturer,
+    created: releasedAtMs / 1_000,
+    owned_by: ownerOf(id, model),
     type: 'model',
     display_name: model.displayName ?? id,
-    created_at: CREATED_AT,
+    created_at: new Date(releasedAtMs).toISOString(),
+    context_length: tokenLimit(model.contextLength),
+    max_output_tokens: tokenLimit(model.maxOutputTokens),
   };
 }
+
+/** An alias is an entry of its own, so that clients that only offer listed names offer it. */
+const withAliases = (entry: ReturnType<typeof sharedEntry>, { aliases }: ModelConfig) => [
+  entry,
+  ...aliases.map((alias) => ({ ...entry, id: alias, canonical_id: entry.id })),
+];
 
 function messagesEntry(id: string, model: ModelConfig, version: string | null) {
   const sinceFirst = {
     id,
     type: 'model',
     display_name: model.displayName ?? id,
-    created_at: CREATED_AT,
+    created_at: new Date(releasedAtMsOf(id, model)).toISOString(),
     max_input_tokens: tokenLimit(model.contextLength),
     max_tokens: tokenLimit(model.maxOutputTokens),
     capabilities: null,
@@ -75,12 +85,16 @@ interface Client {
   readonly isOfMessages: boolean;
   /** The version of the messages protocol that it asks for, if it is one that can be compared. */
   readonly version: string | null;
+  /** Codex names its own version, and reads a list of its own form. */
+  readonly isCodex: boolean;
 }
 
 /** How an address shows the models that are visible to an account. */
 interface View {
   readonly serves: (model: ModelConfig) => boolean;
   readonly toEntry: (id: string, model: ModelConfig, client: Client) => { readonly id: string };
+  /** The entries of a model in a list. */
+  readonly toListed: (id: string, model: ModelConfig, client: Client) => readonly { readonly id: string }[];
   /** What a list has beside its page. */
   readonly listFields: object;
   /** What a list and a model look like. */
@@ -92,12 +106,15 @@ const shared: View = {
   serves: servesAnything,
   toEntry: (id, model, client) =>
     client.isOfMessages ? messagesEntry(id, model, client.version) : sharedEntry(id, model),
+  toListed: (id, model, client) =>
+    client.isOfMessages ? [messagesEntry(id, model, client.version)] : withAliases(sharedEntry(id, model), model),
   listFields: { object: 'list' },
   responses: { list: modelListResponse, model: modelResponse },
 };
 const onMessages: View = {
   serves: servesMessages,
   toEntry: (id, model, { version }) => messagesEntry(id, model, version),
+  toListed: (id, model, { version }) => [messagesEntry(id, model, version)],
   listFields: {},
   responses: { list: messagesModelListResponse, model: messagesModelResponse },
 };
@@ -109,7 +126,8 @@ function list(view: View, visible: Visible): Query {
     async response(request, sources) {
       const client = clientOf(request, sources);
       const models = await listedModels(view, visible, request, sources);
-      const entries = models.map(([id, model]) => view.toEntry(id, model, client));
+      if (client.isCodex) return { body: { models: models.filter(offersResponses).map(codexEntry) } };
+      const entries = models.flatMap(([id, model]) => view.toListed(id, model, client));
       const page = pageOf(wantsActive(request.search) ? entries : [], request.search);
       return { body: { ...view.listFields, ...page } };
     },
@@ -130,12 +148,14 @@ function detail(view: View, visible: Visible): Query {
   };
 }
 
-function clientOf({ headers }: QueryRequest, sources: QuerySources): Client {
+function clientOf({ headers, search }: QueryRequest, sources: QuerySources): Client {
   const names = sources.config().server.protocolNames.messages;
   const version = messagesVersion(headers, names);
+  const isOfMessages = isMessagesClient(headers, names);
   return {
-    isOfMessages: isMessagesClient(headers, names),
+    isOfMessages,
     version: version !== null && DATE.test(version) ? version : null,
+    isCodex: search.client_version !== undefined && !isOfMessages,
   };
 }
 

@@ -78,6 +78,9 @@ const sharedModel = z
     type: z.literal('model'),
     display_name: z.string(),
     created_at: instant,
+    context_length: count.nullable().describe('Tokens of input and output together.'),
+    max_output_tokens: count.nullable(),
+    canonical_id: z.string().optional().describe('In a list, the model that this alias stands for.'),
   })
   .meta({ id: 'Model' });
 
