@@ -6,7 +6,7 @@ import { eventData, eventName } from '../lib/sse/sse.ts';
 import { protocols } from './all.ts';
 import { chatEnvelope, chatStreamError, renderChat, usageEnvelope } from './chat/errors.ts';
 import { messagesEnvelope, messagesStreamError, renderMessages } from './messages/errors.ts';
-import { responsesEnvelope, typedStreamError } from './responses/errors.ts';
+import { responsesEnvelope, responsesStreamError, typedStreamError } from './responses/errors.ts';
 
 const withStatus = (status: number) => new GatewayError('upstreamRefused', { status });
 
@@ -183,8 +183,27 @@ describe('any envelope', () => {
     assert.match(event, ONE_EVENT);
   });
 
+  it('is followed on a responses stream by response.failed, which is all that Codex reads', () => {
+    const text = responsesStreamError(error, 'req_1');
+    const own = typedStreamError(error, 'req_1');
+    assert.ok(text.startsWith(own));
+    const failed = text.slice(own.length);
+    assert.equal(eventName(Buffer.from(failed)), 'response.failed');
+    assert.deepEqual(JSON.parse(eventData(Buffer.from(failed))!), {
+      type: 'response.failed',
+      response: {
+        id: 'req_1',
+        object: 'response',
+        status: 'failed',
+        error: { code: 'invalid_request_error', message: error.message },
+        output: [],
+      },
+    });
+    assert.match(failed, ONE_EVENT);
+  });
+
   it('can be taken for the end of no stream', () => {
-    for (const renderEvent of [chatStreamError, messagesStreamError, typedStreamError]) {
+    for (const renderEvent of [chatStreamError, messagesStreamError, typedStreamError, responsesStreamError]) {
       assert.doesNotMatch(renderEvent(error, 'req_1'), /\[DONE\]|message_stop|completed/);
     }
   });

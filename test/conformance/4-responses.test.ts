@@ -570,8 +570,12 @@ describe('4 POST /v1/responses', () => {
     function assertErrorEvent(response: ClientResponse, relayed: string, code: string): void {
       assert.equal(response.status, 200);
       assert.ok(response.text.startsWith(relayed), response.text);
-      const [, data] = /^event: error\ndata: (.*)\n\n$/.exec(response.text.slice(relayed.length)) ?? [];
-      assert.ok(data !== undefined, response.text);
+      const [, data, failed] =
+        /^event: error\ndata: (.*)\n\nevent: response\.failed\ndata: (.*)\n\n$/.exec(
+          response.text.slice(relayed.length),
+        ) ?? [];
+      assert.ok(data !== undefined && failed !== undefined, response.text);
+      assert.equal(JSON.parse(failed).response.error.code, code);
       const parsed = JSON.parse(data);
       assert.equal(parsed.type, 'error');
       assert.equal(parsed.code, code);

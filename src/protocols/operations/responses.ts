@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { byTokens } from '../metering/charge-options.ts';
-import { typedStreamError } from '../responses/errors.ts';
+import { responsesStreamError } from '../responses/errors.ts';
 import { responsesPlanHeaders } from '../responses/plan-headers.ts';
 import { responsesResponse } from '../responses/response.ts';
 import { readResponsesReferences } from '../responses/state-references.ts';
@@ -18,7 +18,7 @@ export const responses = jsonOperation({
   name: 'responses',
   protocol: chatProtocol,
   upstreamPath: '/responses',
-  streamError: typedStreamError,
+  streamError: responsesStreamError,
   planHeaders: responsesPlanHeaders,
   charge: [byTokens(['input', 'output'])],
   toolPrices: ['perWebSearch', 'perFileSearch', 'perCodeExecution', 'perContainer', 'perToolUse'],

@@ -12,6 +12,17 @@ export const typedStreamError: RenderStreamError = (error) => {
   return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param, error: body })}\n\n`;
 };
 
+/**
+ * The two events with which the vendor ends a responses stream that has failed. SDKs throw at the first one; Codex reads only the
+ * second one.
+ */
+export const responsesStreamError: RenderStreamError = (error, requestId) => {
+  const { code, message } = error;
+  const response = { id: requestId, object: 'response', status: 'failed', error: { code, message }, output: [] };
+  const failed = JSON.stringify({ type: 'response.failed', response });
+  return `${typedStreamError(error, requestId)}event: response.failed\ndata: ${failed}\n\n`;
+};
+
 interface ResponsesErrorBody {
   readonly error: ChatErrorBody['error'] & {
     /** Unix seconds. */
