@@ -74,6 +74,11 @@ export const errorCatalogue = {
   },
   invalidRequest: noRetry(400, 'invalid_request_error', 'The request is malformed.'),
   modelAbsent: noRetry(404, 'model_not_found', 'There is no such model at this address.'),
+  modelNotServed: noRetry(
+    404,
+    'model_not_found',
+    'The provider of this model does not serve it at present. Use another model, or ask the operator. Nothing is charged.',
+  ),
   stateUnknown: noRetry(404, 'not_found', 'The request refers to something that no response to this account carried.'),
   protocolUnsupported: noRetry(404, 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED', 'This model is not open on this protocol.'),
   modelLacksOperation: noRetry(400, 'model_not_found', 'This model does not offer what this address does.'),

@@ -314,6 +314,36 @@ describe('failover', () => {
           await assertFailedAt('second', { httpStatus: 403, errorCode: 'permission_denied' }, [failed('first')]);
         });
 
+        const retired = (name: string) =>
+          json(404, { error: { message: `The model at-${name} does not exist.`, code: 'model_not_found' } });
+
+        test('a 404 about the model: another route is tried', async () => {
+          first.respond = retired('first');
+          second.respond = success();
+          await assertServedBy('second', await send('pair'), [failed('first', 'model_not_found')]);
+          assert.deepEqual(asked(), [1, 1, 0]);
+        });
+
+        test("a 404 about the model at the last route is our 404, without the provider's name of the model", async () => {
+          first.respond = retired('first');
+          second.respond = retired('second');
+          const response = await send('pair');
+          const type = family.name === 'chat' ? 'invalid_request_error' : 'not_found_error';
+          assertError(response, family, { status: 404, code: 'model_not_found', type, param: 'model', retry: 'false' });
+          assert.doesNotMatch(response.text, /at-second/);
+          await assertFailedAt('second', { httpStatus: 404, errorCode: 'model_not_found' }, [
+            failed('first', 'model_not_found'),
+          ]);
+        });
+
+        test('a 404 about something else: no other route is tried, and the words stay', async () => {
+          first.respond = json(404, { error: { message: 'File file-1 was not found.', code: 'not_found' } });
+          const response = await send('pair');
+          assert.deepEqual([response.status, response.json.error.message], [404, 'File file-1 was not found.']);
+          assert.deepEqual(asked(), [1, 0, 0]);
+          await assertFailedAt('first', { httpStatus: 404, errorCode: 'not_found' });
+        });
+
         const unknown: Record<string, Respond> = {
           'a connection that breaks before the head of the response': (_request, response) =>
             void response.socket!.resetAndDestroy(),

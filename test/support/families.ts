@@ -85,6 +85,8 @@ export interface ExpectedError {
   readonly code: string;
   readonly type?: string;
   readonly message?: string;
+  /** In the chat envelope. */
+  readonly param?: string | null;
   readonly retry?: 'true' | 'false';
 }
 
@@ -92,7 +94,7 @@ export interface ExpectedError {
 export function assertError(
   response: ClientResponse,
   family: Family,
-  { status, code, type = 'api_error', message, retry }: ExpectedError,
+  { status, code, type = 'api_error', message, param = null, retry }: ExpectedError,
 ): void {
   assert.equal(response.status, status, response.text);
   const text = message ?? response.json.error.message;
@@ -100,7 +102,7 @@ export function assertError(
   assert.deepEqual(
     response.json,
     family.name === 'chat'
-      ? { error: { message: text, type, param: null, code } }
+      ? { error: { message: text, type, param, code } }
       : {
           type: 'error',
           error: { type, message: text, details: { error_code: code } },

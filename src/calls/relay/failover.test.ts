@@ -54,6 +54,11 @@ const failures: Record<string, Row> = {
     reported: ['failed operator: status 429'],
   },
   'a 403': { error: refused(403), isTriedElsewhere: true, reported: ['succeeded'] },
+  'a 404 about the model': {
+    error: refused(404, { message: 'The model x does not exist.', code: 'model_not_found' }),
+    isTriedElsewhere: true,
+    reported: ['failed response: status 404'],
+  },
   'a 429': { error: refused(429), isTriedElsewhere: true, reported: ['succeeded'] },
   'a 503': { error: refused(503), isTriedElsewhere: true, reported: ['failed response: status 503'] },
   'a 529': { error: refused(529), isTriedElsewhere: true, reported: ['failed response: status 529'] },

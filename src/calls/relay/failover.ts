@@ -17,6 +17,7 @@ import type { CallEnd } from '../call-end.ts';
  * | all connections in use, for as long as a call may wait | yes | nothing |
  * | 401, 402, and errors about the operator's account there | yes | a failed response, until they meet a second account: then a failure of the route |
  * | 403, and errors about that account that depend on the call | yes | a success: the provider responds, and what one user's prompt says may be why it refuses |
+ * | 404 about the model | yes: it may be served elsewhere | a failed response |
  * | 429 before a byte of success | yes | a success: the provider responds |
  * | 503, 529 before a byte of success | yes | a failed response |
  * | any other 5xx | no: the call may have run | a failed response |
@@ -32,7 +33,7 @@ import type { CallEnd } from '../call-end.ts';
  */
 
 /** Reasons with which a provider refuses a call that another one may take. */
-const ELSEWHERE: ReadonlySet<RefusalReason> = new Set(['operator', 'permission', 'rate', 'capacity']);
+const ELSEWHERE: ReadonlySet<RefusalReason> = new Set(['operator', 'permission', 'model', 'rate', 'capacity']);
 
 /** Whether the provider certainly did not carry the call out and another route may serve it. */
 export function mayTryAnother(error: unknown): boolean {
@@ -60,7 +61,7 @@ export function reportFailure(permit: RoutePermit, error: unknown): void {
   if (refusal !== null) {
     const reason = `status ${refusal.status}`;
     if (refusal.reason === 'operator') permit.failed(reason, 'operator');
-    else if (refusal.status >= 500) permit.failed(reason, 'response');
+    else if (refusal.reason === 'model' || refusal.status >= 500) permit.failed(reason, 'response');
     // The provider responds, if only with a refusal.
     else permit.succeeded();
   } else if (response.kind !== 'upstreamInvalid') {

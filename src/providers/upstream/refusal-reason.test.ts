@@ -80,6 +80,21 @@ const REASONS: readonly [status: number, error: object, reason: RefusalReason][]
   [400, { message: 'Your credit balance is too low: Extra inputs are not permitted' }, 'call'],
   [400, { message: `${EMPTY_ACCOUNT} ${PLANS}: Extra inputs are not permitted` }, 'call'],
   [404, { code: 'insufficient_quota' }, 'call'],
+  [
+    404,
+    { code: 'model_not_found', message: 'The model `gpt-4.1` does not exist or you do not have access to it.' },
+    'model',
+  ],
+  [404, { type: 'not_found_error', message: 'model: claude-2.1' }, 'model'],
+  [404, { message: 'models/gemini-1.0 is not found for API version v1main.', status: 'NOT_FOUND' }, 'model'],
+  [404, { message: 'No endpoints found for acme/model-1.' }, 'model'],
+  [404, { code: 'DeploymentNotFound', message: 'The API deployment for this resource does not exist.' }, 'model'],
+  [404, { type: 'resource_not_found_error', message: 'Not found the model moonshot-v0 or Permission denied' }, 'model'],
+  [404, { message: "model 'llama9' not found" }, 'model'],
+  [404, { message: 'Nothing of that name.', param: 'model' }, 'model'],
+  [404, { message: "File 'model that is not there' was not found." }, 'call'],
+  [404, { code: 'previous_response_not_found', message: "Previous response with id 'model' not found." }, 'call'],
+  [404, {}, 'call'],
   [422, {}, 'call'],
   [500, {}, 'fault'],
   [502, {}, 'lost'],
@@ -131,5 +146,18 @@ describe("a refusal of the operator's credential or account", () => {
       const { response, refusal } = failureOf(status, { message: 'You can only afford 12 tokens.' });
       assert.deepEqual([response.kind, refusal?.reason], ['upstreamAccountRefused', 'permission']);
     }
+  });
+});
+
+describe('a refusal of a model', () => {
+  it("is our 404 in words of our own, and the provider's name of the model is for the log", () => {
+    const { response, certainty, cause } = failureOf(404, { message: 'The model `acme.example-2` does not exist.' });
+    const { kind, status, code, param, retry, message } = response;
+    assert.deepEqual(
+      [kind, status, code, param, retry, certainty],
+      ['modelNotServed', 404, 'model_not_found', 'model', 'no', 'refused'],
+    );
+    assert.doesNotMatch(message, /acme|-2/);
+    assert.equal((cause as Error).message, 'The model `[provider]-2` does not exist.');
   });
 });

@@ -57,12 +57,27 @@ const MISSING_SCOPE = 'missing_scope';
 const OF_THIS_CALL =
   /^You have insufficient permissions for this operation\b|\bcan only afford \d|^Prompt tokens limit exceeded\b|^ExceededBudget: End User=/;
 
+/**
+ * How vendors word a 404 about the model: `The model x does not exist`, `model: x`, `models/x is not found for API version v1`,
+ * `No endpoints found for x.`, `The API deployment for this resource does not exist.`
+ */
+const MODEL_NOT_SERVED =
+  /^models?: |\bmodels?\b.{0,200}\b(?:not|no longer|unavailable|retired|deprecated)\b|\bnot found the model\b|^No endpoints? found|\bdeployment\b.{0,80}\bnot exist/i;
+/** What else a 404 may be about. */
+const OTHER_OBJECT = /\b(?:file|response|item|conversation|container|vector store|skill|tool)\b/i;
+
+function isAboutModel({ param, message }: GatewayError): boolean {
+  return param === 'model' || (MODEL_NOT_SERVED.test(message) && !OTHER_OBJECT.test(message));
+}
+
 /** Why a provider refused a call, by its status and what it says about itself. */
 export function refusalReason(refused: GatewayError): RefusalReason {
   if (isAboutOperator(refused)) return isOfThisCall(refused) ? 'permission' : 'operator';
   switch (refused.status) {
     case 403:
       return 'permission';
+    case 404:
+      return isAboutModel(refused) ? 'model' : 'call';
     case 429:
       return 'rate';
     case 503:

@@ -35,6 +35,12 @@ export function refusalFailure(
   }
   const refused = providerRefusal(status, headers, body, secrets, requestId);
   const refusal = { reason: refusalReason(refused), status };
+  if (refusal.reason === 'model') {
+    // The words of the provider have its own name of the model: they are for the log.
+    const { headers: safe } = refused;
+    const response = new GatewayError('modelNotServed', { param: 'model', headers: safe, requestId, cause: refused });
+    return new UpstreamFailure('refused', response, refused, { refusal });
+  }
   if (!isAboutOperator(refused)) return new UpstreamFailure('refused', refused, undefined, { refusal });
   // The words of the provider are about the operator's account: they are for the log.
   const response = new GatewayError('upstreamAccountRefused', { headers: refused.headers, requestId, cause: refused });
