@@ -118,6 +118,8 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'models.NAME.inputModalities': 'What goes in, in the catalog.',
   'models.NAME.outputModalities': 'What comes out, in the catalog.',
   'models.NAME.docsPath': 'Where the documents of the model are, in the catalog.',
+  'models.NAME.affinity':
+    'Whether the calls of a session stay on one route, and on one credential, so that the provider finds its prompt in its cache.',
   'models.NAME.tokenFactor': 'Tokens of this model for one token of o200k, where the estimate for its family is wrong.',
   'models.NAME.hiddenReasoning': 'Whether it reasons without showing it. Absent: as its reported usage shows.',
   'models.NAME.onClientAbort': 'In place of `billing.onClientAbort`.',

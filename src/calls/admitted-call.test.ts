@@ -35,6 +35,7 @@ function admittedCall(fails: boolean) {
     principal: { accountId: 'acct', keyId: 'key', isKeyLimited: false, memberId: null },
     report: { trace: null, clientRequestId: null, outcome: null },
     routes: [route],
+    session: null,
     startedAtMs: 0,
     price: null,
     get model() {

@@ -30,6 +30,7 @@ interface Case {
   readonly isKeyLimited?: boolean;
   readonly isTokenLimited?: boolean;
   readonly priceFactorBasisPoints?: number;
+  readonly session?: PreparedCall['session'];
   readonly end?: Partial<CallEnd>;
 }
 
@@ -50,6 +51,8 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
     price,
     basis: 'tokens',
     inner: [],
+    routes: [{ ...route, providerId: 'first', providerModel: 'first-large' }, route],
+    session: more.session ?? null,
     reservation: { amountNano: 1_000n, tokens: 500 },
     report: { clientRequestId: 'theirs' },
     claim,
@@ -108,6 +111,13 @@ describe('the end of a call', () => {
       kept: null,
       made: null,
     });
+  });
+
+  it('names the session and its own route, also where another one served the call', () => {
+    const session = { by: 'prompt_cache_key', key: 'hash' };
+    const { outcome } = recordOf({ session });
+    assert.deepEqual(outcome.notes, { session: { by: 'prompt_cache_key', provider: 'first', model: 'first-large' } });
+    assert.equal(outcome.provider, 'vendor');
   });
 
   it('has the price factor of the admission', () => {

@@ -42,7 +42,10 @@ interface CallAtEnd {
   readonly isTokenLimited: boolean;
 }
 
-type PreparedAtEnd = Pick<PreparedCall, 'callId' | 'startedAtMs' | 'model' | 'price' | 'basis' | 'inner' | 'claim'> & {
+type PreparedAtEnd = Pick<
+  PreparedCall,
+  'callId' | 'startedAtMs' | 'model' | 'routes' | 'session' | 'price' | 'basis' | 'inner' | 'claim'
+> & {
   readonly principal: Pick<PreparedCall['principal'], 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>;
   readonly policy: Pick<PreparedCall['policy'], 'context' | 'operation'>;
   readonly input: Pick<PreparedCall['input'], 'model' | 'isStream' | 'choices' | 'demand'>;
@@ -83,7 +86,7 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
       firstByteMs: end.firstByteAtMs === null ? null : end.firstByteAtMs - startedAtMs,
       endedAtMs,
       usage: charge === null ? null : charge.usage,
-      notes: charge === null ? undefined : notesOf(call, charge, end.usage?.doubted),
+      notes: notesOf(call, charge, end.usage?.doubted),
       price,
       priceFactorBasisPoints: call.priceFactorBasisPoints,
       chargeNano,
@@ -148,8 +151,20 @@ function costOf(
   };
 }
 
-/** What is on the record: what was estimated in place of a report, and an estimate above the reservation, if there was no limit to reserve by. */
 function notesOf(
+  call: CallAtEnd,
+  charge: CallCharge | null,
+  doubted: UsageFacts['doubted'],
+): CallOutcome['notes'] {
+  const notes = charge === null ? undefined : chargeNotesOf(call, charge, doubted);
+  const { session, routes } = call.prepared;
+  if (session === null) return notes;
+  const { providerId: provider, providerModel: model } = routes[0]!;
+  return { ...notes, session: { by: session.by, provider, model } };
+}
+
+/** What was estimated in place of a report, and an estimate above the reservation, if there was no limit to reserve by. */
+function chargeNotesOf(
   call: CallAtEnd,
   { usage, chargeNano, notes: chargeNotes }: CallCharge,
   doubted: UsageFacts['doubted'],

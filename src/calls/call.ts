@@ -97,9 +97,9 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
 
   /** Sends the call with the credential whose turn it is, and with the next one as long as the provider refuses them. */
   async function relayWithCredentials(call: AdmittedCall, route: Route): Promise<void> {
-    const { callId, client, settings, report } = call.prepared;
+    const { callId, client, settings, report, session } = call.prepared;
     const { credentials } = settings.providers.get(route.providerId);
-    const turns = new CredentialTurns(credentials, route.providerModel, clock);
+    const turns = new CredentialTurns(credentials, route.providerModel, session?.key ?? null, clock);
     for (;;) {
       try {
         await (report.trace === null ? relay(call, route, turns.current, null) : traced(call, route, turns.current));

@@ -11,11 +11,12 @@ import { serviceTerms } from '../protocols/metering/service-terms.ts';
 import type { ChargeBasis } from '../protocols/metering/usage-facts.ts';
 import type { Demand, Operation } from '../protocols/operations/operation.ts';
 import type { Model, Route } from '../providers/catalog/catalog.ts';
-import { orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
+import { byChance, bySession, orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
 import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains/drain.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import { type AllowedModel, allowInnerModels, requireAllowedModel } from './allowed-models.ts';
 import type { CallRequest } from './call-request.ts';
+import { type CallSession, sessionOf } from './call-session.ts';
 import { type Continuation, findContinuation, routesThatAllow, routesToState } from './continuation.ts';
 import { continuedTokens, estimateReservation, type ReservationEstimate } from './reservation-estimate.ts';
 import { retryAfter, whenText } from './retry-after.ts';
@@ -28,6 +29,8 @@ export interface PreparedCall extends CallRequest {
   readonly model: Model;
   /** The routes that the call may take, in the order in which they are tried; at least one. */
   readonly routes: readonly Route[];
+  /** The session of the call; `null`: it has none, or there is nothing to choose. */
+  readonly session: CallSession | null;
   /** The price in force, for the reservation and the charge. */
   readonly price: PriceInForce;
   readonly basis: ChargeBasis;
@@ -88,7 +91,9 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => So
     input.checkFor(model.id);
     // State that nothing is known of may be kept behind a drained route.
     const heeded = unknown === null ? drained : NOTHING_DRAINED;
-    const ordered = orderRoutes(model, operation.protocol.name, randomSource, continuedState?.providerId, heeded);
+    const session = sessionOf(request, model);
+    const choice = session === null ? byChance(randomSource) : bySession(session.key, health);
+    const ordered = orderRoutes(model, operation.protocol.name, choice, continuedState?.providerId, heeded);
     const reaching = routesToState(ordered, unknown, settings.providers);
     const routes = routesThatAllow(reaching, input.unlisted, settings.providers);
     const startedAtMs = clock.nowMs();
@@ -128,6 +133,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => So
       startedAtMs,
       model,
       routes,
+      session,
       price,
       basis,
       inner,

@@ -34,6 +34,7 @@ function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number
     tokenFactor: null,
     innerModels: new Map(),
     hiddenReasoning: null,
+    hasAffinity: true,
     onClientAbort: null,
     routes: { chat: [], messages: [] },
     ...limits,

@@ -348,6 +348,8 @@ const model = section({
   hiddenReasoning: trueOrFalse.optional(),
   /** Overrides the one in `billing`. */
   onClientAbort: onClientAbort.optional(),
+  /** Whether the calls of a session stay on one route, where its prompt is cached. */
+  affinity: oneOf(['session', 'off']).default('session'),
   listed: trueOrFalse.default(true),
   operations: listOf('at least one operation', oneOf(operationNames), 1),
   /**

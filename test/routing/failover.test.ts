@@ -102,6 +102,7 @@ async function setScene(randomSource: () => number, billing = ''): Promise<Scene
   then-away: ${inTurn('first', 'away')}
   slow-pair: ${inTurn('slow', 'second')}
   equal:
+    affinity: off
     operations: [chat]
     price: ${PRICE}
     routes: [{ provider: first-chat, model: x, weight: 1 }, { provider: second-chat, model: x, weight: 3 }]

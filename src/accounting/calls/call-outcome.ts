@@ -41,6 +41,16 @@ export interface CallNotes extends ChargeNotes {
   readonly memberId?: string;
   /** How an operator resolved the call. */
   readonly resolution?: ResolutionNote;
+  /** The session by which its route was chosen. */
+  readonly session?: SessionNote;
+}
+
+/** What named the session of a call, and the route that the session has while all routes are healthy. */
+export interface SessionNote {
+  readonly by: string;
+  readonly provider: string;
+  /** The provider's id of the model. */
+  readonly model: string;
 }
 
 /** Tokens of a subscription, in one of its periods. */

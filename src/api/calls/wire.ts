@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ResolutionNote } from '../../accounting/calls/call-outcome.ts';
+import type { ResolutionNote, SessionNote } from '../../accounting/calls/call-outcome.ts';
 import type { CallRecord } from '../../accounting/calls/calls-store.ts';
 import type { CallRefund } from '../../accounting/corrections/refund-store.ts';
 import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/pricing/charge-notes.ts';
@@ -96,6 +96,12 @@ export const callResponse = z
     operation: z.string(),
     model: z.string(),
     route: z.strictObject({ provider: z.string(), model: z.string() }),
+    session: z
+      .strictObject({ by: z.string(), route: z.strictObject({ provider: z.string(), model: z.string() }) })
+      .nullable()
+      .describe(
+        'What named the session of the call, and the route that its session has; null if there was nothing to choose.',
+      ),
     failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
     isStream: z.boolean(),
     status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']),
@@ -147,6 +153,7 @@ export function callToWire(call: CallRecord, { accountName, refunds = [] }: Show
     ...call,
     accountName,
     route: { provider: call.provider, model: call.providerModel },
+    session: sessionToWire(call.notes?.session),
     failedRoutes: (call.failedRoutes ?? []).map(({ provider, model, error }) => ({ provider, model, error })),
     usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },
     excessUsage: call.notes?.excess ?? null,
@@ -222,6 +229,10 @@ function innerModelToWire({ chargeNano, used, pricedBy, price, ...inner }: Inner
     pricedBy: pricedByToWire(pricedBy),
     price: price === undefined ? null : priceToWire(price.rule, price.prices),
   };
+}
+
+function sessionToWire(note: SessionNote | undefined): CallResponse['session'] {
+  return note === undefined ? null : { by: note.by, route: { provider: note.provider, model: note.model } };
 }
 
 function resolutionToWire(made: ResolutionNote | undefined): z.infer<typeof resolution> | null {

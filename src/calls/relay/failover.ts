@@ -119,19 +119,22 @@ export class CredentialTurns {
   readonly #credentials: Credentials;
   /** The provider's name of the model: limits of rate differ by model. */
   readonly #model: string;
+  /** The session of the call, which keeps to one credential as it does to one route. */
+  readonly #session: string | null;
   readonly #clock: Clock;
   #tried: readonly string[] = NONE;
   #limit: UpstreamFailure | null = null;
   #sentAtMs: number;
   #current: string;
 
-  constructor(credentials: Credentials, model: string, clock: Clock) {
+  constructor(credentials: Credentials, model: string, session: string | null, clock: Clock) {
     this.#credentials = credentials;
     this.#model = model;
+    this.#session = session;
     this.#clock = clock;
     this.#sentAtMs = clock.nowMs();
     // If nothing was tried yet there is a credential, however it stands.
-    this.#current = credentials.next(model, NONE, true, this.#sentAtMs)!;
+    this.#current = credentials.next(model, NONE, true, this.#sentAtMs, session)!;
   }
 
   /** The credential whose turn it is; the call is sent with it now. */
@@ -163,7 +166,7 @@ export class CredentialTurns {
     if (isLimit) this.#limit = error;
     this.#tried = [...this.#tried, this.#current];
     const nowMs = this.#clock.nowMs();
-    const next = this.#credentials.next(this.#model, this.#tried, this.#limit === null, nowMs);
+    const next = this.#credentials.next(this.#model, this.#tried, this.#limit === null, nowMs, this.#session);
     if (next === null) throw this.#limit ?? error;
     this.#current = next;
     this.#sentAtMs = nowMs;

@@ -23,6 +23,7 @@ export const chat = jsonOperation({
   isAlwaysAwaited: false,
   givesChoices: true,
   reading: 'scans',
+  hasSessions: true,
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireKind('messages', ['array']);

@@ -23,6 +23,7 @@ export const compact = jsonOperation({
   countedAs: null,
   isAlwaysAwaited: false,
   reading: 'parses',
+  hasSessions: true,
   readRequest(fields) {
     if (fields.member('model') === undefined) {
       throw invalidRequest('The field "model" is required; it may be null if an earlier call tells it.', 'model');

@@ -18,6 +18,7 @@ import {
   type RequestFacts,
   type Splice,
 } from './operation.ts';
+import { readSession, sessionPlaces } from './session.ts';
 
 /** What is read of one body; what is left out has the value that most operations give it. */
 export interface ReadRequest<Details> {
@@ -47,6 +48,8 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
   response(details: Details, demand: Demand): ResponseReading;
   /** Whether a request may ask for several choices. */
   readonly givesChoices?: boolean;
+  /** Whether its calls belong to sessions, whose prompts providers cache. */
+  readonly hasSessions?: boolean;
   /** Absent if the operation has no streams. */
   readStream?(details: Details, basis: ChargeBasis, demand: Demand, restate: RestateUsage | undefined): StreamReading;
 }
@@ -55,7 +58,7 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
 export function jsonOperation<Details, const Name extends string>(
   parts: JsonOperationParts<Details, Name>,
 ): JsonOperation<Name> {
-  const { readRequest, checkFor, response, givesChoices, readStream, ...operation } = parts;
+  const { readRequest, checkFor, response, givesChoices, hasSessions, readStream, ...operation } = parts;
   return {
     ...operation,
     read(body, limits): RequestFacts<Details> {
@@ -70,6 +73,7 @@ export function jsonOperation<Details, const Name extends string>(
         continuationKeys: request.continuationKeys ?? [],
         references,
         unlisted,
+        sessionPlaces: hasSessions ? sessionPlaces(fields) : null,
         isStream: request.isStream ?? false,
         inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
         choices: request.choices ?? (givesChoices ? choices : 1),
@@ -86,6 +90,7 @@ export function jsonOperation<Details, const Name extends string>(
         continuationKeys: facts.continuationKeys,
         references: facts.references,
         unlisted: facts.unlisted,
+        session: (headers) => (facts.sessionPlaces === null ? null : readSession(headers, body, facts.sessionPlaces)),
         isStream: facts.isStream,
         sizeBytes: body.length,
         inputTokensEstimate: facts.inputTokensEstimate,

@@ -20,6 +20,7 @@ export const messages = jsonOperation({
   countedAs: 'messages',
   isAlwaysAwaited: false,
   reading: 'scans',
+  hasSessions: true,
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireKind('messages', ['array']);

@@ -26,6 +26,7 @@ export const responses = jsonOperation({
   countedAs: 'responses',
   isAlwaysAwaited: false,
   reading: 'scans',
+  hasSessions: true,
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.optionalKind('input', ['string', 'array']);

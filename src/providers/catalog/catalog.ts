@@ -39,6 +39,8 @@ export interface Model {
   readonly innerModels: ReadonlyMap<string, string>;
   /** Whether it reasons without showing it; `null`: as its usage has shown. */
   readonly hiddenReasoning: boolean | null;
+  /** Whether the calls of a session stay on one route. */
+  readonly hasAffinity: boolean;
   /** What happens to its streams after a client abort; `null`: as for all. */
   readonly onClientAbort: 'cancel' | 'drain' | null;
   readonly routes: Readonly<Record<ProtocolName, readonly Route[]>>;
@@ -117,6 +119,7 @@ function compileModel(id: string, model: ModelConfig, config: Config): Model {
     tokenFactor: model.tokenFactor ?? null,
     innerModels: new Map(Object.entries(model.innerModels)),
     hiddenReasoning: model.hiddenReasoning ?? null,
+    hasAffinity: model.affinity === 'session',
     onClientAbort: model.onClientAbort ?? null,
     routes,
   };

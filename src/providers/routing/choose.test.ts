@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
-import { orderRoutes, type RandomSource } from './choose.ts';
+import { byChance, bySession, orderRoutes as orderedRoutes, type RandomSource } from './choose.ts';
+import type { DrainedRoutes } from './drains/drain.ts';
 
 /** What is read of a model. */
 const modelWith = (routes: Model['routes']): Model => ({ id: 'm', routes }) as Pick<Model, 'id' | 'routes'> as Model;
@@ -24,6 +25,14 @@ const randomSources = (...drawn: readonly number[]): RandomSource => {
   const left = [...drawn];
   return () => left.shift() ?? assert.fail('more chances were asked for than there are choices');
 };
+
+const orderRoutes = (
+  model: Model,
+  protocol: 'chat' | 'messages',
+  randomSource: RandomSource,
+  makerId?: string,
+  drained?: DrainedRoutes,
+) => orderedRoutes(model, protocol, byChance(randomSource), makerId, drained);
 
 const order = (routes: readonly Route[], randomSource: RandomSource, makerId?: string): string[] =>
   orderRoutes(modelWith({ chat: routes, messages: [] }), 'chat', randomSource, makerId).map(
@@ -189,6 +198,55 @@ describe('orderRoutes', () => {
     it('orders all routes if none leads to that provider any more', () => {
       assert.deepEqual(order([route('b', 1), route('a', 0)], unasked, 'gone'), ['a', 'b']);
       assert.deepEqual(order([route('b', 1), route('a', 0), route('maker', 0, 0)], unasked, 'maker'), ['a', 'b']);
+    });
+  });
+
+  describe('with a session', () => {
+    const SESSIONS = Array.from({ length: 1_000 }, (_, i) => `account\0m\0session-${i}`);
+    const routes = [route('a', 0, 1), route('b', 0, 2), route('c', 0, 1), route('d', 1, 9)];
+    const bySessionOf = (session: string, shares: Record<string, number> = {}, all = routes): string[] => {
+      const health = { sessionShare: (id: string) => shares[id] ?? 1 };
+      const model = modelWith({ chat: all, messages: [] });
+      return orderedRoutes(model, 'chat', bySession(session, health)).map(({ providerId }) => providerId);
+    };
+
+    it('chooses the same order every time, by weight, and worse priorities last', () => {
+      const firsts = Map.groupBy(SESSIONS, (session) => {
+        const ordered = bySessionOf(session);
+        assert.deepEqual(ordered, bySessionOf(session));
+        assert.equal(ordered[3], 'd');
+        return ordered[0]!;
+      });
+      for (const [name, share] of [
+        ['a', 0.25],
+        ['b', 0.5],
+        ['c', 0.25],
+      ] as const) {
+        assert.ok(Math.abs(firsts.get(name)!.length / SESSIONS.length - share) < 0.05, name);
+      }
+    });
+
+    it('moves no session but those of a route that goes', () => {
+      for (const session of SESSIONS) {
+        const [first, second] = bySessionOf(session);
+        const without = bySessionOf(
+          session,
+          {},
+          routes.filter(({ providerId }) => providerId !== 'b'),
+        );
+        assert.equal(without[0], first === 'b' ? second : first);
+      }
+    });
+
+    it('gives a route that was out of service its sessions back little by little, and each for good', () => {
+      let before = new Set<string>();
+      for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+        const back = new Set(SESSIONS.filter((session) => bySessionOf(session, { 'm b p': share })[0] === 'b'));
+        const expected = SESSIONS.length * 0.5 * share;
+        assert.ok(Math.abs(back.size - expected) < 50, `${share}: ${back.size}`);
+        assert.ok([...before].every((session) => back.has(session)));
+        before = back;
+      }
     });
   });
 });

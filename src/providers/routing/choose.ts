@@ -2,13 +2,42 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProtocolName } from '../../protocols/all.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
 import { type DrainedRoutes, NOTHING_DRAINED } from './drains/drain.ts';
+import type { RouteHealth } from './health.ts';
+import { rendezvousOrder, unitHash } from './rendezvous.ts';
 
 /** A number from 0 up to, but not including, 1. */
 export type RandomSource = () => number;
 
+/** Orders routes of one priority, all with a weight above 0. */
+export type RouteChoice = (routes: readonly Route[]) => readonly Route[];
+
+/** For calls without a session: draws one route after the other, each with a probability in proportion to its weight. */
+export const byChance =
+  (randomSource: RandomSource): RouteChoice =>
+  (routes) =>
+    drawAll(routes, randomSource);
+
+/**
+ * For calls of a session: an order of its own for each session, the same at every node. A route that was out of service gets its sessions
+ * back little by little.
+ */
+export function bySession(sessionKey: string, health: Pick<RouteHealth, 'sessionShare'>): RouteChoice {
+  const isBack = ({ id }: Route): boolean => {
+    const share = health.sessionShare(id);
+    return share >= 1 || unitHash(`${sessionKey}\0comeback`) < share;
+  };
+  return (routes) => {
+    const order = rendezvousOrder(sessionKey, routes, ({ providerId, providerModel, weight }) => ({
+      name: `${providerId}\0${providerModel}`,
+      weight,
+    }));
+    return order.every(isBack) ? order : [...order.filter(isBack), ...order.filter((route) => !isBack(route))];
+  };
+}
+
 /**
  * The routes that a call may take, in the order in which they are tried: the lowest priority number first, those of the
- * same priority by weighted random choice. A weight of 0 takes a route out of service. A call that continues the work
+ * same priority as `choice` orders them. A weight of 0 takes a route out of service. A call that continues the work
  * of a provider goes to that provider alone, because no other one can read it.
  *
  * A drained route takes no new work. It still takes a call that continues the work of its provider, if no other route to
@@ -20,7 +49,7 @@ export type RandomSource = () => number;
 export function orderRoutes(
   model: Model,
   protocol: ProtocolName,
-  randomSource: RandomSource,
+  choice: RouteChoice,
   makerId?: string,
   drained: DrainedRoutes = NOTHING_DRAINED,
 ): readonly Route[] {
@@ -34,9 +63,7 @@ export function orderRoutes(
   if (candidates.length === 0) throw new GatewayError('noHealthyRoute', { param: 'model', message: ALL_DRAINED });
   if (candidates.length === 1) return candidates;
   const byPriority = Map.groupBy(candidates, (route) => route.priority);
-  return [...byPriority.keys()]
-    .sort((a, b) => a - b)
-    .flatMap((priority) => drawAll(byPriority.get(priority)!, randomSource));
+  return [...byPriority.keys()].sort((a, b) => a - b).flatMap((priority) => choice(byPriority.get(priority)!));
 }
 
 const ALL_DRAINED =
@@ -49,7 +76,6 @@ export function withoutDrained(model: Model, routes: readonly Route[], drained: 
     : routes;
 }
 
-/** Draws one route after the other, each with a probability in proportion to its weight. */
 function drawAll(routes: readonly Route[], randomSource: RandomSource): Route[] {
   const left = [...routes];
   const drawn: Route[] = [];

@@ -63,6 +63,9 @@ const CALLERS_WINDOW_MS = 60_000;
  */
 export const ACCOUNT_BREAKERS_MAX = 256;
 
+/** How long sessions take to come back to a route whose breaker has closed. */
+export const COMEBACK_MS = 60_000;
+
 const healthy: RouteStatus = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
 
 /** A breaker that has opened or closed: that of a route, or of one account on it. */
@@ -99,6 +102,8 @@ export function createRouteHealth(
     /** Whether calls of this account alone are not let through, and as far as is known the route is not to blame. */
     isClosedForAccountOnly: (routeId: string, accountId: string): boolean =>
       routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false,
+    /** The share of its sessions that a route serves: from 0 to 1 while they come back after it was out of service. */
+    sessionShare: (routeId: string): number => routes.get(routeId)?.sessionShare() ?? 1,
     /** Lets a call through over a route; `null` if a breaker is open. */
     enter(routeId: string, accountId: string): RoutePermit | null {
       let route = routes.get(routeId);
@@ -141,6 +146,8 @@ class RouteBreakers {
    * result.
    */
   #onlyAccountId: string | null = null;
+  /** When the breaker for all closed last. */
+  #closedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, terms: () => BreakerTerms, onTurn: (turn: Omit<BreakerTurn, 'routeId'>) => void) {
     this.#clock = clock;
@@ -175,6 +182,10 @@ class RouteBreakers {
     const own = this.#accounts?.get(accountId)?.breaker;
     if (this.#shared.letsThroughAtMs(accountId, probeAfterMs) > nowMs) return false;
     return own === undefined || own.letsThroughAtMs(accountId, probeAfterMs) <= nowMs;
+  }
+
+  sessionShare(): number {
+    return Math.min(1, (this.#clock.nowMs() - this.#closedAtMs) / COMEBACK_MS);
   }
 
   retryAtMs(accountId: string): number {
@@ -262,6 +273,7 @@ class RouteBreakers {
   }
 
   #closeShared(): void {
+    if (this.#shared.state !== 'closed') this.#closedAtMs = this.#clock.nowMs();
     this.#close(this.#shared, null);
     this.#row = noFailures;
     this.#refused = new RecentCallers();

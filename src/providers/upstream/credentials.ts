@@ -1,4 +1,5 @@
 import { CredentialFileError, type NamedCredential, readCredentialFile } from '../../config/provider-credentials.ts';
+import { rendezvousOrder } from '../routing/rendezvous.ts';
 import { endsRest, isRemembered, type RateLimit, type Rest, restAfter } from './rest.ts';
 
 /**
@@ -61,18 +62,21 @@ export class Credentials {
 
   /**
    * The value of the credential to be used next for a call of the model, which has tried some already; `null` if no other
-   * one is left. `mayRest`: also one that rests.
+   * one is left. `mayRest`: also one that rests. `session`: the calls of a session take the first one of an order of their own, since
+   * prompts are cached by account of the vendor; without one they go around.
    */
-  next(model: string, tried: readonly string[], mayRest: boolean, nowMs: number): string | null {
-    const count = this.#credentials.length;
-    for (let i = 0; i < count; i++) {
-      const at = (this.#turn + i) % count;
-      const credential = this.#credentials[at]!;
-      if (tried.includes(credential.value) || isLeftOut(credential, nowMs) || restsUntilMs(credential, model) > nowMs)
-        continue;
-      this.#turn = (at + 1) % count;
-      return credential.value;
-    }
+  next(
+    model: string,
+    tried: readonly string[],
+    mayRest: boolean,
+    nowMs: number,
+    session: string | null = null,
+  ): string | null {
+    const isUsable = (credential: CredentialState): boolean =>
+      !tried.includes(credential.value) && !isLeftOut(credential, nowMs) && restsUntilMs(credential, model) <= nowMs;
+    const next =
+      session === null || !this.isChoice ? this.#nextAround(isUsable) : this.#orderOf(session).find(isUsable);
+    if (next !== undefined) return next.value;
     const untried = this.#credentials.filter(({ value }) => !tried.includes(value));
     const resting = untried.filter((credential) => !isLeftOut(credential, nowMs));
     if (resting.length > 0) {
@@ -80,6 +84,27 @@ export class Credentials {
     }
     // All are refused: the call tries the one for which that is known longest, and no other.
     return tried.length > 0 ? null : firstBy(untried, ({ refusal }) => refusal!.atMs).value;
+  }
+
+  #nextAround(isUsable: (credential: CredentialState) => boolean): CredentialState | undefined {
+    const count = this.#credentials.length;
+    for (let i = 0; i < count; i++) {
+      const at = (this.#turn + i) % count;
+      const credential = this.#credentials[at]!;
+      if (!isUsable(credential)) continue;
+      this.#turn = (at + 1) % count;
+      return credential;
+    }
+    return undefined;
+  }
+
+  #orderOf(session: string): CredentialState[] {
+    return rendezvousOrder(session, this.#credentials, ({ name }) => ({ name, weight: 1 }));
+  }
+
+  /** Whether there are several. */
+  get isChoice(): boolean {
+    return this.#credentials.length > 1;
   }
 
   /** When the first credential that is not left out has rested for the model; 0 if all are left out. */

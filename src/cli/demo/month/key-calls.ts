@@ -48,6 +48,7 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
   const requestId = idAt('req', startedAtMs);
   const price = priceInForce(model.price, startedAtMs);
   const isStream = status === 'aborted' || (isText && dice.happens(0.7));
+  const route = model.routes[operation.protocol.name][0]!;
   const prepared = {
     principal: { accountId: key.accountId, keyId: key.keyId, isKeyLimited: false, memberId: null },
     policy: { context: key.isOnPlan ? ('coding' as const) : ('balance' as const), operation },
@@ -60,9 +61,10 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
     basis: chargeBasis(operation, price.prices),
     inner: [],
     reservation: { amountNano: nanoOf(1) },
+    routes: [route],
+    session: null,
     claim: null,
   };
-  const route = model.routes[operation.protocol.name][0]!;
   const end = {
     status,
     usage: isFailed ? null : ({ ...usage, source: status === 'aborted' ? 'estimated' : 'observed' } as const),

@@ -1,0 +1,26 @@
+import { hash } from 'node:crypto';
+import type { Model } from '../providers/catalog/catalog.ts';
+import type { CallRequest } from './call-request.ts';
+
+/** The session of a call, where routes or credentials are chosen by it. */
+export interface CallSession {
+  /** What named it, such as `prompt_cache_key`. */
+  readonly by: string;
+  /** A hash of account, model and session: what names a session may be a text of the caller. */
+  readonly key: string;
+}
+
+/** The session of a call; `null` if it has none, its model has no affinity, or there are neither routes nor credentials to choose from. */
+export function sessionOf(
+  { policy, principal, input, headers, settings }: CallRequest,
+  model: Model,
+): CallSession | null {
+  if (!model.hasAffinity) return null;
+  const routes = model.routes[policy.operation.protocol.name];
+  const isChoice =
+    routes.length > 1 || routes.some(({ providerId }) => settings.providers.get(providerId).credentials.isChoice);
+  const session = isChoice ? input.session(headers) : null;
+  if (session === null) return null;
+  const { by, value } = session;
+  return { by, key: hash('sha256', JSON.stringify([principal.accountId, model.id, by, value]), 'base64url') };
+}

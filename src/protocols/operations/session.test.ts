@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import type { IncomingHttpHeaders } from 'node:http';
+import { describe, it } from 'node:test';
+import { BodyFields } from './fields.ts';
+import { readSession, SESSION_HEADERS, sessionPlaces } from './session.ts';
+
+const sessionOf = (request: object, headers: IncomingHttpHeaders = {}) => {
+  const body = Buffer.from(JSON.stringify(request));
+  return readSession(headers, body, sessionPlaces(BodyFields.read(body)));
+};
+const textOf = (request: object) => {
+  const session = sessionOf(request);
+  assert.ok(session === null || session.by === 'conversation');
+  return session?.value ?? null;
+};
+
+describe('the session of a call', () => {
+  const messages = [{ role: 'user', content: 'Hello' }];
+
+  it('is the cache key, else a header, else the user id, else the beginning of the conversation', () => {
+    const metadata = { user_id: 'user_1_session_2' };
+    const headers = { 'session-id': 's1', 'x-session-id': 's2' };
+    for (const [request, sent, session] of [
+      [{ messages, metadata, prompt_cache_key: 'k' }, headers, { by: 'prompt_cache_key', value: 'k' }],
+      [{ messages, metadata, prompt_cache_key: null }, headers, { by: 'session-id', value: 's1' }],
+      [{ messages, metadata, prompt_cache_key: '' }, {}, { by: 'metadata.user_id', value: 'user_1_session_2' }],
+      [{ messages, metadata: { user_id: 7 } }, {}, { by: 'conversation', value: 'Hello' }],
+      [{ messages: [] }, {}, null],
+    ] as const) {
+      assert.deepEqual(sessionOf(request, sent), session);
+    }
+    for (const name of SESSION_HEADERS) assert.equal(sessionOf({ messages }, { [name]: 'x' })?.by, name);
+  });
+
+  it('stays the same while a conversation grows and its cache_control moves', () => {
+    const cache_control = { type: 'ephemeral' };
+    const first = {
+      system: [{ type: 'text', text: 'Be brief.', cache_control }],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', cache_control }] }],
+    };
+    const second = {
+      system: [{ type: 'text', text: 'Be brief.' }],
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'Hello' }] },
+        { role: 'assistant', content: 'Hi' },
+        { role: 'user', content: [{ type: 'text', text: 'More', cache_control }] },
+      ],
+    };
+    assert.equal(textOf(first), textOf(second));
+  });
+
+  it("leaves Claude Code's attribution out, which changes with each call", () => {
+    const system = (hash: string) => [
+      { type: 'text', text: `x-anthropic-billing-header: cc_version=2.1.332; cch=${hash};` },
+      { type: 'text', text: 'Be brief.' },
+    ];
+    assert.equal(textOf({ system: system('a1'), messages }), textOf({ system: system('b2'), messages }));
+  });
+
+  it('reads instructions, then tools, then turns up to the first one of the user', () => {
+    const turns = [
+      { role: 'developer', content: 'B' },
+      { content: 'D', role: 'user' },
+      { role: 'user', content: 'E' },
+    ];
+    assert.equal(textOf({ input: turns, tools: [{ name: 'C' }], instructions: 'A' }), 'ACBD');
+    assert.equal(textOf({ messages: turns }), 'BD');
+    assert.equal(textOf({ input: 'Hello' }), 'Hello');
+  });
+
+  it('reads 4 KiB at most', () => {
+    assert.equal(
+      textOf({ system: 'x'.repeat(4_000), messages: [{ role: 'user', content: 'y'.repeat(4_000) }] })?.length,
+      4_096,
+    );
+  });
+});

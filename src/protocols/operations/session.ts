@@ -1,0 +1,144 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
+import type { BodyFields } from './fields.ts';
+
+/**
+ * The session of a call: what its conversation has in common with the other calls of the same conversation, so that all of them reach the
+ * provider that has its prompt cached (`docs/routing.md`).
+ */
+export interface Session {
+  /** What names it: a member of the body, a header, or `conversation` for the beginning of the conversation's text. */
+  readonly by: string;
+  readonly value: string;
+}
+
+/** Offsets of the values in a body that may name a session; -1 for a member that is absent or null. */
+export type SessionPlaces = Readonly<Record<(typeof PLACES)[number], number>>;
+const PLACES = ['prompt_cache_key', 'metadata', 'system', 'instructions', 'tools', 'messages', 'input'] as const;
+
+export function sessionPlaces(fields: BodyFields): SessionPlaces {
+  const at = (key: string): number => {
+    const member = fields.member(key);
+    return member === undefined || member.kind === 'null' ? -1 : member.valueStart;
+  };
+  return {
+    prompt_cache_key: at('prompt_cache_key'),
+    metadata: at('metadata'),
+    system: at('system'),
+    instructions: at('instructions'),
+    tools: at('tools'),
+    messages: at('messages'),
+    input: at('input'),
+  };
+}
+
+/** Headers by which clients name a session: Claude Code, Codex (two spellings), opencode, and what several share. */
+export const SESSION_HEADERS = [
+  'x-session-affinity',
+  'x-claude-code-session-id',
+  'session-id',
+  'session_id',
+  'x-opencode-session',
+  'x-session-id',
+] as const;
+
+const USER_ID = new MemberNames('user_id');
+const VALUE_BYTES_MAX = 4_096;
+
+/** The session of a request; `null` if nothing tells one. */
+export function readSession(headers: IncomingHttpHeaders, body: Buffer, places: SessionPlaces): Session | null {
+  const cacheKey = textAt(body, places.prompt_cache_key);
+  if (cacheKey !== null) return { by: 'prompt_cache_key', value: cacheKey };
+  for (const name of SESSION_HEADERS) {
+    const value = headers[name];
+    if (typeof value === 'string' && value !== '') return { by: name, value };
+  }
+  const userId = userIdAt(body, places.metadata);
+  if (userId !== null) return { by: 'metadata.user_id', value: userId };
+  const text = conversationStart(body, places);
+  return text === '' ? null : { by: 'conversation', value: text };
+}
+
+function textAt(body: Buffer, offset: number): string | null {
+  if (offset === -1) return null;
+  return new JsonReader(body, offset).text(VALUE_BYTES_MAX) || null;
+}
+
+function userIdAt(body: Buffer, offset: number): string | null {
+  if (offset === -1) return null;
+  const reader = new JsonReader(body, offset);
+  let userId: string | null = null;
+  reader.eachMember((start, end) => {
+    if (USER_ID.find(body, start, end) !== -1) userId = reader.text(VALUE_BYTES_MAX) || null;
+  });
+  return userId;
+}
+
+/** How much of a conversation's text tells it from others: its instructions, its tools and the first turn of its user. */
+const START_BYTES_MAX = 4_096;
+
+/** Clients move `cache_control` from turn to turn. */
+const MOVING = new MemberNames('cache_control');
+const TURN = new MemberNames('role', 'content');
+const ROLE_BYTES_MAX = 64;
+
+/** Claude Code's first block of instructions, which changes with each call. */
+const ATTRIBUTION = Buffer.from('x-anthropic-billing-header');
+
+/** Thrown where enough was read, which ends the walk. */
+const ENOUGH = new Error('enough of the conversation was read');
+
+function conversationStart(body: Buffer, places: SessionPlaces): string {
+  const pieces: Buffer[] = [];
+  let sizeBytes = 0;
+
+  /** Takes in the texts of the value that comes next, in their order. */
+  function take(reader: JsonReader): void {
+    if (reader.kind === 'string') {
+      const { offset } = reader;
+      reader.skip();
+      const text = body.subarray(offset + 1, reader.offset - 1);
+      if (text.subarray(0, ATTRIBUTION.length).equals(ATTRIBUTION)) return;
+      pieces.push(text.subarray(0, START_BYTES_MAX - sizeBytes));
+      sizeBytes += pieces.at(-1)!.length;
+      if (sizeBytes >= START_BYTES_MAX) throw ENOUGH;
+    } else if (reader.kind === 'array') {
+      reader.items(() => take(reader));
+    } else {
+      reader.eachMember((start, end) => {
+        if (MOVING.find(body, start, end) === -1) take(reader);
+      });
+    }
+  }
+
+  /** Takes in turns up to the first one of the user. A turn without a role is an item, such as a call of a tool. */
+  function takeTurns(reader: JsonReader): void {
+    if (reader.kind !== 'array') {
+      take(reader);
+      return;
+    }
+    reader.items(() => {
+      let role: string | null = null;
+      let content = -1;
+      reader.eachMember((start, end) => {
+        const name = TURN.names[TURN.find(body, start, end)];
+        if (name === 'role') role = reader.text(ROLE_BYTES_MAX);
+        else if (name === 'content') content = reader.offset;
+      });
+      if (content !== -1) take(reader.from(content));
+      if (role === 'user') throw ENOUGH;
+    });
+  }
+
+  try {
+    for (const place of ['system', 'instructions', 'tools'] as const) {
+      if (places[place] !== -1) take(new JsonReader(body, places[place]));
+    }
+    for (const place of ['messages', 'input'] as const) {
+      if (places[place] !== -1) takeTurns(new JsonReader(body, places[place]));
+    }
+  } catch (error) {
+    if (error !== ENOUGH) throw error;
+  }
+  return Buffer.concat(pieces).toString('latin1');
+}
