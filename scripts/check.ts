@@ -23,6 +23,7 @@ const CHECKS: readonly (readonly string[])[] = [
   ['scripts/errors-doc.ts', '--check'],
   ['scripts/charges-doc.ts', '--check'],
   ['scripts/faults-doc.ts', '--check'],
+  ['scripts/routing-doc.ts', '--check'],
   ['scripts/configuration-doc.ts', '--check'],
   ['scripts/check-commits.ts'],
 ];

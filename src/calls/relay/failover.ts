@@ -15,13 +15,7 @@ import type { CallEnd } from '../call-end.ts';
  * |---|---|---|
  * | no connection: refused, DNS, TLS, proxy | yes | a failure of the connection |
  * | all connections in use, for as long as a call may wait | yes | nothing |
- * | 401, 402, and errors about the operator's account there | yes | a failed response, until they meet a second account: then a failure of the route |
- * | 403, and errors about that account that depend on the call | yes | a success: the provider responds, and what one user's prompt says may be why it refuses |
- * | 404 about the model | yes: it may be served elsewhere | a failed response |
- * | 429 before a byte of success | yes | a success: the provider responds |
- * | 503, 529 before a byte of success | yes | a failed response |
- * | any other 5xx | no: the call may have run | a failed response |
- * | any other refusal | no: another provider would refuse the call too | a success: the provider responds |
+ * | a refusal, also as the first event of a stream | as `REFUSAL_RULES` says | as `REFUSAL_RULES` says |
  * | reset, or timeout, after the call was sent | no: the outcome is unknown | a failed response |
  * | a 200 that is no response of the protocol, or cannot be billed | no | nothing |
  * | the stream breaks off | no: a part is delivered | a failed response |
@@ -32,14 +26,30 @@ import type { CallEnd } from '../call-end.ts';
  * response: `providers/routing/blame.ts` decides whether it counts against the route or against the account.
  */
 
-/** Reasons with which a provider refuses a call that another one may take. */
-const ELSEWHERE: ReadonlySet<RefusalReason> = new Set(['operator', 'permission', 'model', 'rate', 'capacity']);
+/** What follows from a provider's refusal, by its reason; `docs/routing.md` has it as a table. */
+interface RefusalRule {
+  /** Whether another route may serve the call: the provider certainly did not run it. */
+  readonly isTriedElsewhere: boolean;
+  /** What the breakers of the route count; `null`: a success, since the provider responds. */
+  readonly failure: 'operator' | 'response' | null;
+}
+
+export const REFUSAL_RULES: Readonly<Record<RefusalReason, RefusalRule>> = {
+  operator: { isTriedElsewhere: true, failure: 'operator' },
+  permission: { isTriedElsewhere: true, failure: null },
+  model: { isTriedElsewhere: true, failure: 'response' },
+  rate: { isTriedElsewhere: true, failure: null },
+  capacity: { isTriedElsewhere: true, failure: 'response' },
+  lost: { isTriedElsewhere: false, failure: 'response' },
+  fault: { isTriedElsewhere: false, failure: 'response' },
+  call: { isTriedElsewhere: false, failure: null },
+};
 
 /** Whether the provider certainly did not carry the call out and another route may serve it. */
 export function mayTryAnother(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   if (error.certainty === 'notSent') return true;
-  return error.refusal !== null && ELSEWHERE.has(error.refusal.reason);
+  return error.refusal !== null && REFUSAL_RULES[error.refusal.reason].isTriedElsewhere;
 }
 
 /** Whether the provider may have carried a failed call out: a repeat then gets the failure and does not run it again. */
@@ -59,11 +69,9 @@ export function reportFailure(permit: RoutePermit, error: unknown): void {
   if (!(error instanceof UpstreamFailure) || !error.blamesRoute) return;
   const { refusal, certainty, response } = error;
   if (refusal !== null) {
-    const reason = `status ${refusal.status}`;
-    if (refusal.reason === 'operator') permit.failed(reason, 'operator');
-    else if (refusal.reason === 'model' || refusal.status >= 500) permit.failed(reason, 'response');
-    // The provider responds, if only with a refusal.
-    else permit.succeeded();
+    const { failure } = REFUSAL_RULES[refusal.reason];
+    if (failure === null) permit.succeeded();
+    else permit.failed(`status ${refusal.status}`, failure);
   } else if (response.kind !== 'upstreamInvalid') {
     permit.failed(response.code, certainty === 'notSent' ? 'connection' : 'response');
   }

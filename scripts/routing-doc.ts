@@ -1,0 +1,42 @@
+import { REFUSAL_RULES } from '../src/calls/relay/failover.ts';
+import { SESSION_HEADERS } from '../src/protocols/operations/session.ts';
+import type { RefusalReason } from '../src/providers/upstream/failure.ts';
+import { writeLastPart } from './generated-doc.ts';
+import { markdownTable } from './markdown.ts';
+
+/** Writes the tables of `docs/routing.md`. */
+
+const REFUSALS: Readonly<Record<RefusalReason, string>> = {
+  operator: "401, 402, and a 400 or 429 about the operator's account at the vendor",
+  permission: '403, and a 401 or 402 that depends on the call',
+  model: '404 about the model: retired, or not served there',
+  rate: '429',
+  capacity: '503, 529',
+  lost: '502, 504 of a proxy in front of the provider',
+  fault: 'any other 5xx',
+  call: 'any other 4xx',
+};
+
+const BREAKERS = {
+  operator: 'a failure of the route, once a second account has met it',
+  response: 'a failed response',
+} as const;
+
+const refusals = Object.entries(REFUSAL_RULES).map(([reason, { isTriedElsewhere, failure }]) => [
+  REFUSALS[reason as RefusalReason],
+  isTriedElsewhere ? 'yes' : 'no',
+  failure === null ? 'nothing: the provider responds' : BREAKERS[failure],
+]);
+
+writeLastPart(
+  'docs/routing.md',
+  `
+## Refusals of a provider
+
+${markdownTable(['status, before a byte of success', 'another route is tried', 'what its breaker counts'], refusals)}
+
+## What names a session
+
+${['`prompt_cache_key` of the body', ...SESSION_HEADERS.map((name) => `header \`${name}\``), '`metadata.user_id` of the body', "the first 4 KiB of the conversation's text"].map((name, i) => `${i + 1}. ${name}`).join('\n')}
+`,
+);
