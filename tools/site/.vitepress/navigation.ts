@@ -14,6 +14,7 @@ const ENGLISH: readonly (readonly [string, readonly string[]])[] = [
       'docs/configuration',
       'docs/configuration-reference',
       'docs/providers',
+      'docs/routing',
       'docs/presets',
       'docs/limits',
       'docs/openid-connect',
