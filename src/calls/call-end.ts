@@ -151,11 +151,7 @@ function costOf(
   };
 }
 
-function notesOf(
-  call: CallAtEnd,
-  charge: CallCharge | null,
-  doubted: UsageFacts['doubted'],
-): CallOutcome['notes'] {
+function notesOf(call: CallAtEnd, charge: CallCharge | null, doubted: UsageFacts['doubted']): CallOutcome['notes'] {
   const notes = charge === null ? undefined : chargeNotesOf(call, charge, doubted);
   const { session, routes } = call.prepared;
   if (session === null) return notes;

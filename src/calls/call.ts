@@ -73,14 +73,15 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
   async function relayOverRoutes(call: AdmittedCall): Promise<void> {
     const { routes, client, principal, settings } = call.prepared;
     let failure: unknown = null;
-    for (const route of restingLast(stillOpen(routes, call.prepared), call.prepared)) {
+    const candidates = restingLast(stillOpen(routes, call.prepared), call.prepared);
+    for (const [i, route] of candidates.entries()) {
       // A client that has left would pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) continue;
       call.goesOver(route, permit, failure === null ? null : toResponse(failure));
       try {
-        await relayWithCredentials(call, route);
+        await relayWithCredentials(call, route, i < candidates.length - 1);
         return;
       } catch (error) {
         reportFailure(permit, error);
@@ -96,13 +97,14 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
   }
 
   /** Sends the call with the credential whose turn it is, and with the next one as long as the provider refuses them. */
-  async function relayWithCredentials(call: AdmittedCall, route: Route): Promise<void> {
+  async function relayWithCredentials(call: AdmittedCall, route: Route, hasAlternative: boolean): Promise<void> {
     const { callId, client, settings, report, session } = call.prepared;
     const { credentials } = settings.providers.get(route.providerId);
     const turns = new CredentialTurns(credentials, route.providerModel, session?.key ?? null, clock);
     for (;;) {
       try {
-        await (report.trace === null ? relay(call, route, turns.current, null) : traced(call, route, turns.current));
+        const attempt = { route, credential: turns.current, hasAlternative };
+        await (report.trace === null ? relay(call, attempt, null) : traced(call, attempt));
         turns.accepted();
         return;
       } catch (error) {
@@ -120,16 +122,16 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
   }
 
   /** Runs an attempt of a call that is traced, and notes it. It ends where the call's end begins to be stored. */
-  async function traced(call: AdmittedCall, route: Route, credential: string): Promise<void> {
+  async function traced(call: AdmittedCall, attempt: Attempt): Promise<void> {
     const trace = call.prepared.report.trace!;
-    const { providerId: provider, providerModel } = route;
+    const { providerId: provider, providerModel } = attempt.route;
     const open = trace.beginAttempt(clock.nowMs());
     const ended = (errorCode: string | null): void => {
       const endedAtMs = trace.settlement?.startedAtMs ?? clock.nowMs();
       trace.endAttempt({ ...open, endedAtMs, provider, providerModel, errorCode });
     };
     try {
-      await relay(call, route, credential, open);
+      await relay(call, attempt, open);
       ended(null);
     } catch (error) {
       ended(toResponse(error).code);
@@ -137,9 +139,11 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     }
   }
 
-  function relay(call: AdmittedCall, route: Route, credential: string, open: OpenAttempt | null): Promise<void> {
-    const upstream = upstreamRequest(call.prepared, route, credential, open);
-    return call.prepared.input.isStream ? relayStream(call, upstream, parts) : relayJson(call, upstream, parts);
+  function relay(call: AdmittedCall, attempt: Attempt, open: OpenAttempt | null): Promise<void> {
+    const upstream = upstreamRequest(call.prepared, attempt, open);
+    return call.prepared.input.isStream
+      ? relayStream(call, upstream, parts, attempt.hasAlternative)
+      : relayJson(call, upstream, parts);
   }
 
   /** The routes that were not drained while the call waited for its admission; all of them, if none is left. */
@@ -160,10 +164,17 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
 
 const ACCOUNT_REFUSED = "a provider does not accept the operator's credential or account";
 
+/** One try at a route. */
+interface Attempt {
+  readonly route: Route;
+  readonly credential: string;
+  /** Whether another route may take the call if this one refuses it. */
+  readonly hasAlternative: boolean;
+}
+
 function upstreamRequest(
   { input, principal, settings, report, policy, headers }: PreparedCall,
-  route: Route,
-  credential: string,
+  { route, credential }: Attempt,
   open: OpenAttempt | null,
 ): UpstreamRequest {
   const { operation } = policy;

@@ -471,12 +471,51 @@ describe('failover', () => {
       assert.deepEqual(asked(), [1, 0, 0]);
     });
 
-    test(`${family.name}: a stream that says it is overloaded has begun, and is not begun again elsewhere`, async () => {
-      first.respond = sse([family.errorEvent]);
+    const errorEvent = (type: string) =>
+      family.name === 'chat'
+        ? `data: ${JSON.stringify({ error: { message: 'No.', type, code: type } })}\n\n`
+        : `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type, message: 'No.' } })}\n\n`;
+    const openings =
+      family.name === 'chat' ? [] : [['event: ping\ndata: {"type":"ping"}\n\n'], family.stream(['']).slice(0, 1)];
+
+    for (const type of ['overloaded_error', 'rate_limit_error']) {
+      for (const opening of [[], [': processing\n\n'], ...openings]) {
+        test(`${family.name}: a stream that begins with ${JSON.stringify(opening[0] ?? '')} and ${type}: another route is tried`, async () => {
+          first.respond = sse([...opening, errorEvent(type)]);
+          second.respond = sse(family.stream(['Hello']));
+          const response = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
+          assert.ok(response.text.startsWith(begunStream(family).join('')) && response.text.endsWith(family.terminal));
+          const { route, failedRoutes } = await account.endedCall();
+          assert.deepEqual([route.provider, failedRoutes.length], [`second-${family.name}`, 1]);
+          await assertSpent(account, family.cost);
+        });
+      }
+    }
+
+    test(`${family.name}: a stream of the last route that begins with overload has the status of that`, async () => {
+      first.respond = json(503, { error: { message: 'Busy.' } });
+      second.respond = sse([errorEvent('overloaded_error')]);
       const response = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
-      assert.equal(response.text, family.errorEvent);
+      assert.deepEqual([response.status, response.json.error.message], [529, 'No.']);
+      await account.endedCall();
+      assert.equal((await account.money()).heldNano, 0n);
+      await assertSpent(account, 0n);
+    });
+
+    test(`${family.name}: a stream that begins with an error of another kind may have run, and is not begun again elsewhere`, async () => {
+      first.respond = sse([errorEvent('api_error')]);
+      const response = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
+      assert.equal(response.text, errorEvent('api_error'));
       await account.endedCall();
       await assertFree(account, { status: 'aborted', httpStatus: 200, errorCode: 'upstream_error' });
+      assert.deepEqual(asked(), [1, 0, 0]);
+    });
+
+    test(`${family.name}: a stream that says it is overloaded behind its first words is not begun again elsewhere`, async () => {
+      const begun = begunStream(family);
+      first.respond = sse([...begun, errorEvent('overloaded_error')]);
+      const response = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
+      assert.equal(response.text, begun.join('') + errorEvent('overloaded_error'));
       assert.deepEqual(asked(), [1, 0, 0]);
     });
 

@@ -15,6 +15,7 @@ import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream
 import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
+import { isOpening, streamRefusal } from '../../providers/upstream/stream-refusal.ts';
 import type { AdmittedCall } from '../admitted-call.ts';
 import { type KeepAlive, startKeepAlive } from './client.ts';
 import { type AbortEvent, type AbortLimits, type AbortState, limitOf, nextAbortState } from './client-abort.ts';
@@ -26,6 +27,9 @@ import { HeldBytes } from './held-bytes.ts';
 const BYTES_BEHIND_END_MAX = 1024 * 1024;
 /** How long the terminal event waits for usage that the provider reports behind it. */
 const LATE_USAGE_MS = 2_000;
+
+/** How long the events that open a stream are kept, to see whether a refusal follows them that another route may take. */
+const OPENING_MS = 1_000;
 
 const EVENT_END = Buffer.from('\n\n');
 
@@ -45,10 +49,16 @@ export interface RelayParts extends EstimateParts {
  * charge is durable (`docs/architecture.md`, "Invariants of money"). Before the first event nothing has been sent, so a
  * failure gets a status of its own.
  *
+ * @param hasAlternative whether another route may take the call if this one refuses it.
  * @throws UpstreamFailure if the stream did not begin.
  */
-export function relayStream(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts): Promise<void> {
-  return new StreamRelay(call, upstream, parts).run();
+export function relayStream(
+  call: AdmittedCall,
+  upstream: UpstreamRequest,
+  parts: RelayParts,
+  hasAlternative = false,
+): Promise<void> {
+  return new StreamRelay(call, upstream, parts, hasAlternative).run();
 }
 
 class StreamRelay {
@@ -84,18 +94,24 @@ class StreamRelay {
   #keepAlive: KeepAlive | null = null;
   /** Whether bytes of the provider have been forwarded, also if the client has left. */
   #hasRelayed = false;
+  /** The events that open the stream, until another one follows; `null`: they are not kept. */
+  #opening: Buffer[] | null;
+  #openingTimer: NodeJS.Timeout | undefined;
+  /** What the provider said in place of a stream. */
+  #refusal: UpstreamFailure | null = null;
 
-  constructor(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts) {
+  constructor(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts, hasAlternative: boolean) {
     const { requestId, input, basis } = call.prepared;
     this.#call = call;
     this.#upstream = upstream;
     this.#parts = parts;
     this.#requestId = requestId;
+    this.#opening = hasAlternative ? [] : null;
     this.#tap = createStreamTap(input.readStream(basis, upstream.provider.restatesUsage), {
-      forward: (bytes) => this.#send(bytes),
-      forwardError: (event) => this.#send(this.#scrubbed(event)),
+      forward: (bytes) => this.#forward(bytes),
+      forwardError: (event) => this.#refuses(event) || this.#send(this.#scrubbed(event)),
       finish: (bytes) => this.#finish(bytes),
-      finishError: (event) => this.#finish(this.#scrubbed(event)),
+      finishError: (event) => this.#refuses(event) || this.#finish(this.#scrubbed(event)),
     });
   }
 
@@ -130,7 +146,10 @@ class StreamRelay {
       this.#isOver = true;
       clearTimeout(this.#abortTimer);
       clearTimeout(this.#lateUsageTimer);
+      clearTimeout(this.#openingTimer);
     }
+    if (this.#refusal !== null) throw this.#refusal;
+    this.#sendOpening();
     if (this.#otherBody !== null) throw this.#notAStream(this.#otherBody);
     this.#tap.end();
     if (this.#tap.isComplete(endedCleanly)) {
@@ -200,8 +219,36 @@ class StreamRelay {
     return refusalFailure(head, Buffer.concat(body), this.#upstream.provider.hidden.texts, this.#requestId);
   }
 
+  /** Whether an error event is a refusal before anything was sent; then the provider is left. */
+  #refuses(event: Buffer): boolean {
+    if (this.#hasRelayed || this.#call.prepared.client.hasBegun || this.#heldBack.length > 0) return false;
+    this.#refusal ??= streamRefusal(event, this.#head!, this.#upstream.provider.hidden.texts, this.#requestId);
+    if (this.#refusal === null) return false;
+    this.#exchange.abort();
+    return true;
+  }
+
+  #forward(bytes: Buffer): void {
+    if (this.#refusal !== null) return;
+    if (this.#opening === null || !isOpening(bytes)) {
+      this.#send(bytes);
+      return;
+    }
+    this.#opening.push(bytes);
+    this.#openingTimer ??= setTimeout(() => this.#sendOpening(), OPENING_MS);
+  }
+
+  /** Sends what was kept of the beginning; from here on a refusal is an error inside the stream. */
+  #sendOpening(): void {
+    const opening = this.#opening;
+    this.#opening = null;
+    clearTimeout(this.#openingTimer);
+    for (const bytes of opening ?? []) this.#send(bytes);
+  }
+
   #send(bytes: Buffer): void {
     const { client } = this.#call.prepared;
+    if (this.#opening !== null) this.#sendOpening();
     if (!this.#hasRelayed) {
       this.#hasRelayed = true;
       if (!this.#tap.hasError) this.#call.began();

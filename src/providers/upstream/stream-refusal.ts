@@ -1,0 +1,59 @@
+import { isRecord, parseJson } from '../../lib/json/json.ts';
+import { eventFields } from '../../lib/sse/event-fields.ts';
+import { eachEvent, holdsData } from '../../lib/sse/sse.ts';
+import type { UpstreamHead } from './exchange.ts';
+import type { UpstreamFailure } from './failure.ts';
+import { refusalFailure } from './response-kind.ts';
+
+/**
+ * Providers that are overloaded, or over a limit of rate, may say so with status 200, in the first event of a stream with data. As long
+ * as nothing was sent to the client, this is the refusal that its status would have been.
+ */
+
+/** Events that open a stream and deliver nothing. */
+const OPENINGS: readonly unknown[] = [
+  'ping',
+  'message_start',
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+];
+
+/** Whether these events only open a stream. */
+export function isOpening(events: Buffer): boolean {
+  for (const event of eachEvent(events)) {
+    if (!holdsData(event)) continue;
+    const { name, data } = eventFields(event);
+    if (OPENINGS.includes(name)) continue;
+    const body = name === null && data !== null ? parseJson(data.toString('utf8')) : null;
+    if (!isRecord(body) || !OPENINGS.includes(body.type)) return false;
+  }
+  return true;
+}
+
+const OVERLOADED = /overload|slow_down|service_unavailable|capacity/i;
+const RATE = /rate_?limit|too_many_requests|throttl/i;
+
+/** The refusal that an error event stands for; `null` if it is another error, after which the call may have run. */
+export function streamRefusal(
+  event: Buffer,
+  head: UpstreamHead,
+  secrets: readonly string[],
+  requestId: string,
+): UpstreamFailure | null {
+  const { data } = eventFields(event);
+  const body = data === null ? null : parseJson(data.toString('utf8'));
+  if (!isRecord(body)) return null;
+  const response = isRecord(body.response) ? body.response : {};
+  const error = isRecord(body.error) ? body.error : isRecord(response.error) ? response.error : body;
+  const status = statusOf(error);
+  if (status === null) return null;
+  return refusalFailure({ ...head, status }, Buffer.from(JSON.stringify({ error })), secrets, requestId);
+}
+
+function statusOf({ type, code, status }: Readonly<Record<string, unknown>>): number | null {
+  for (const value of [code, status]) if (value === 429 || value === 503 || value === 529) return value;
+  const words = [type, code].filter((word) => typeof word === 'string');
+  if (words.some((word) => RATE.test(word))) return 429;
+  return words.some((word) => OVERLOADED.test(word)) ? 529 : null;
+}
