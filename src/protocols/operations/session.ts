@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
-import type { BodyFields } from './fields.ts';
 
 /**
  * The session of a call: what its conversation has in common with the other calls of the same conversation, so that all of them reach the
@@ -16,7 +15,12 @@ export interface Session {
 export type SessionPlaces = Readonly<Record<(typeof PLACES)[number], number>>;
 const PLACES = ['prompt_cache_key', 'metadata', 'system', 'instructions', 'tools', 'messages', 'input'] as const;
 
-export function sessionPlaces(fields: BodyFields): SessionPlaces {
+/** The members at the top of a body. */
+interface TopMembers {
+  member(key: string): { readonly kind: string; readonly valueStart: number } | undefined;
+}
+
+export function sessionPlaces(fields: TopMembers): SessionPlaces {
   const at = (key: string): number => {
     const member = fields.member(key);
     return member === undefined || member.kind === 'null' ? -1 : member.valueStart;
