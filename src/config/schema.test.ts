@@ -170,6 +170,7 @@ describe('the schema', () => {
         'acme-large': {
           aliases: ['acme-large-latest'],
           displayName: 'Acme Large',
+          affinity: 'session',
           manufacturer: 'Acme',
           capability: 'chat',
           contextLength: '200000',

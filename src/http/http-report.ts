@@ -24,6 +24,8 @@ declare module 'fastify' {
     kind?: RequestKind;
     /** What they ask for; known of requests that are refused early, too. */
     operation?: string;
+    /** The path as reports show it; absent: as the router has it. */
+    path?: string;
   }
   interface FastifyRequest {
     /** The report of the request; `null` if nobody observes the server. */
@@ -155,7 +157,7 @@ export function reportRequest(
     requestId: request.id,
     clientRequestId: clientRequestIdOf(raw.headers),
     method: raw.method ?? null,
-    path: routeOptions.url ?? null,
+    path: routeOptions.config?.path ?? routeOptions.url ?? null,
     kind: routeOptions.config?.kind ?? 'unknown',
     operation: routeOptions.config?.operation ?? null,
     clientAddress: addresses.exactOf(raw),

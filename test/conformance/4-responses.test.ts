@@ -34,6 +34,7 @@ const CODING = ['/v1/coding/responses'];
 
 const models = `
   test-shared:
+    affinity: off
     operations: [responses]
     price: { input: "3", cachedInput: "0.7", cacheWrite: "5", cacheWrite1h: "11", output: "13" }
     routes: [{ provider: chatty, model: shared-first }, { provider: second, model: shared-second }]

@@ -30,6 +30,7 @@ const PRICE = '{ input: "3", cachedInput: "0.7", cacheWrite: "5", output: "13" }
 /** Two providers that both offer a model, and models that offer one of two operations. */
 const models = `
   test-shared:
+    affinity: off
     operations: [responses, compact]
     price: ${PRICE}
     routes: [{ provider: chatty, model: shared-first }, { provider: second, model: shared-second }]

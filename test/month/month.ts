@@ -81,7 +81,8 @@ export async function runMonth(options: MonthOptions): Promise<Month> {
   await using g = await startGateway({
     engine: options.engine,
     models: MODELS + corpusModels(),
-    providerFields: 'sharedState: pass',
+    // The requests of all vendors go to one provider.
+    providerFields: 'sharedState: pass, unknownTools: pass',
   });
   const dice = new Dice(options.seed);
   const month = await runCalls(g, dice, options);

@@ -115,7 +115,7 @@ function drawChat(dice: Dice): MadeCall {
     cached_in: dice.some(3_000),
     written_in: dice.some(500),
     audio_in: dice.some(300),
-    text_out: dice.upTo(1_500),
+    text_out: 1 + dice.upTo(1_500),
     audio_out: dice.some(200),
     web_search: dice.some(4),
   };
@@ -186,7 +186,7 @@ function drawResponsesUsage(dice: Dice) {
     cached_in: dice.some(3_000),
     written_in: dice.some(300),
     written_long_in: dice.some(300),
-    text_out: dice.upTo(1_500),
+    text_out: 1 + dice.upTo(1_500),
   };
   const input = items.text_in + items.cached_in + items.written_in + items.written_long_in;
   const thought = dice.some(items.text_out);
@@ -277,7 +277,7 @@ function drawMessagesRun(dice: Dice): MessagesRun {
     cached_in: dice.some(3_000),
     written_in: dice.some(300),
     written_long_in: dice.some(300),
-    text_out: dice.upTo(1_500),
+    text_out: 1 + dice.upTo(1_500),
   };
 }
 

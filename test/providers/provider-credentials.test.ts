@@ -53,10 +53,10 @@ describe('the keys of a provider', () => {
       models: numbers
         .map(
           (i) => `
-  three-${i}: { operations: [chat], price: ${PRICE}, routes: [{ provider: three-${i}, model: m }] }
-  other-${i}: { operations: [chat], price: ${PRICE}, routes: [{ provider: three-${i}, model: n }] }
-  filed-${i}: { operations: [chat], price: ${PRICE}, routes: [{ provider: filed-${i}, model: m }] }
-  pair-${i}: { operations: [chat], price: ${PRICE}, routes: [{ provider: first-${i}, model: m }, { provider: second-${i}, model: m, priority: 1 }] }`,
+  three-${i}: { affinity: off, operations: [chat], price: ${PRICE}, routes: [{ provider: three-${i}, model: m }] }
+  other-${i}: { affinity: off, operations: [chat], price: ${PRICE}, routes: [{ provider: three-${i}, model: n }] }
+  filed-${i}: { affinity: off, operations: [chat], price: ${PRICE}, routes: [{ provider: filed-${i}, model: m }] }
+  pair-${i}: { affinity: off, operations: [chat], price: ${PRICE}, routes: [{ provider: first-${i}, model: m }, { provider: second-${i}, model: m, priority: 1 }] }`,
         )
         .join(''),
     });

@@ -77,7 +77,7 @@ describe('sessions', () => {
     assert.ok(one! > 0 && two! > one!, `${one}:${two}`);
     await account.endedCall(30);
     const { session, route } = await account.lastCall();
-    assert.deepEqual(session, { by: 'prompt_cache_key', route });
+    assert.deepEqual(session, { namedBy: 'prompt_cache_key', route });
   });
 
   it('go to their second choice while the first one refuses, and come back', async () => {
@@ -105,7 +105,7 @@ describe('sessions', () => {
 
   it('keep one of the credentials of a provider', async () => {
     const credentials = new Set<string | undefined>();
-    for (let session = 0; session < 12; session++) {
+    for (let session = 0; session < 40; session++) {
       const used = new Set<string | undefined>();
       for (let i = 0; i < 3; i++) {
         await send({ model: 'keyed', messages: turns(i + 1), prompt_cache_key: `credential ${session}` });

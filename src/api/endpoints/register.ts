@@ -57,7 +57,7 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
     app.route({
       method: methodsOf(endpoint),
       url: routedPath(path),
-      config: { envelope, kind, operation },
+      config: { envelope, kind, operation, path },
       async handler(request, reply) {
         const settings = parts.settings();
         const report = reportOf(request);

@@ -97,6 +97,8 @@ class StreamRelay {
   /** The events that open the stream, until another one follows; `null`: they are not kept. */
   #opening: Buffer[] | null;
   #openingTimer: NodeJS.Timeout | undefined;
+  /** Whether another route may take the call if this one refuses it. */
+  readonly #hasAlternative: boolean;
   /** What the provider said in place of a stream. */
   #refusal: UpstreamFailure | null = null;
 
@@ -106,6 +108,7 @@ class StreamRelay {
     this.#upstream = upstream;
     this.#parts = parts;
     this.#requestId = requestId;
+    this.#hasAlternative = hasAlternative;
     this.#opening = hasAlternative ? [] : null;
     this.#tap = createStreamTap(input.readStream(basis, upstream.provider.restatesUsage), {
       forward: (bytes) => this.#forward(bytes),
@@ -219,9 +222,10 @@ class StreamRelay {
     return refusalFailure(head, Buffer.concat(body), this.#upstream.provider.hidden.texts, this.#requestId);
   }
 
-  /** Whether an error event is a refusal before anything was sent; then the provider is left. */
+  /** Whether an error event is a refusal before anything was sent, for which another route is tried; then the provider is left. */
   #refuses(event: Buffer): boolean {
-    if (this.#hasRelayed || this.#call.prepared.client.hasBegun || this.#heldBack.length > 0) return false;
+    if (!this.#hasAlternative || this.#hasRelayed || this.#call.prepared.client.hasBegun || this.#heldBack.length > 0)
+      return false;
     this.#refusal ??= streamRefusal(event, this.#head!, this.#upstream.provider.hidden.texts, this.#requestId);
     if (this.#refusal === null) return false;
     this.#exchange.abort();

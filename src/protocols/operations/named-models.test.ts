@@ -150,7 +150,7 @@ describe('models that a request names', () => {
     assert.throws(() => namedBy(`"models":["${'m'.repeat(513)}"]`), refusal('models[0]'));
     assert.throws(
       () => namedBy(`"fallbacks":[{"${'m'.repeat(513)}":["x"]}]`),
-      (error: unknown) => error instanceof GatewayError && error.param === `fallbacks[0].${'m'.repeat(80)}…`,
+      (error: unknown) => error instanceof GatewayError && error.param === 'fallbacks[0].…',
     );
   });
 });

@@ -7,7 +7,7 @@ import { refusalFailure } from './response-kind.ts';
 
 /**
  * Providers that are overloaded, or over a limit of rate, may say so with status 200, in the first event of a stream with data. As long
- * as nothing was sent to the client, this is the refusal that its status would have been.
+ * as nothing was sent to the client and another route is left, this is the refusal that its status would have been.
  */
 
 /** Events that open a stream and deliver nothing. */
