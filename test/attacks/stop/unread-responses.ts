@@ -58,7 +58,7 @@ async function countedMiB({ url }: Scene): Promise<number> {
 }
 
 const WHAT = 'responses that nobody reads';
-const whole = { sockets: 40, mebibytes: 30, path: '/v1/chat/completions', mostMiB: BESIDE_MIB };
+const whole = { sockets: 16, mebibytes: 30, path: '/v1/chat/completions', mostMiB: BESIDE_MIB };
 
 export const unreadResponses: Attack = {
   name: 'unread-responses',
@@ -72,7 +72,7 @@ export const unreadResponses: Attack = {
   },
 };
 
-const ends = { sockets: 40, mebibytes: 30, path: '/v1/responses', mostMiB: BESIDE_MIB + BEYOND_MIB };
+const ends = { sockets: 16, mebibytes: 30, path: '/v1/responses', mostMiB: BESIDE_MIB + BEYOND_MIB };
 
 export const unreadEnds: Attack = {
   name: 'unread-ends',
