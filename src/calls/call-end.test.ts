@@ -114,10 +114,10 @@ describe('the end of a call', () => {
   });
 
   it('names the session and its own route, also where another one served the call', () => {
-    const session = { namedBy: 'prompt_cache_key', key: 'hash' };
+    const session = { source: 'prompt_cache_key', key: 'hash' };
     const { outcome } = recordOf({ session });
     assert.deepEqual(outcome.notes, {
-      session: { namedBy: 'prompt_cache_key', provider: 'first', model: 'first-large' },
+      session: { source: 'prompt_cache_key', provider: 'first', model: 'first-large' },
     });
     assert.equal(outcome.provider, 'vendor');
   });

@@ -156,7 +156,7 @@ function notesOf(call: CallAtEnd, charge: CallCharge | null, doubted: UsageFacts
   const { session, routes } = call.prepared;
   if (session === null) return notes;
   const { providerId: provider, providerModel: model } = routes[0]!;
-  return { ...notes, session: { namedBy: session.namedBy, provider, model } };
+  return { ...notes, session: { source: session.source, provider, model } };
 }
 
 /** What was estimated in place of a report, and an estimate above the reservation, if there was no limit to reserve by. */

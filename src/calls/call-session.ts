@@ -5,7 +5,7 @@ import type { CallRequest } from './call-request.ts';
 /** The session of a call, where routes or credentials are chosen by it. */
 export interface CallSession {
   /** What named it, such as `prompt_cache_key`. */
-  readonly namedBy: string;
+  readonly source: string;
   /** A hash of account, model and session: what names a session may be a text of the caller. */
   readonly key: string;
 }
@@ -23,5 +23,5 @@ export function sessionOf(
   if (session === null) return null;
   const { by, value } = session;
   const key = hash('sha256', JSON.stringify([principal.accountId, model.id, by, value]), 'base64url');
-  return { namedBy: by, key };
+  return { source: by, key };
 }

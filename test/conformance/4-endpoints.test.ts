@@ -121,8 +121,10 @@ describe('4 Endpoints', () => {
     if (address.auth === 'x-api-key or Bearer') {
       it(`4 ${label} takes the key as x-api-key`, async () => {
         await assertServed(address, { 'x-api-key': key }, key);
-        await assertUnauthorised(address, { 'x-api-key': UNKNOWN_KEY });
-        await assertUnauthorised(address, { 'x-api-key': '' });
+        // At addresses of both families the header says which family the client is of.
+        const asked = address.envelope === 'chat' ? { ...address, envelope: 'messages' as const } : address;
+        await assertUnauthorised(asked, { 'x-api-key': UNKNOWN_KEY });
+        await assertUnauthorised(asked, { 'x-api-key': '' });
       });
     }
     if (address.auth === 'Bearer') {
@@ -229,7 +231,8 @@ describe('4 Endpoints', () => {
     const lists = addresses.filter(({ work }) => /^coding.*List$/.test(work));
     assert.equal(lists.length, 3);
     for (const address of lists) {
-      const expected = address.work === 'codingModelList' ? ['test-chat', 'test-both'] : ['test-both'];
+      const expected =
+        address.work === 'codingModelList' ? ['test-chat', 'test-chat-latest', 'test-both'] : ['test-both'];
       const { json } = await askAddress(gateway.url, address, subscriber.key);
       assert.deepEqual(
         json.data.map(({ id }: { id: string }) => id),

@@ -77,7 +77,7 @@ describe('sessions', () => {
     assert.ok(one! > 0 && two! > one!, `${one}:${two}`);
     await account.endedCall(30);
     const { session, route } = await account.lastCall();
-    assert.deepEqual(session, { namedBy: 'prompt_cache_key', route });
+    assert.deepEqual(session, { source: 'prompt_cache_key', route });
   });
 
   it('go to their second choice while the first one refuses, and come back', async () => {

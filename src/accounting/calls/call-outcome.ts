@@ -47,7 +47,7 @@ export interface CallNotes extends ChargeNotes {
 
 /** What named the session of a call, and the route that the session has while all routes are healthy. */
 export interface SessionNote {
-  readonly namedBy: string;
+  readonly source: string;
   readonly provider: string;
   /** The provider's id of the model. */
   readonly model: string;

@@ -97,7 +97,7 @@ export const callResponse = z
     model: z.string(),
     route: z.strictObject({ provider: z.string(), model: z.string() }),
     session: z
-      .strictObject({ namedBy: z.string(), route: z.strictObject({ provider: z.string(), model: z.string() }) })
+      .strictObject({ source: z.string(), route: z.strictObject({ provider: z.string(), model: z.string() }) })
       .nullable()
       .describe(
         'What named the session of the call, and the route that its session has; null if there was nothing to choose.',
@@ -232,7 +232,7 @@ function innerModelToWire({ chargeNano, used, pricedBy, price, ...inner }: Inner
 }
 
 function sessionToWire(note: SessionNote | undefined): CallResponse['session'] {
-  return note === undefined ? null : { namedBy: note.namedBy, route: { provider: note.provider, model: note.model } };
+  return note === undefined ? null : { source: note.source, route: { provider: note.provider, model: note.model } };
 }
 
 function resolutionToWire(made: ResolutionNote | undefined): z.infer<typeof resolution> | null {
