@@ -849,6 +849,7 @@ for (const engine of wireEngines) {
         operation: 'chat',
         model: 'test-chat',
         route: { provider: 'chatty', model: 'upstream-chat' },
+        session: null,
         failedRoutes: [],
         isStream: false,
         status: 'succeeded',

@@ -112,8 +112,8 @@ describe('what the gateway responds has the vendors’ types', { timeout: 300_00
     const price = '{ input: "3", output: "13" }';
     gateway = await startGateway({
       providers: `
-  simulated: { protocol: chat, baseUrl: "${simulator.baseUrl}/v1", apiKey: provider-secret-key-3 }
-  simulatedMessages: { protocol: messages, vendor: anthropic, baseUrl: "${simulator.baseUrl}", apiKey: provider-secret-key-4 }
+  simulated: { protocol: chat, baseUrl: "${simulator.baseUrl}/v1", apiKey: provider-secret-key-3, missingUsage: estimate }
+  simulatedMessages: { protocol: messages, vendor: anthropic, baseUrl: "${simulator.baseUrl}", apiKey: provider-secret-key-4, missingUsage: estimate }
 `,
       models: `
   sim-text:

@@ -39,7 +39,7 @@ describe('docs/moving.md', { timeout: 300_000 }, () => {
 
   const [serving, stopped] = PAGE.split(/^## From the embedded.*$/m) as [string, string];
   const scriptsOf = (text: string): string[] =>
-    [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1]!);
+    [...text.matchAll(/(?<!^<!-- not run: .*\n)^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1]!);
 
   it('backs the demo up while it serves, and restores it', async () => {
     let printed = '';

@@ -521,6 +521,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
       operation: kind.family.name,
       model: MODEL,
       route: { provider: kind.family.name === 'chat' ? 'chatty' : 'messy', model: MODEL },
+      session: null,
       failedRoutes: [],
       isStream: kind.isStream,
       status: 'unresolved',

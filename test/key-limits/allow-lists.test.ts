@@ -163,7 +163,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     const account = await accountWith(g, { allowedModels: ['test-both', 'test-chat'] });
     const ids = async (path: string) => (await get(g, path, account.key)).body.data.map(({ id }: { id: string }) => id);
     for (const path of ['/v1/models', '/models', '/v1/v1/models']) {
-      assert.deepEqual(await ids(path), ['test-chat', 'test-both'], path);
+      assert.deepEqual(await ids(path), ['test-chat', 'test-chat-latest', 'test-both'], path);
     }
     for (const path of ['/altproto/v1/models', '/altproto/models'])
       assert.deepEqual(await ids(path), ['test-both'], path);

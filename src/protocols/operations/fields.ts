@@ -106,6 +106,11 @@ export class BodyFields {
     return members[0];
   }
 
+  /** The last member spelt exactly so, as most parsers read it: for what guides and refuses nothing. */
+  lastMember(key: string): JsonMember | undefined {
+    return this.#members.findLast((member) => member.key === key);
+  }
+
   /** The text of a field that must be there and not be empty. */
   requiredText(key: string): string {
     const member = this.#present(key);

@@ -32,6 +32,16 @@ describe('the session of a call', () => {
     for (const name of SESSION_HEADERS) assert.equal(sessionOf({ messages }, { [name]: 'x' })?.by, name);
   });
 
+  it('refuses nothing: of two members the last one counts', () => {
+    const body = Buffer.from(
+      '{"messages":[],"prompt_cache_key":"a","metadata":[],"prompt_cache_key":"b","metadata":{}}',
+    );
+    assert.deepEqual(readSession({}, body, sessionPlaces(BodyFields.read(body))), {
+      by: 'prompt_cache_key',
+      value: 'b',
+    });
+  });
+
   it('stays the same while a conversation grows and its cache_control moves', () => {
     const cache_control = { type: 'ephemeral' };
     const first = {

@@ -17,12 +17,12 @@ const PLACES = ['prompt_cache_key', 'metadata', 'system', 'instructions', 'tools
 
 /** The members at the top of a body. */
 interface TopMembers {
-  member(key: string): { readonly kind: string; readonly valueStart: number } | undefined;
+  lastMember(key: string): { readonly kind: string; readonly valueStart: number } | undefined;
 }
 
 export function sessionPlaces(fields: TopMembers): SessionPlaces {
   const at = (key: string): number => {
-    const member = fields.member(key);
+    const member = fields.lastMember(key);
     return member === undefined || member.kind === 'null' ? -1 : member.valueStart;
   };
   return {
