@@ -18,7 +18,7 @@ import {
   type RequestFacts,
   type Splice,
 } from './operation.ts';
-import { readSession, sessionPlaces } from './session.ts';
+import { bodySession, readSession } from './session.ts';
 
 /** What is read of one body; what is left out has the value that most operations give it. */
 export interface ReadRequest<Details> {
@@ -73,7 +73,7 @@ export function jsonOperation<Details, const Name extends string>(
         continuationKeys: request.continuationKeys ?? [],
         references,
         unlisted,
-        sessionPlaces: hasSessions ? sessionPlaces(fields) : null,
+        session: hasSessions ? bodySession(body, fields) : null,
         isStream: request.isStream ?? false,
         inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
         choices: request.choices ?? (givesChoices ? choices : 1),
@@ -90,7 +90,7 @@ export function jsonOperation<Details, const Name extends string>(
         continuationKeys: facts.continuationKeys,
         references: facts.references,
         unlisted: facts.unlisted,
-        session: (headers) => (facts.sessionPlaces === null ? null : readSession(headers, body, facts.sessionPlaces)),
+        session: (headers) => (facts.session === null ? null : readSession(headers, body, facts.session)),
         isStream: facts.isStream,
         sizeBytes: body.length,
         inputTokensEstimate: facts.inputTokensEstimate,
