@@ -1,4 +1,4 @@
-import { type Rate, RateDebts } from '../lib/rate-debts.ts';
+import { type Counted, countAll, type Rate, RateDebts } from '../lib/rate-debts.ts';
 import type { Actor } from '../people/actor.ts';
 
 /**
@@ -81,13 +81,8 @@ export class ChangeRates implements ChangeCounts {
   }
 
   take({ rate, name, accountId }: CountedChange): number {
-    const nowMs = this.#nowMs();
-    const subjects = [{ rate, name }, ...(accountId === null ? [] : [{ rate: 'account', name: accountId } as const])];
-    const waitMs = Math.max(
-      ...subjects.map(({ rate, name }) => this.#debts[rate].waitMs(name, CHANGE_RATES[rate], nowMs)),
-    );
-    if (waitMs > 0) return waitMs;
-    for (const { rate, name } of subjects) this.#debts[rate].count(name, CHANGE_RATES[rate], nowMs);
-    return 0;
+    const counted: Counted[] = [[this.#debts[rate], name, CHANGE_RATES[rate]]];
+    if (accountId !== null) counted.push([this.#debts.account, accountId, CHANGE_RATES.account]);
+    return countAll(counted, this.#nowMs());
   }
 }

@@ -91,7 +91,7 @@ const keepTokens: Statement = {
 /** Plan: users_by_unconfirmed_token. */
 const keepUsers: Statement = {
   name: 'admin-tokens.keep-users',
-  text: 'update users set unconfirmed_token_id = null where unconfirmed_token_id = $1 returning id',
+  text: 'update users set unconfirmed_token_id = null where unconfirmed_token_id = $1',
 };
 
 /** Suspends those whom tokens made and nobody has confirmed. Plan: users_by_unconfirmed_token. */

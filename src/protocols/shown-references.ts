@@ -43,7 +43,7 @@ export const OPEN = openMembers({
 export const FIELD = new Members({}, 'field');
 
 /** The most bytes of an id that a value is taken for. */
-export const REFERENCE_BYTES_MAX = 128;
+const REFERENCE_BYTES_MAX = 128;
 
 const NAME = /(?:[_-][iI]|[a-z0-9]I)[dD]s?$/;
 

@@ -24,7 +24,7 @@ export interface RunPrices extends TokenPriceFields {
 }
 
 /** The prices of runs by the length of the input above which they apply, in tokens as text. */
-export interface PriceSteps {
+interface PriceSteps {
   readonly [inputTokens: string]: RunPrices;
 }
 

@@ -100,7 +100,7 @@ export function remoteAdminClient(url: string, token: string, localUser: string 
       const received = { status: response.status, text: await response.text() };
       // Whoever imports thousands of accounts goes on when there is room for the next change.
       if (received.status !== 429 || toClientError(received).code !== TOO_MANY_CHANGES) return received;
-      await setTimeout(Number(response.headers.get('retry-after')) * 1_000);
+      await setTimeout(Math.max(Number(response.headers.get('retry-after')), 1) * 1_000);
     }
   };
   return createClient(token, localUser, transport, (path) => streamFromGateway(url, token, path));

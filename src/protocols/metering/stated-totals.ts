@@ -3,7 +3,7 @@ import type { CacheCounts } from './cache-counts.ts';
 import { readCount, sumCounts } from './usage-facts.ts';
 
 /** Input and output as a usage object states them, and the parts that it names. */
-export interface StatedTotals {
+interface StatedTotals {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly reasoningTokens: number;
@@ -13,7 +13,7 @@ export interface StatedTotals {
 }
 
 /** What a call read and wrote in addition to the stated input and output. */
-export interface UnstatedTokens {
+interface UnstatedTokens {
   /** Tokens of the cache that the stated input leaves out. */
   readonly cacheTokens: number;
   /** Those of them that are counted in no known spelling. They have the price of reads, the least that a cache costs. */
