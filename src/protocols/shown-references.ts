@@ -69,7 +69,7 @@ const WITHIN_REQUEST = new Set(
 /** `next_container_id` is a container too. */
 const BY_SUFFIX = Object.entries(STATE_NAMES).map(([name, kind]) => [foldedName(name), kind] as const);
 
-/** What the string whose opening quote stands at `offset` refers to, if it looks like an id of a vendor. */
+/** The state to which the string at `offset` refers, if it looks like an id of a vendor. */
 export function kindByValue(bytes: Buffer, offset: number): { readonly kind: StateKind; readonly id: string } | null {
   const first = bytes[offset + 1]! | 0x20;
   if (first < LETTER_A || first > LETTER_Z) return null;

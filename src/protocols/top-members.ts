@@ -31,7 +31,7 @@ export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   memory_id: state('state'),
   assistant_id: state('state'),
   agent_id: state('state'),
-  // Azure's search in what its account holder has.
+  // Azure: searches data of the operator's account.
   data_sources: anything('network'),
   // vLLM and SGLang: memory and addresses of other servers, adapters on their disks, code.
   kv_transfer_params: anything('cache'),

@@ -36,8 +36,8 @@ const NOTHING_WRITTEN = { sizeBytes: 0, pictures: 0 };
 
 /**
  * Relays a whole response: reads it to its end, measures it, settles the call, and only then sends the last byte. If there is
- * no memory to keep it until then, all but the last chunk leaves before, and the provider is read no faster than the client
- * reads (`docs/decisions/0071-unsent-responses.md`). The call is settled in the same way where the client leaves meanwhile
+ * no memory to keep it until then, all but the last chunk is sent early, and the provider is read only as fast as the client
+ * reads (`docs/decisions/0071-unsent-responses.md`). The call is settled in the same way if the client leaves meanwhile
  * (`docs/client-aborts.md`).
  *
  * @throws UpstreamFailure if there is no success to bill.
@@ -51,7 +51,7 @@ class JsonRelay {
   readonly #upstream: UpstreamRequest;
   readonly #parts: RelayParts;
   readonly #capture: JsonCapture;
-  /** Measures what is no longer held, and the rest if that is asked for. */
+  /** Measures the chunks that are released, and the rest when it is asked for. */
   #written: WrittenText | null = null;
   #isMeasured = false;
   #exchange!: UpstreamExchange;
@@ -110,7 +110,7 @@ class JsonRelay {
       .finally(() => this.#memory.over());
   }
 
-  /** Counts what is kept. Returns whether there is room for it. */
+  /** Counts the kept bytes. Returns whether they fit into the budget. */
   #count(): boolean {
     const inChunks = this.#heldBytes + this.#held.length * CHUNK_MEMORY_BYTES;
     return this.#memory.keep(inChunks + this.#capture.memoryBytes);
@@ -164,7 +164,7 @@ class JsonRelay {
     this.#letGo();
   }
 
-  /** Lets go of what is held, other than the last chunk if that is to be kept. */
+  /** Measures and releases the held chunks, except those that are to be kept. */
   #letGo(...kept: readonly Buffer[]): void {
     this.#measure(this.#held);
     this.#held = [...kept];

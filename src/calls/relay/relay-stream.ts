@@ -243,7 +243,7 @@ class StreamRelay {
     this.#keepAlive?.postpone();
   }
 
-  /** Counts what is kept, and reads on if the client is not behind and there is room. */
+  /** Counts the kept bytes, and reads on if the client keeps up and the bytes fit into the budget. */
   #count(): void {
     this.#memory.keep(this.#tap.memoryBytes + this.#heldBackBytes + (this.#opening?.keptBytes ?? 0));
     if (!this.#memory.readOn()) this.#wasPaused = true;

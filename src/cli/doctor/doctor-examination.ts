@@ -58,7 +58,7 @@ function checkAdminToken(environment: Environment): Finding {
   }
 }
 
-/** Placeholders that stand for other secrets; nothing if there is none. */
+/** Other secrets that are placeholders. */
 function checkSecrets(config: Config): Finding[] {
   return secretWarnings(config).map(({ key, message }) =>
     warning('secrets', `${key}: ${message}`, 'Replace it with the real secret.'),

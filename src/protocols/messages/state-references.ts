@@ -21,7 +21,7 @@ const BLOCK = openMembers({
   trigger: 'content',
 });
 
-/** What the vendor's documentation has at the top, beside what all protocols have. */
+/** Members at the top in the vendor's documentation, in addition to those of all protocols. */
 const CONTENT_AT_TOP = [
   ...['max_tokens', 'billing_policy', 'cache_control', 'compaction', 'context_management', 'fallback_credit_token'],
   ...['fallbacks', 'inference_geo', 'output_config', 'output_format', 'speed', 'stop_sequences', 'thinking', 'betas'],

@@ -25,7 +25,7 @@ export interface ReadRequest<Details> {
   readonly model: string | null;
   readonly isStream?: boolean;
   readonly continuationKeys?: readonly string[];
-  /** What the call names at a provider; absent: what stands at its top. */
+  /** What the call names at a provider; absent: it is read by the table of all operations. */
   readonly named?: NamedState;
   readonly choices?: number;
   /** The parts of the demand that this operation reads in its own way. */

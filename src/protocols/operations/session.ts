@@ -111,7 +111,7 @@ function userIdAt(body: Buffer, offset: number): string | null {
   return userId;
 }
 
-/** How much of a conversation's text tells it from others: its instructions, its tools and the first turn of its user. */
+/** How much of a conversation's text identifies it: its instructions, its tools and the first turn of its user. */
 const START_BYTES_MAX = 4_096;
 
 /** Clients move `cache_control` from turn to turn. */
@@ -122,7 +122,7 @@ const ROLE_BYTES_MAX = 64;
 /** Claude Code's first block of instructions, which changes with each call. */
 const ATTRIBUTION = Buffer.from('x-anthropic-billing-header');
 
-/** Thrown where enough was read, which ends the walk. */
+/** Thrown to end the reading. */
 const ENOUGH = new Error('enough of the conversation was read');
 
 function conversationStart(body: Buffer, places: SessionPlaces): string {
