@@ -11,7 +11,7 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'server.bodyLimit': 'The largest JSON body, after decompression.',
   'server.editBodyLimit': 'The largest upload of images to be edited.',
   'server.bodyMemory':
-    'The memory that the bodies of all requests may take, and three quarters of it what is kept of responses. Absent: a quarter of what there is.',
+    'The memory for the bodies of all requests. Unsent responses may take three quarters of it. Absent: a quarter of what there is.',
   'server.uploadDisk': 'The disk that uploads may take. Absent: half of what is free, 8 GiB at most.',
   'server.protocolNames.chat':
     'What the chat family is called in headers and the catalog; the first of several names is canonical.',
@@ -26,7 +26,7 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'server.uploadIdleTimeout': 'How long an upload may make no progress.',
   'server.headerTimeout': 'How long the headers of a request may take.',
   'server.clientStallTimeout':
-    'How long a client may leave a response unread; the more of it waits, the less, down to a thirtieth.',
+    'How long a client may leave a response unread. The time falls with the number of unread bytes, at most to a thirtieth.',
   'server.connections': 'The most connections of clients at a time; more are closed at once.',
   'server.connectionsPerAddress': 'The most connections of one address at a time. Absent: half of `connections`.',
   'server.trustedProxies': 'Proxies before the gateway that name their clients in `X-Forwarded-For`.',
@@ -93,12 +93,12 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'providers.NAME.sharedState':
     'Who may refer to state that this provider keeps: the account whose responses contained it, or every account.',
   'providers.NAME.allows':
-    'Tools, and members of tools, that the gateway does not know and that this provider may be sent, by the names in its refusals.',
+    'Unknown tools, and unknown members of tools, that this provider may be sent, by the names in the refusals.',
   'providers.NAME.unknownTools': 'Whether tools that the gateway does not know are refused or passed on.',
   'providers.NAME.missingUsage':
-    'What becomes of a whole response without usage that can be true; compaction and images are always refused.',
+    'What happens to a whole response whose usage is missing or cannot be true. Compaction and images are always refused.',
   'providers.NAME.cacheTokens':
-    'Whether the input that a provider of chat reports leaves out the tokens of the cache. `auto`: as its figures show.',
+    'Whether the input that a chat provider reports excludes the tokens of the cache. `auto`: derived from its figures.',
   'providers.NAME.traceContext': 'Whether the provider gets the W3C trace context of calls.',
   'providers.NAME.headers.NAME': 'Headers that are sent with every request to this provider. They may be secret.',
   'providers.NAME.proxy': 'The HTTP proxy that opens a tunnel to the provider. Empty: directly.',
@@ -108,7 +108,7 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'models.NAME.displayName': 'The name in the catalog.',
   'models.NAME.manufacturer': 'The manufacturer in the catalog and in lists of models.',
   'models.NAME.released':
-    'The day on which it was released, such as `2026-10-01`, for lists of models. Without it, the date in its id or in the name of a route.',
+    'The release date, such as `2026-10-01`, for lists of models. Absent: the date in its id or in the name of a route.',
   'models.NAME.capability': 'The kind of model in the catalog.',
   'models.NAME.description': 'A text for the catalog.',
   'models.NAME.contextLength': 'The length of the context in the catalog.',
@@ -145,12 +145,11 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'models.NAME.price.perContainer': 'A container of the provider.',
   'models.NAME.price.perToolUse': 'Any other use of a tool that the provider ran.',
   'models.NAME.price.perCall': 'A call.',
-  'models.NAME.price.citations':
-    'Tokens of what a research cites, where the provider counts them outside of the input.',
-  'models.NAME.price.reasoning': 'Tokens of reasoning, where the provider counts them outside of the output.',
+  'models.NAME.price.citations': 'Tokens of cited sources, if the provider counts them outside of the input.',
+  'models.NAME.price.reasoning': 'Tokens of reasoning, if the provider counts them outside of the output.',
   'models.NAME.price.thinking': 'The prices of tokens for calls whose response reports reasoning.',
-  'models.NAME.price.outputAbove.NAME': 'The prices of tokens for calls whose output is longer than so many tokens.',
-  'models.NAME.price.above.NAME': 'The prices of tokens for calls whose input is longer than so many tokens.',
+  'models.NAME.price.outputAbove.NAME': 'The prices of tokens for calls whose output has more tokens than this.',
+  'models.NAME.price.above.NAME': 'The prices of tokens for calls whose input has more tokens than this.',
   'models.NAME.price.serviceTiers.NAME': 'A factor on the prices of tokens, by the tier that the provider reports.',
   'models.NAME.price.speeds.NAME': 'A factor on the prices of tokens, by the speed that the provider reports.',
   'models.NAME.price.inferenceGeos.NAME': 'A factor on the prices of tokens, by the region that the provider reports.',

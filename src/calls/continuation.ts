@@ -119,7 +119,7 @@ const ID_CHARACTERS_SHOWN = 80;
 function refusal({ kind, id, param }: StateReference): GatewayError {
   const refused = REFUSED[kind];
   if (refused !== undefined) {
-    const message = kind === 'state' ? `The field "${param}" is not taken. ${refused}` : refused;
+    const message = kind === 'state' ? `The field "${param}" is not allowed. ${refused}` : refused;
     return new GatewayError('invalidRequest', { message, param });
   }
   const message = `${NOUNS[kind] ?? 'Object'} with id '${id.slice(0, ID_CHARACTERS_SHOWN)}' not found.`;
@@ -150,5 +150,5 @@ const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
   cache: 'What a provider has in its cache or memory cannot be named; send the content itself.',
   adapter: 'Files and code of a provider cannot be named.',
   network: "Addresses in a provider's network cannot be named.",
-  state: 'It names something that the provider keeps, and that no account of this gateway owns.',
+  state: 'It refers to state at the provider that belongs to no account of this gateway.',
 };

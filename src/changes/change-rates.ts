@@ -1,9 +1,9 @@
-import { type Rate, RateDebts } from '../lib/rate-debts.ts';
+import { type Counted, countAll, type Rate, RateDebts } from '../lib/rate-debts.ts';
 import type { Actor } from '../people/actor.ts';
 
 /**
- * How often one actor, and all actors of one account together, may change something: each change writes a row of the change log. An account
- * has room for several actors, so that one of them does not keep the others from changing anything.
+ * How often one actor, and all actors of one account together, may change something: each change writes a row of the change log. The limit of
+ * an account is higher than that of an actor, so that one actor cannot block the others.
  *
  * The counts are in the memory of one process: that of a node, or the primary of several workers.
  */
@@ -18,7 +18,7 @@ export const CHANGE_RATES = {
   token: { burst: 20_000, everyMs: 20 },
 } as const satisfies Record<string, Rate>;
 
-/** Names that are remembered of each kind; beyond it the least recent is forgotten. */
+/** The most names that are remembered of each kind; then the least recently used is forgotten. */
 const REMEMBERED_MAX = 20_000;
 
 /** Whose rates a change counts against. */
@@ -37,8 +37,8 @@ export interface ChangeCounts {
 
 /**
  * Against which rates a change counts; `null`: none, because it comes from the command line of this machine, or from a visitor, whose
- * attempts are counted. What removes something has a rate of its own, and none of the account: nobody who makes many changes keeps an
- * owner from revoking a key.
+ * attempts are counted. Removals have a rate of their own and do not count for the account, so that an owner can revoke the key of an actor
+ * that makes too many changes.
  *
  * @param accountId the account of the account API; `null` in the others.
  */
@@ -81,13 +81,8 @@ export class ChangeRates implements ChangeCounts {
   }
 
   take({ rate, name, accountId }: CountedChange): number {
-    const nowMs = this.#nowMs();
-    const subjects = [{ rate, name }, ...(accountId === null ? [] : [{ rate: 'account', name: accountId } as const])];
-    const waitMs = Math.max(
-      ...subjects.map(({ rate, name }) => this.#debts[rate].waitMs(name, CHANGE_RATES[rate], nowMs)),
-    );
-    if (waitMs > 0) return waitMs;
-    for (const { rate, name } of subjects) this.#debts[rate].count(name, CHANGE_RATES[rate], nowMs);
-    return 0;
+    const counted: Counted[] = [[this.#debts[rate], name, CHANGE_RATES[rate]]];
+    if (accountId !== null) counted.push([this.#debts.account, accountId, CHANGE_RATES.account]);
+    return countAll(counted, this.#nowMs());
   }
 }

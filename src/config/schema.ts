@@ -233,14 +233,14 @@ const provider = section({
    * account.
    */
   sharedState: oneOf(['own', 'pass']).default('own'),
-  /** Parts of tools that it may be sent although the gateway does not know them: `tools.x_search`, `tools.mcp.headers`. */
+  /** Unknown tools and members of tools that it may be sent: `tools.x_search`, `tools.mcp.headers`. */
   allows: listOf('names such as tools.x_search or tools.openrouter:*', allowedPart).default([]),
-  /** What becomes of tools, and members of tools, that the gateway does not know. */
+  /** What happens to all other unknown tools and members of tools. */
   unknownTools: oneOf(['refuse', 'pass']).default('refuse'),
   /** What becomes of a whole response without usage. Compaction and images are always refused; streams are estimated. */
   missingUsage: oneOf(['refuse', 'estimate']).default('refuse'),
   /**
-   * Whether the input that a provider of chat reports leaves out the tokens of the cache: `auto`, as its figures show; `excluded`,
+   * Whether the input that a chat provider reports excludes the tokens of the cache: `auto`, derived from its figures; `excluded`,
    * always.
    */
   cacheTokens: oneOf(['auto', 'excluded']).default('auto'),
@@ -258,12 +258,12 @@ const provider = section({
 
 const tokenPrices = pricesOfUnits('million') as Record<MillionPriceKey, z.ZodOptional<typeof amountNano>>;
 
-/** The prices of tokens of a run of the model, and those in their place. */
+/** The prices of tokens of a run of the model, and those that apply instead. */
 const runPrices = {
   ...tokenPrices,
   /** If the provider reports that the model reasoned. */
   thinking: section(tokenPrices).optional(),
-  /** If the output is longer than so many tokens. */
+  /** If the output has more tokens than this. */
   outputAbove: named('output lengths in tokens', section(tokenPrices)).optional(),
 };
 
@@ -273,7 +273,7 @@ const unitPrices = {
   perImage: imagePrices.optional(),
   ...(pricesOfUnits('one') as Record<OnePriceKey, z.ZodOptional<typeof amountNano>>),
   perCall: amountNano.optional(),
-  /** The prices of tokens for calls whose input is longer than so many tokens. */
+  /** The prices of tokens for calls whose input has more tokens than this. */
   above: named('input lengths in tokens', section(runPrices)).optional(),
   /** Factors on the prices of tokens, by what the provider reports. */
   ...(Object.fromEntries(termPriceKeys.map((key) => [key, named('terms', priceFactor).optional()])) as Record<

@@ -9,7 +9,7 @@ type Part = Pick<Config, 'database' | 'mail' | 'oidc' | 'providers'>;
 export function secretWarnings(config: Part): ConfigWarning[] {
   return secretsOf(config).flatMap(([key, value]): ConfigWarning[] => {
     if (value === undefined || value === '' || !isPlaceholder(value)) return [];
-    return [{ key, message: 'A placeholder stands for the secret: anybody can guess it.' }];
+    return [{ key, message: 'This is a placeholder, which anybody can guess.' }];
   });
 }
 

@@ -184,14 +184,14 @@ providers:
     # Who may refer to state that this provider keeps, such as responses and containers: own, the account whose responds
     # carried it, or pass, everybody.
     #sharedState: own
-    # Tools, and members of tools, that this provider may be sent although the gateway does not know them, such as
-    # tools.x_search or "tools.openrouter:*" (docs/provider-state.md); or all of them: refuse, pass.
+    # Unknown tools, and unknown members of tools, that this provider may be sent, such as tools.x_search or
+    # "tools.openrouter:*" (docs/provider-state.md); and what happens to all others: refuse, pass.
     #allows: []
     #unknownTools: refuse
     # What becomes of a whole response without usage: refuse, 502 and free of charge, or estimate, for servers that
     # never report any. Compaction and images are always refused, streams always estimated.
     #missingUsage: refuse
-    # Whether the input that a relay reports leaves out the tokens of the cache: auto, as its figures show, or
+    # Whether the input that a relay reports excludes the tokens of the cache: auto, derived from its figures, or
     # excluded, always.
     #cacheTokens: auto
     # How long to wait for a connection, for the first byte of a response (models may think for minutes), and for the
@@ -261,7 +261,7 @@ models:
       # Tokens of audio; without these prices requests with audio are refused on the balance.
       #audioInput: "40"
       #audioOutput: "80"
-      # Tokens that the provider counts outside of its totals, as that of a research does.
+      # Tokens that the provider counts outside of its totals, such as those of Perplexity's research.
       #citations: "14"
       #reasoning: "21"
       # Each use of a tool that the provider runs; what has no price costs nothing, and "faregate check" says so.
@@ -271,7 +271,7 @@ models:
       #perCodeExecution: "0"
       #perContainer: "0.2"
       #perToolUse: "0"
-      # Prices of tokens if the whole input is longer than so many tokens, for the whole call.
+      # Prices of all tokens of a call whose input has more tokens than this.
       # A step names every price of tokens that the list names.
       #above:
         #"128000":

@@ -1,40 +1,40 @@
-/** The bytes of a response that a client has to take in the time it has: some 200 bytes a second by default. */
+/** The bytes that a client has to read within its time limit: some 200 bytes a second by default. */
 const TAKEN_BYTES_MIN = 64 * 1024;
-/** Of a larger rest it has to take so large a part. */
+/** If more is unread, the client has to read this part of it. */
 const TAKEN_PART_MIN = 1 / 64;
-/** A client has the whole time for so much; for more it has less time, as much less as it is more. */
+/** Up to this many unread bytes the limit is the whole idle time; above, it is inversely proportional to their number. */
 const FULL_TIME_BYTES = 256 * 1024;
-/** And no less than this part of it: ten seconds by default. */
+/** The least part of the idle time: ten seconds by default. */
 const TIME_PART_MIN = 1 / 30;
-/** A client that leaves more than this unread counts with this part of what all clients leave unread, if that is more. */
+/** A client with more unread bytes than this counts as if it had at least this part of the unread bytes of all clients. */
 const SMALL_BYTES = 64 * 1024;
 const PART_OF_ALL = 1 / 16;
 
-/** How often a client is looked at in the time that it has, so that its end is noticed a quarter late at most. */
+/** How often a client is checked within its time limit, so that a stall is noticed at most a quarter of the limit late. */
 const LOOKS = 4;
 const LOOK_MS_MAX = 1_000;
 
-/** How often clients are looked at. */
+/** The interval between two checks of all clients. */
 export function lookEveryMs(idleTimeoutMs: number): number {
   return Math.max((idleTimeoutMs * TIME_PART_MIN) / LOOKS, Math.min(idleTimeoutMs / LOOKS, LOOK_MS_MAX));
 }
 
-/** What was written and not read. */
+/** Bytes that were written and not read. */
 export interface Unread {
-  /** By one client. */
+  /** Of one client. */
   readonly bytes: number;
-  /** By all. */
+  /** Of all clients. */
   readonly allBytes: number;
 }
 
 /**
- * Whether a client reads what waits for it fast enough. It may take any time in all, but in the time it has it must take the
- * next 64 KiB, or a 64th of what waits. That time is the idle time, or less the more waits for it: so the memory that it
- * takes times the time for which it takes it has a limit. Pure: callers pass every instant.
+ * Whether a client reads fast enough. A response may take any time in all, but within its time limit a client must read the next 64 KiB, or
+ * a 64th of the unread bytes. The limit is the idle time, or less if much is unread, so that the product of occupied memory and time is
+ * bounded. Pure: callers pass every instant.
  */
 export class ReadPace {
   readonly #idleTimeoutMs: number;
-  /** Since when it has not taken enough; `null`: it has nothing to take. */
+  /** Since when the client has not read enough; `null`: nothing is unread. */
   #sinceMs: number | null = null;
   #takenBytes = 0;
 
@@ -42,12 +42,12 @@ export class ReadPace {
     this.#idleTimeoutMs = idleTimeoutMs;
   }
 
-  /** Nothing waits for the client. */
+  /** Nothing is unread. */
   isServed(): void {
     this.#sinceMs = null;
   }
 
-  /** `takenBytes`: all that the client has taken of its connection. */
+  /** `takenBytes`: all bytes that the client has read on its connection. */
   isTooSlow(unread: Unread, takenBytes: number, nowMs: number): boolean {
     const needed = Math.max(TAKEN_BYTES_MIN, unread.bytes * TAKEN_PART_MIN);
     if (this.#sinceMs === null || takenBytes - this.#takenBytes >= needed) {

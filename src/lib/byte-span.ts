@@ -12,7 +12,7 @@ export class ByteSpan {
   #held = NO_BYTES;
   #heldBytes = 0;
 
-  /** What is kept of it while it is not whole; room that was made for more is not written yet. */
+  /** The bytes that are kept until the span is complete, without unused capacity. */
   get memoryBytes(): number {
     return this.#heldBytes;
   }

@@ -54,3 +54,14 @@ export class RateDebts {
     this.#repaidAtMs.delete(name);
   }
 }
+
+/** What is counted: where, by which name, at which rate. */
+export type Counted = readonly [debts: RateDebts, name: string, rate: Rate];
+
+/** Counts one more for each of them. Returns 0, or after how many milliseconds all of them allow it: then it is counted for none. */
+export function countAll(all: readonly Counted[], nowMs: number): number {
+  const waitMs = Math.max(...all.map(([debts, name, rate]) => debts.waitMs(name, rate, nowMs)));
+  if (waitMs > 0) return waitMs;
+  for (const [debts, name, rate] of all) debts.count(name, rate, nowMs);
+  return 0;
+}

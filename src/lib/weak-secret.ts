@@ -1,6 +1,6 @@
 /**
  * Why anybody could guess a secret, as the predicate of a sentence; null if nothing shows it. The sentence has no part of the secret.
- * It finds placeholders, lines of the keyboard and repetition, not words of a dictionary: whoever chooses a secret by hand is not stopped.
+ * It finds placeholders, keyboard sequences and repetition, but no words of a dictionary.
  */
 export function weaknessOf(secret: string, lengthMin: number): string | null {
   if (secret.length < lengthMin) return `has ${secret.length} characters`;

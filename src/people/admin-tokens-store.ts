@@ -68,8 +68,8 @@ const selectToken: Statement = {
 };
 
 /**
- * Revokes a token, and if $3 all that it made, and that these made. One that has ended already keeps its first date. Plans: primary key,
- * admin_tokens_by_maker.
+ * Revokes a token and, if $3, all tokens that it made, directly or by another one. A token that has ended keeps its first date. Plans: primary
+ * key, admin_tokens_by_maker.
  */
 const revokeToken: Statement = {
   name: 'admin-tokens.revoke',
@@ -82,7 +82,7 @@ update admin_tokens set revoked_at = coalesce(revoked_at, least($2::timestamptz,
 returning id`,
 };
 
-/** Lets what a token made outlive it. Plan: admin_tokens_by_maker. */
+/** Keeps the tokens that a token made. Plan: admin_tokens_by_maker. */
 const keepTokens: Statement = {
   name: 'admin-tokens.keep-tokens',
   text: 'update admin_tokens set made_by_token_id = null where made_by_token_id = $1',
@@ -91,10 +91,10 @@ const keepTokens: Statement = {
 /** Plan: users_by_unconfirmed_token. */
 const keepUsers: Statement = {
   name: 'admin-tokens.keep-users',
-  text: 'update users set unconfirmed_token_id = null where unconfirmed_token_id = $1 returning id',
+  text: 'update users set unconfirmed_token_id = null where unconfirmed_token_id = $1',
 };
 
-/** Suspends those whom tokens made and nobody has confirmed. Plan: users_by_unconfirmed_token. */
+/** Suspends unconfirmed users of these tokens. Plan: users_by_unconfirmed_token. */
 const suspendUnconfirmed: Statement = {
   name: 'admin-tokens.suspend-unconfirmed',
   text: `update users set status = 'suspended'
@@ -113,7 +113,7 @@ const voidLinks: Statement = {
 };
 
 /**
- * Tokens that have ended, by their expiry too, with something that they made and that goes on. Plans: admin_tokens_by_maker,
+ * Revoked and expired tokens with an active user or a living token that they made. Plans: admin_tokens_by_maker,
  * users_by_unconfirmed_token.
  */
 const listEnded: Statement = {
@@ -124,7 +124,7 @@ const listEnded: Statement = {
 )`,
 };
 
-/** Its end waits for what is made in this transaction, and then ends that too. By primary key. */
+/** Locks a living token, so that its end waits for this transaction and includes what it makes. Uses the primary key. */
 const lockLiving: Statement = {
   name: 'admin-tokens.lock-living',
   text: `select id from admin_tokens
@@ -168,8 +168,7 @@ export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
 export function createAdminTokensStore(database: DirectoryLane) {
   return {
     /**
-     * `name_taken`: a living token has the name; `too_many`: there are as many living ones as there may be; `token_ended`: that which makes it
-     * has ended.
+     * `name_taken`: a living token has the name; `too_many`: the most living tokens exist; `token_ended`: the token that makes it has ended.
      */
     insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many' | 'token_ended'> =>
       database.transaction(async (transaction) => {
@@ -189,8 +188,8 @@ export function createAdminTokensStore(database: DirectoryLane) {
       TOKENS.all(await database.query(listTokens, [beforeId, limit])),
     find: async (id: string) => TOKENS.first(await database.query(selectToken, [id])),
     /**
-     * Ends a token, the tokens that it made, and the persons that any of them made and nobody has confirmed; or, `keepsMade`, the token alone: then
-     * what it made stays, confirmed. `false` if there is no such token.
+     * Revokes a token and the tokens that it made, and suspends the unconfirmed users of all of them. `keepsMade`: revokes the token alone, and
+     * confirms what it made. `false` if there is no such token.
      */
     revoke: (id: string, at: Date, keepsMade: boolean) =>
       database.transaction(async (transaction) => {
@@ -208,7 +207,7 @@ export function createAdminTokensStore(database: DirectoryLane) {
         }
         return ended.length > 0;
       }),
-    /** The tokens that have ended by their expiry, or otherwise, and whose persons and tokens have not. */
+    /** The ended tokens that have active users or living tokens. */
     listEnded: async (nowMs: number) =>
       (await database.query<{ id: string }>(listEnded, [toTimestamp(nowMs)])).map(({ id }) => id),
     /** The token of a text, by its hash; `null` if it is unknown, expired or revoked. */

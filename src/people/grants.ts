@@ -2,9 +2,9 @@ import type { Actor, OperatorRole } from './actor.ts';
 import type { UserStatus } from './user.ts';
 
 /**
- * What somebody gives in the admin API that opens more than changes: the role of a person, the way in of a person who has one, or the right to
- * export the database. A token makes no operator, and gives no role to who is there already, because a person may do more than a token. A session
- * gives what opens everything only if the person has just signed in, because a cookie that leaked would open it too.
+ * A right that an action of the admin API gives away: the role of a person, access as a person who has a role, or the export of the
+ * database. A token creates no operator, and gives no role to an existing person, because a person may do more than a token. A session needs
+ * a recent sign-in for the rights of an operator, because a leaked cookie would have them too.
  */
 export type Grant = OperatorRole | 'export';
 
@@ -14,7 +14,7 @@ export type GrantRefusal = 'by_token' | 'sign_in_again';
 /** For how long after a sign-in a session counts as a new one. */
 export const NEW_SIGN_IN_MS = 5 * 60_000;
 
-/** Why an actor does not give something; `null` if it does. Whether it may change anything at all is decided before. */
+/** Why an actor may not give a right; `null` if it may. Whether it may change anything at all is decided before. */
 export function refusalOfGrant(actor: Actor, grant: Grant | null, nowMs: number): GrantRefusal | null {
   if (grant === null || actor.kind === 'command_line') return null;
   if (actor.kind === 'admin_token') return grant === 'export' && actor.scopes.includes('export') ? null : 'by_token';
@@ -25,7 +25,7 @@ export function refusalOfGrant(actor: Actor, grant: Grant | null, nowMs: number)
   return isNew ? null : 'sign_in_again';
 }
 
-/** Of a user, what decides what a change of it gives. */
+/** The members of a user that decide which right a change of it gives. */
 interface GrantedUser {
   readonly name: string;
   readonly email: string | null;
@@ -34,8 +34,8 @@ interface GrantedUser {
 }
 
 /**
- * What a change of a user gives: the role that it gets, or the role that it has, where the change lets somebody sign in as that person who could
- * not before. Taking away is no gift.
+ * The right that a change of a user gives: its new role, or its present role if the change lets another person sign in as this user. To take a
+ * role away gives nothing.
  */
 export function grantOfChange(user: GrantedUser, changed: GrantedUser): Grant | null {
   const { operatorRole } = changed;

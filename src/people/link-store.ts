@@ -24,8 +24,8 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 };
 
 /**
- * SQL: whether whoever made the link `l` may make it still at $2: who has lost the role, and a token that has ended, have kept the links. By primary
- * keys; `null` is for those that no person, or no token, has made.
+ * SQL: whether the maker of the link `l`, a person or a token, may still make it at $2. The links of a person who lost the role, and of a token
+ * that has ended, do not work. Uses primary keys; `null`: no person, or no token, made it.
  */
 const IS_IN_FORCE = `(l.created_by_user_id is null or exists (
   select from users o left join memberships m on m.user_id = o.id and m.account_id = l.account_id
@@ -87,7 +87,7 @@ where l.token_hash = $1 and l.used_at is null and l.expires_at > $2::timestamptz
 
 const LINKED = selection({
   userId: orNull(textColumn('l.user_id')),
-  /** With which the person ends who uses the link: it made the link, or the person who made it. */
+  /** The token whose end suspends the user of the link: it made the link, or the person who made the link. */
   tokenId: orNull(
     textColumn(
       'coalesce(l.created_by_token_id, (select o.unconfirmed_token_id from users o where o.id = l.created_by_user_id)) as token_id',
@@ -144,7 +144,7 @@ const deleteInvitation: Statement = {
 /** By primary key. */
 const updateName: Statement = { name: 'user-links.update-name', text: 'update users set name = $2 where id = $1' };
 
-/** Who gets in by a link that a token made ends with that, too. By primary key. */
+/** Marks a user who uses a link of a token. Uses the primary key. */
 const noteToken: Statement = {
   name: 'user-links.note-token',
   text: 'update users set unconfirmed_token_id = $2 where id = $1 and unconfirmed_token_id is null',

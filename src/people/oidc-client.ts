@@ -80,7 +80,7 @@ export function createOidcClient(nowMs: () => number) {
 
   return {
     /**
-     * Where the browser is sent. `isAgain`: the provider asks the person to sign in anew, and says when that was.
+     * Where the browser is sent. `isAgain`: the provider asks the person to sign in again, and reports when that was.
      *
      * @throws OidcError
      */

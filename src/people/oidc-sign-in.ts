@@ -116,7 +116,7 @@ export function createOidcSignIn(parts: OidcSignInParts) {
 
   return {
     /**
-     * @param isAgain whether the person has to sign in at the provider anew.
+     * @param isAgain whether the person has to sign in again at the provider.
      * @throws OidcError if the provider is not there.
      */
     async begin(provider: NamedProvider, flow: OidcFlow, isAgain: boolean): Promise<BegunFlow> {
@@ -162,7 +162,7 @@ export function createOidcSignIn(parts: OidcSignInParts) {
       }
       const { attachToUserId, returnTo } = flow;
       const at = new Date(clock.nowMs());
-      // No clock of a provider makes a session new for longer.
+      // A clock of the provider that is fast must not make the session recent for longer.
       const authenticatedAtMs =
         proven.authenticatedAtMs === null ? null : Math.min(proven.authenticatedAtMs, at.getTime());
       if (attachToUserId !== null) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { widerNetworks } from '../lib/ip-address.ts';
-import { type Rate, RateDebts } from '../lib/rate-debts.ts';
+import { type Counted, countAll, type Rate, RateDebts } from '../lib/rate-debts.ts';
 import { rememberRecent } from '../lib/recent.ts';
 
 /**
@@ -68,7 +68,7 @@ export class SignInLimits implements AttemptCounts {
   }
 
   begin(person: string | null, network: string): number {
-    return this.#count(this.#subjects(person, network));
+    return countAll(this.#subjects(person, network), this.#nowMs());
   }
 
   succeeded(person: string | null, network: string): void {
@@ -84,47 +84,35 @@ export class SignInLimits implements AttemptCounts {
   }
 
   beginTry(network: string): number {
-    return this.#count(this.#tries(network));
+    return countAll(this.#tries(network), this.#nowMs());
   }
 
   tryWorked(network: string): void {
     takeBack(this.#tries(network));
   }
 
-  /** Returns 0, or after how many milliseconds all of them allow one more: then none is counted. */
-  #count(subjects: readonly Subject[]): number {
-    const nowMs = this.#nowMs();
-    const waitMs = Math.max(...subjects.map(([debts, name, rate]) => debts.waitMs(name, rate, nowMs)));
-    if (waitMs > 0) return waitMs;
-    for (const [debts, name, rate] of subjects) debts.count(name, rate, nowMs);
-    return 0;
-  }
-
-  #tries(network: string): Subject[] {
+  #tries(network: string): Counted[] {
     const { failure } = SIGN_IN_RATES;
     const { line, site } = widerNetworks(network);
-    const subjects: Subject[] = [[this.#failures, network, failure]];
+    const subjects: Counted[] = [[this.#failures, network, failure]];
     if (line === network) return subjects;
     return [...subjects, [this.#failures, line, failure], [this.#failures, site, SIGN_IN_RATES.siteFailure]];
   }
 
-  #subjects(person: string | null, network: string): Subject[] {
+  #subjects(person: string | null, network: string): Counted[] {
     const { line, site } = widerNetworks(network);
-    const around: Subject[] = [[this.#networks, network, SIGN_IN_RATES.network]];
+    const around: Counted[] = [[this.#networks, network, SIGN_IN_RATES.network]];
     if (line !== network) {
       around.push([this.#networks, line, SIGN_IN_RATES.line], [this.#networks, site, SIGN_IN_RATES.site]);
     }
     if (person === null) return around;
-    const pair: Subject = [this.#pairs, pairOf(person, network), SIGN_IN_RATES.pair];
+    const pair: Counted = [this.#pairs, pairOf(person, network), SIGN_IN_RATES.pair];
     if (this.isKnown(person, network)) return [pair];
     return [...around, pair, [this.#persons, subjectOf(person), SIGN_IN_RATES.person]];
   }
 }
 
-/** What is counted: where, by which name, at which rate. */
-type Subject = [debts: RateDebts, name: string, rate: Rate];
-
-function takeBack(subjects: readonly Subject[]): void {
+function takeBack(subjects: readonly Counted[]): void {
   for (const [debts, name, rate] of subjects) debts.giveBack(name, rate);
 }
 

@@ -59,7 +59,7 @@ const CHANGED = selection({
   email: orNull(textColumn('email')),
   operatorRole: orNull(textColumn<OperatorRole>('operator_role')),
   status: textColumn<UserStatus>('status'),
-  /** The token with which the person ends; `null`: none. */
+  /** The token whose end suspends the person; `null`: none. */
   unconfirmedTokenId: orNull(textColumn('unconfirmed_token_id')),
 });
 
@@ -122,7 +122,7 @@ interface NewUser {
   readonly passwordHash: string | null;
   readonly operatorRole: OperatorRole | null;
   readonly memberships: readonly { readonly accountId: string; readonly role: AccountRole }[];
-  /** The token with which the person ends unless somebody confirms it; absent or `null`: none. */
+  /** The token whose end suspends the person, unless it is confirmed; absent or `null`: none. */
   readonly unconfirmedTokenId?: string | null;
   readonly at: Date;
 }
@@ -225,7 +225,7 @@ export function createUserStore(database: DirectoryLane) {
         if (confirms && isGiven && user.unconfirmedTokenId !== null) await confirm(transaction, id);
         return null;
       }),
-    /** Lets a person outlive the token that made it. `false`: there is no such user. */
+    /** Confirms a user that a token made. `false`: there is no such user. */
     confirm: (id: string) => database.transaction((transaction) => confirm(transaction, id)),
     delete: (id: string, keepsOperator: boolean) =>
       orRolledBack<'last_operator' | 'absent'>(database, async (transaction) => {

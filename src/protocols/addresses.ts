@@ -16,8 +16,8 @@ const SCHEME_BYTES_MAX = 32;
 const ESCAPED_BYTES_MAX = 6 * (SCHEME_BYTES_MAX + 3);
 
 /**
- * The scheme of the address that begins at `start`, behind the quote of a string, in small letters; `null`: the text is none. Escapes
- * are read, and white space before it is none of it: so do those who fetch it.
+ * The scheme of the address in a string whose text begins at `start`, in lower case; `null`: the text is no address. Escapes are decoded and
+ * leading white space is skipped, as clients do that fetch it.
  */
 export function schemeAt(bytes: Buffer, start: number): string | null {
   for (let at = start; at < start + SCHEME_BYTES_MAX; at++) {
@@ -40,7 +40,7 @@ function schemeOf(text: string): string | null {
 /** Two need no slashes. */
 const ADDRESS = /^(?:([a-z\d+.-]+):\/\/|(data|file):)/i;
 
-/** How a text in a string begins, behind the white space. */
+/** The beginning of a text in a string, after leading white space. */
 function decodedStart(bytes: Buffer, start: number): string {
   let from = start;
   while (isWhiteSpace(bytes, from)) from = escapeEnd(bytes, from);

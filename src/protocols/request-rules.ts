@@ -37,7 +37,7 @@ export interface Form {
 export type TextRule = 'setting' | 'prose' | 'link' | 'media' | 'server' | StateText;
 
 /** An id of state, unless it is one of the vendor's own. */
-export interface StateText {
+interface StateText {
   readonly state: StateKind;
   readonly except?: readonly string[];
 }

@@ -43,7 +43,7 @@ export const OPEN = openMembers({
 export const FIELD = new Members({}, 'field');
 
 /** The most bytes of an id that a value is taken for. */
-export const REFERENCE_BYTES_MAX = 128;
+const REFERENCE_BYTES_MAX = 128;
 
 const NAME = /(?:[_-][iI]|[a-z0-9]I)[dD]s?$/;
 
@@ -69,7 +69,7 @@ const WITHIN_REQUEST = new Set(
 /** `next_container_id` is a container too. */
 const BY_SUFFIX = Object.entries(STATE_NAMES).map(([name, kind]) => [foldedName(name), kind] as const);
 
-/** What the string whose opening quote stands at `offset` refers to, if it looks like an id of a vendor. */
+/** The state to which the string at `offset` refers, if it looks like an id of a vendor. */
 export function kindByValue(bytes: Buffer, offset: number): { readonly kind: StateKind; readonly id: string } | null {
   const first = bytes[offset + 1]! | 0x20;
   if (first < LETTER_A || first > LETTER_Z) return null;

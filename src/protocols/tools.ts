@@ -1,7 +1,7 @@
 import { listOf, Members, mapOf, only, open, openMembers, type Rule, SERVER, state } from './request-rules.ts';
 
 /** A tool as requests offer it. */
-export interface ToolRule {
+interface ToolRule {
   /**
    * Who runs it. The provider's tools may only have members that are listed; those of the client are content, unless
    * they show a reference.

@@ -31,7 +31,7 @@ export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   memory_id: state('state'),
   assistant_id: state('state'),
   agent_id: state('state'),
-  // Azure's search in what its account holder has.
+  // Azure: searches data of the operator's account.
   data_sources: anything('network'),
   // vLLM and SGLang: memory and addresses of other servers, adapters on their disks, code.
   kv_transfer_params: anything('cache'),
@@ -85,16 +85,18 @@ export function topMembers(content: readonly string[], rules: Readonly<Record<st
   return new Members({ ...Object.fromEntries(known), ...STATE_AT_TOP, ...rules }, 'field');
 }
 
-const MEDIA_MEMBERS = openMembers({
+/** Where an object of a picture, a video or a sound says what it is. */
+export const MEDIA_PLACES = {
   url: { text: 'media' },
   // Amazon Bedrock; Google.
   uri: LINK,
   s3Location: open({ uri: LINK }),
   fileUri: LINK,
   file_id: state('file'),
-  file_data: 'content',
   data: 'content',
-});
+} as const satisfies Readonly<Record<string, Rule>>;
+
+const MEDIA_MEMBERS = openMembers({ ...MEDIA_PLACES, file_data: 'content' });
 
 /** A sound in a content block: vendors other than OpenAI take its address in place of the bytes. */
 export const SOUND: Form = open({ data: { text: 'media' }, url: { text: 'media' } });

@@ -61,7 +61,7 @@ export const servingMetrics: readonly NodeMetric[] = [
       ]),
   },
   ofNode.sum('faregate_body_memory_used_bytes', 'bytes', {
-    help: 'Memory that the bodies of requests, stored responses and what is kept of responses take.',
+    help: 'Memory that the bodies of requests, stored responses and unsent responses take.',
     value: ({ bodies }) => bodies.used.memoryBytes,
   }),
   ofNode.sum('faregate_body_memory_max_bytes', 'bytes', {

@@ -4,8 +4,8 @@ import { type ClientResponse, call } from '../support/client.ts';
 import { usualEngine } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { event, json, sse } from '../support/provider.ts';
-import { recomputedCharge } from '../support/recomputed-charge.ts';
 import { until } from '../support/until.ts';
+import { bodies, CHAT, chargeOf, MESSAGES, RESPONSES } from './charged.ts';
 
 /** What vendors bill by beside plain tokens: tiers, speeds, the length of the input, audio, and tools that they run. */
 
@@ -35,16 +35,6 @@ const MODELS = `
 const PLANS = `plans: { plan: { name: Plan, fiveHourCalls: 100, weeklyCalls: 100, concurrency: 9, quotaTokens: 1000000,
   periodDays: 30, models: [bare], inputByteLimit: 1MiB, outputTokenLimit: 1000 } }`;
 
-const CHAT = '/v1/chat/completions';
-const RESPONSES = '/v1/responses';
-const MESSAGES = '/v1/messages';
-const user = { role: 'user', content: 'Hello' };
-const bodies: Readonly<Record<string, object>> = {
-  [CHAT]: { messages: [user] },
-  [RESPONSES]: { input: 'Hello' },
-  [MESSAGES]: { messages: [user], max_tokens: 10 },
-};
-
 const chatUsage = (more: object = {}) => ({ prompt_tokens: 100, completion_tokens: 10, total_tokens: 110, ...more });
 const messagesUsage = (more: object = {}) => ({ input_tokens: 100, output_tokens: 10, ...more });
 const response = (more: object = {}) => ({
@@ -72,13 +62,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
   /** The charge of a call that the provider responds so, and its record. */
   async function charged(path: string, received: object, more: object = {}, model = 'priced') {
     g.provider.respond = json(200, received);
-    const before = (await account.money()).balanceNano;
-    const result = await send(path, more, model);
-    assert.equal(result.status, 200, result.text);
-    const record = await account.lastCall();
-    const nano = before - (await account.money()).balanceNano;
-    assert.equal(recomputedCharge(record), nano, 'the record does not say what the charge follows from');
-    return { nano, record };
+    return chargeOf(account, () => send(path, more, model));
   }
 
   describe('a tier, a speed and a region', () => {

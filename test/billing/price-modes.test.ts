@@ -4,7 +4,7 @@ import { call } from '../support/client.ts';
 import { usualEngine } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { event, json, type Respond, sse } from '../support/provider.ts';
-import { recomputedCharge } from '../support/recomputed-charge.ts';
+import { bodies, CHAT, chargeOf, MESSAGES, RESPONSES } from './charged.ts';
 
 /** Prices by what a run did, and figures of providers that have to be understood otherwise than a protocol has them. */
 
@@ -26,15 +26,6 @@ const MODELS = `
     routes: [{ provider: chatty, model: upstream-chat }, { provider: messy, model: upstream-messages }]
 `;
 
-const CHAT = '/v1/chat/completions';
-const RESPONSES = '/v1/responses';
-const MESSAGES = '/v1/messages';
-const user = { role: 'user', content: 'Hello' };
-const bodies: Readonly<Record<string, object>> = {
-  [CHAT]: { messages: [user] },
-  [RESPONSES]: { input: 'Hello' },
-  [MESSAGES]: { messages: [user], max_tokens: 900 },
-};
 const PATHS = Object.keys(bodies);
 
 const data = (chunk: object): string => `data: ${JSON.stringify(chunk)}\n\n`;
@@ -75,15 +66,8 @@ describe('prices by what a run did', { timeout: 60_000 }, () => {
     return call(g.url + path, account.key, { model: 'priced', stream: isStream, ...bodies[path] });
   }
 
-  async function charged(path: string, usage: object, isStream = false) {
-    const before = (await account.money()).balanceNano;
-    const result = await send(path, usage, isStream);
-    assert.equal(result.status, 200, result.text);
-    const record = await account.lastCall();
-    const nano = before - (await account.money()).balanceNano;
-    assert.equal(recomputedCharge(record), nano, 'the record does not say what the charge follows from');
-    return { nano, record };
-  }
+  const charged = (path: string, usage: object, isStream = false) =>
+    chargeOf(account, () => send(path, usage, isStream));
 
   const names = (path: string) =>
     path === CHAT ? ['prompt_tokens', 'completion_tokens'] : ['input_tokens', 'output_tokens'];

@@ -166,7 +166,10 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     );
     await printed('account', 'member', 'remove', 'erin', 'lin@people.example');
     // The token of a gateway elsewhere makes no operator, and takes the role away.
-    assert.match(await complaint('user', 'role', 'lin@people.example', 'operator'), /^A token gives no person a role/);
+    assert.match(
+      await complaint('user', 'role', 'lin@people.example', 'operator'),
+      /^A token cannot give a person a role/,
+    );
     await sql(stored.database, `update users set operator_role = 'operator' where email = 'lin@people.example'`);
     const { id, operatorRole, memberships } = await json('user', 'role', 'lin@people.example', 'none');
     assert.deepEqual([operatorRole, memberships], [null, []]);

@@ -737,7 +737,7 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly AdminToken[]; readonly nextCursor: string | null };
   };
-  /** Revoke an admin token, with the tokens that it made, and suspend the users that it made and nobody has confirmed. */
+  /** Revoke an admin token and the tokens that it made, and suspend the users that it made unless they are confirmed. */
   'DELETE /admin/v1/tokens/{id}': {
     path: { readonly id: string };
     query: { readonly keepMade?: 'true' | 'false' | undefined };

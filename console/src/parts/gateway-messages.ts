@@ -48,11 +48,13 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'A page of another site sent this request. Changes are made from the pages of this gateway only.':
     '此请求来自其他网站的页面。只能在本网关的页面上修改。',
   'Name one account.': '请指定一个账户。',
-  'This opens everything, so it needs a sign-in of the last 5 minutes. Sign in again, then repeat it.':
-    '此操作涉及全部数据，需要最近 5 分钟内的登录。请重新登录后再试。',
-  'A token without the scope "export" makes none that has it.': '没有“导出”用途的令牌不能创建具有该用途的令牌。',
-  'A token confirms nothing that a token made.': '令牌不能确认由令牌创建的内容。',
-  'The token has been revoked, or has expired.': '该令牌已吊销或已过期。',
+  'This needs a sign-in within the last 5 minutes. Sign in again, then repeat the request.':
+    '此操作需要最近 5 分钟内的登录。请重新登录后再试。',
+  'Only a token with the scope "export" can create another one. Create it in the console, or at the command line of the machine.':
+    '只有具有“导出”用途的令牌才能创建具有该用途的令牌。请在控制台或本机命令行创建。',
+  'A token cannot use keepMade. Revoke the token in the console, or at the command line of the machine.':
+    '令牌不能使用 keepMade。请在控制台或本机命令行吊销该令牌。',
+  'The token has been revoked or has expired. Use another one.': '该令牌已吊销或已过期，请使用其他令牌。',
   // Signing in.
   'The e-mail address or name, or the password, is wrong.': '邮箱、用户名或密码有误。',
   'This is not your password.': '密码有误。',
@@ -174,7 +176,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'No route of the configuration goes to {}.': '配置中没有通往 {1} 的路由。',
   'There are {} drains already; drain whole providers.': '已有 {1} 项排空，请改为排空整个供应商。',
   // Requests.
-  'You, or your account, make too many changes in a short time. Nothing was changed; send this one again in {} s.':
+  'Too many changes by you or your account. Nothing was changed; try again in {} s.':
     '您或您的账户在短时间内修改过多。本次未作任何修改，请在 {1} 秒后重试。',
   'Too many requests of yours wait already. Send fewer at a time.': '您的等待中请求过多，请减少同时发送的数量。',
   '{} requests with a body of yours are under way. Send fewer at a time.':

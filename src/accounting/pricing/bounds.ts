@@ -42,8 +42,8 @@ export const COUNT_MAX = 10_000_000;
 const ROUNDS_MAX = 100;
 
 /**
- * With each round of a loop at the provider, such as the use of a tool that it runs, the model reads its context again and may write
- * as much as it can; so it does for each compaction.
+ * In each round of a loop at the provider, such as the use of a tool that it runs, and in each compaction the model reads its context again
+ * and may write its longest output.
  */
 export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   const { contextTokensMax, outputTokensMax, choices, inputs, moreOutputTokens, searchUnitsMax } = facts;

@@ -9,7 +9,7 @@ import type { RunStep } from './token-rates.ts';
 export interface ChargeNotes {
   /** What the provider reported beyond what the call can have used; it is not charged. */
   readonly excess?: UsageExcess;
-  /** What the provider reported and cannot be true, so that it was estimated. */
+  /** What the provider reported although it cannot be true; it was estimated. */
   readonly doubted?: readonly DoubtedSide[];
   /** What was charged for models that the request named inside, by the provider's name. */
   readonly innerModels?: readonly InnerModelNote[];
@@ -23,7 +23,7 @@ export interface ChargeNotes {
 
 /** With the price list and the usage it is all that the charge follows from. */
 export interface PricedBy extends ServiceTerms, RunStep {
-  /** In place of the step of all tokens: the tokens by the step of their run, where the sum of the runs would have chosen another one. */
+  /** Instead of one step: the tokens by the step of their run, if the sum of the runs would have chosen another step. */
   readonly steps?: readonly PricedStep[];
   /** Images by their price, if a table has several. */
   readonly images?: readonly PricedImages[];

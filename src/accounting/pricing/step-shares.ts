@@ -37,10 +37,10 @@ export function stepShares(runs: readonly UnitCounts[], prices: SteppedPrices): 
   return [...shares.values()].sort((left, right) => order(left.step) - order(right.step));
 }
 
-/** By the input first. A step by reasoning or by the output is behind the one that it stands in. */
+/** Sorts by the length of the input first, then by reasoning and the length of the output. */
 function order({ above = '0', thinking, outputAbove = '0' }: RunStep): number {
   return Number(above) + (Number(thinking === true) + Number(outputAbove)) / LENGTH_MAX;
 }
 
-/** More than any length of a step. */
+/** Greater than any length of a step. */
 const LENGTH_MAX = 1e9;

@@ -11,11 +11,11 @@ import { inputTokensOf, outputTokensOf } from '../../protocols/metering/usage-fa
 import type { TokenPriceFields, UnitCounts } from '../../protocols/metering/usage-units.ts';
 
 /**
- * What the prices of tokens depend on beside the price list: of each run of the model, the length of its input, whether it
- * reasoned, and the length of its output; of the call, its terms.
+ * Chooses the prices of tokens from a price list: for each run of the model by the length of its input, by whether it reasoned and by the
+ * length of its output; for the call by its terms.
  */
 
-/** The prices of tokens of a run, and those that apply in their place. */
+/** The prices of tokens of a run, and those that apply instead. */
 export interface RunPrices extends TokenPriceFields {
   /** If the provider reports reasoning. */
   readonly thinking?: TokenPriceFields;
@@ -24,7 +24,7 @@ export interface RunPrices extends TokenPriceFields {
 }
 
 /** The prices of runs by the length of the input above which they apply, in tokens as text. */
-export interface PriceSteps {
+interface PriceSteps {
   readonly [inputTokens: string]: RunPrices;
 }
 
@@ -70,7 +70,7 @@ export function isOneList({ above, thinking, outputAbove }: SteppedPrices): bool
   return above === undefined && thinking === undefined && outputAbove === undefined;
 }
 
-/** The step of a run. Reasoning goes before the length of the output: a list has prices for one of both. */
+/** The step of a run. A list has prices by reasoning or by the length of the output, not both. */
 export function stepOf(prices: SteppedPrices, run: UnitCounts): RunStep {
   // Nearly all lists.
   if (isOneList(prices)) return PLAIN;

@@ -35,7 +35,7 @@ const auditQuery = z.strictObject({ progress: z.enum(['true', 'false']).default(
 export function auditEndpoints({ auditLedger }: AuditAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
-      // It is much work, which no page of another site starts.
+      // An audit is much work, so a page of another site must not be able to start it.
       method: 'POST',
       path: '/audit',
       needs: 'read',

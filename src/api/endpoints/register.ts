@@ -162,7 +162,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
   };
 }
 
-/** A look at the limits that lets a repeat through: it gets the response of the first call, whatever remains to the account now. */
+/** Checks the limits before the body is read. A repeat passes: it gets the response of the first call, whatever the account has left. */
 async function lookUnlessRepeat(
   { lookAtCall, isRepeat }: EndpointParts,
   request: IncomingMessage,

@@ -18,7 +18,7 @@ export interface AdminClient {
   request<Response>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Response>;
   /** A GET `request` that returns `null` if the resource does not exist. */
   find<Response>(path: string): Promise<Response | null>;
-  /** A POST without a body whose response comes line by line, each a JSON value. Whoever ends early ends the request. */
+  /** A POST without a body whose response is read line by line, each a JSON value. To end the iteration early aborts the request. */
   lines<Line>(path: string): AsyncIterable<Line>;
 }
 
@@ -98,9 +98,9 @@ export function remoteAdminClient(url: string, token: string, localUser: string 
     for (;;) {
       const response = await reach(url, path, { ...request, ...(body === undefined ? {} : { body }) });
       const received = { status: response.status, text: await response.text() };
-      // Whoever imports thousands of accounts goes on when there is room for the next change.
+      // An import of thousands of accounts waits until the next change is allowed.
       if (received.status !== 429 || toClientError(received).code !== TOO_MANY_CHANGES) return received;
-      await setTimeout(Number(response.headers.get('retry-after')) * 1_000);
+      await setTimeout(Math.max(Number(response.headers.get('retry-after')), 1) * 1_000);
     }
   };
   return createClient(token, localUser, transport, (path) => streamFromGateway(url, token, path));

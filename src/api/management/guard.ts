@@ -144,7 +144,7 @@ const HOW_TO_SEND = 'Sign in, or send a token as "Authorization: Bearer <token>"
 const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
   no_operator: 'Only operators may use the admin API.',
   role: 'An auditor may read everything and change nothing.',
-  no_role: 'This token may do what its scopes say, and nothing else: POST /admin/v1/export.',
+  no_role: 'This token may use only the addresses of its scopes: POST /admin/v1/export.',
   no_export:
     'Only an operator who has signed in, or the command line of the machine of a gateway, or a token with the scope "export", may use this address.',
   no_person:

@@ -112,7 +112,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     const seconds = Math.ceil(waitMs / 1_000);
     throw new GatewayError('rateLimitExceeded', {
       code: TOO_MANY_CHANGES,
-      message: `You, or your account, make too many changes in a short time. Nothing was changed; send this one again in ${seconds} s.`,
+      message: `Too many changes by you or your account. Nothing was changed; try again in ${seconds} s.`,
       headers: { 'retry-after': String(seconds) },
     });
   }

@@ -59,11 +59,9 @@ function sharedEntry(id: string, model: ModelConfig) {
   };
 }
 
-/** An alias is an entry of its own, so that clients that only offer listed names offer it. */
-const withAliases = (entry: ReturnType<typeof sharedEntry>, { aliases }: ModelConfig) => [
-  entry,
-  ...aliases.map((alias) => ({ ...entry, id: alias, canonical_id: entry.id })),
-];
+/** An alias is an entry of its own, because some clients offer only listed names. */
+const aliasEntries = (entry: { readonly id: string }, { aliases }: ModelConfig) =>
+  aliases.map((alias) => ({ ...entry, id: alias, canonical_id: entry.id }));
 
 function messagesEntry(id: string, model: ModelConfig, version: string | null) {
   const sinceFirst = {
@@ -93,8 +91,7 @@ interface Client {
 interface View {
   readonly serves: (model: ModelConfig) => boolean;
   readonly toEntry: (id: string, model: ModelConfig, client: Client) => { readonly id: string };
-  /** The entries of a model in a list. */
-  readonly toListed: (id: string, model: ModelConfig, client: Client) => readonly { readonly id: string }[];
+  readonly listsAliases: (client: Client) => boolean;
   /** What a list has beside its page. */
   readonly listFields: object;
   /** What a list and a model look like. */
@@ -106,15 +103,14 @@ const shared: View = {
   serves: servesAnything,
   toEntry: (id, model, client) =>
     client.isOfMessages ? messagesEntry(id, model, client.version) : sharedEntry(id, model),
-  toListed: (id, model, client) =>
-    client.isOfMessages ? [messagesEntry(id, model, client.version)] : withAliases(sharedEntry(id, model), model),
+  listsAliases: ({ isOfMessages }) => !isOfMessages,
   listFields: { object: 'list' },
   responses: { list: modelListResponse, model: modelResponse },
 };
 const onMessages: View = {
   serves: servesMessages,
   toEntry: (id, model, { version }) => messagesEntry(id, model, version),
-  toListed: (id, model, { version }) => [messagesEntry(id, model, version)],
+  listsAliases: () => false,
   listFields: {},
   responses: { list: messagesModelListResponse, model: messagesModelResponse },
 };
@@ -127,7 +123,10 @@ function list(view: View, visible: Visible): Query {
       const client = clientOf(request, sources);
       const models = await listedModels(view, visible, request, sources);
       if (client.isCodex) return { body: { models: models.filter(offersResponses).map(codexEntry) } };
-      const entries = models.flatMap(([id, model]) => view.toListed(id, model, client));
+      const entries = models.flatMap(([id, model]) => {
+        const entry = view.toEntry(id, model, client);
+        return view.listsAliases(client) ? [entry, ...aliasEntries(entry, model)] : [entry];
+      });
       const page = pageOf(wantsActive(request.search) ? entries : [], request.search);
       return { body: { ...view.listFields, ...page } };
     },

@@ -45,7 +45,7 @@ const flow = z
     attach: z.boolean({ error: 'Expected true or false.' }).default(false),
     /** With `attach`, if the person has a password. */
     currentPassword: password.optional(),
-    /** The provider asks the person to sign in anew, also if it still knows who that is. */
+    /** The provider asks the person to sign in again, even if it has a session of that person. */
     again: z.boolean({ error: 'Expected true or false.' }).default(false),
     returnTo,
   })

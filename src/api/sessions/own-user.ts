@@ -24,7 +24,7 @@ const userChange = z
   })
   .refine(({ name, email }) => name !== undefined || email !== undefined, { error: 'Send name or email.' });
 
-/** The password of the person has been asked for. */
+/** The person has just sent its password. */
 const BY_ITSELF = { keepsOperator: false, confirms: false, refuse: () => null };
 
 /** The person itself: password, name, e-mail address. */

@@ -17,12 +17,12 @@ const absent = (message: string): GatewayError => new GatewayError('pathUnknown'
 const roleNotAllowed = (message: string): GatewayError => new GatewayError('roleNotAllowed', { message });
 
 const BY_TOKEN =
-  'A token gives no person a role, and no way in to a person who has one. An operator who has signed in does, or the command line of the machine.';
+  'A token cannot give a person a role, nor access as a person who has one. Do it in the console as an operator, or at the command line of the machine.';
 
 function signInAgain(): GatewayError {
   return new GatewayError('roleNotAllowed', {
     code: 'sign_in_again',
-    message: 'This opens everything, so it needs a sign-in of the last 5 minutes. Sign in again, then repeat it.',
+    message: 'This needs a sign-in within the last 5 minutes. Sign in again, then repeat the request.',
   });
 }
 
@@ -36,7 +36,8 @@ const ERRORS: Readonly<Record<Refusal, () => GatewayError>> = {
   no_heir: () => invalidRequest('keysTo: Keys are handed to another member of the account.', 'keysTo'),
   by_token: () => roleNotAllowed(BY_TOKEN),
   sign_in_again: signInAgain,
-  token_ended: () => new GatewayError('invalidApiKey', { message: 'The token has been revoked, or has expired.' }),
+  token_ended: () =>
+    new GatewayError('invalidApiKey', { message: 'The token has been revoked or has expired. Use another one.' }),
   no_account: () => absent('There is no such account.'),
   no_user: () => absent('There is no such user.'),
   absent: () => absent('There is no such user here.'),

@@ -73,7 +73,8 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
             throw new GatewayError('roleNotAllowed', { message: `Only an operator may make a token of an ${role}.` });
           case 'by_token':
             throw new GatewayError('roleNotAllowed', {
-              message: 'A token without the scope "export" makes none that has it.',
+              message:
+                'Only a token with the scope "export" can create another one. Create it in the console, or at the command line of the machine.',
             });
           case 'sign_in_again':
           case 'token_ended':
@@ -107,17 +108,20 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
       path: '/tokens/:id',
       subject: { kind: 'token', read },
       summary:
-        'Revoke an admin token, with the tokens that it made, and suspend the users that it made and nobody has confirmed',
+        'Revoke an admin token and the tokens that it made, and suspend the users that it made unless they are confirmed',
       query: z.strictObject({
         keepMade: z
           .enum(['true', 'false'])
           .optional()
-          .describe('true: what the token made stays, and is confirmed. Not for tokens.'),
+          .describe('true: the users and tokens that it made are kept and confirmed. Tokens cannot use this.'),
       }),
       async run({ id, query }, { actor }) {
         const keepsMade = query.keepMade === 'true';
         if (keepsMade && actor.kind === 'admin_token') {
-          throw new GatewayError('roleNotAllowed', { message: 'A token confirms nothing that a token made.' });
+          throw new GatewayError('roleNotAllowed', {
+            message:
+              'A token cannot use keepMade. Revoke the token in the console, or at the command line of the machine.',
+          });
         }
         if (!(await adminTokens.revoke(id, new Date(clock.nowMs()), keepsMade))) throw notFound('token', id);
       },

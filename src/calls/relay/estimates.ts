@@ -2,6 +2,7 @@ import { chargeFor, type UnitPrices } from '../../accounting/pricing/charge.ts';
 import { tokenRates } from '../../accounting/pricing/token-rates.ts';
 import type { ShareHolder } from '../../lib/fair/shares.ts';
 import { estimateTokens } from '../../protocols/metering/estimate.ts';
+import { restatedResponse } from '../../protocols/metering/input-with-cache.ts';
 import { pictureTokens } from '../../protocols/metering/media-tokens.ts';
 import type { OutputSpeeds } from '../../protocols/metering/output-speed.ts';
 import { doubtsOf, NO_DOUBTS } from '../../protocols/metering/plausible-usage.ts';
@@ -17,6 +18,7 @@ import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { type Count, totalTokens } from '../../protocols/token-estimate/budgets.ts';
 import type { BodyKind } from '../../protocols/token-estimate/count-body.ts';
 import { familyFactor } from '../../protocols/token-estimate/families.ts';
+import type { UpstreamRequest } from '../../providers/upstream/exchange.ts';
 import type { PreparedCall } from '../prepared-call.ts';
 
 /** Estimates of what a call used, if its provider has not reported all of it. */
@@ -92,11 +94,28 @@ interface Reported {
 }
 
 /**
+ * The usage of a whole response as it was reported, or what is estimated in its place. `null` if no usage was reported that can be true and
+ * none is estimated: by the setting of the provider, or because such a response is not charged.
+ */
+export async function usageOfWhole(
+  whole: WholeResponse,
+  call: PreparedCall,
+  { provider, body }: Pick<UpstreamRequest, 'provider' | 'body'>,
+  countInput: CountInput,
+): Promise<UsageFacts | null> {
+  const { input, basis } = call;
+  const usage = input.response.usage(restatedResponse(whole.response, provider.restatesUsage), basis);
+  const doubted = usage === null ? NO_DOUBTS : doubtsOfWhole(usage, whole, input.response, basis);
+  if (usage !== null && doubted.length === 0) return { ...usage, source: 'observed' };
+  return provider.estimatesUsage ? estimateUnreported(whole, { usage, doubted }, countInput, call, body) : null;
+}
+
+/**
  * The estimate of a whole response whose provider reported no usage, or of what cannot be true in it, up to what was reserved. Its
  * other facts, such as uses of tools, are read as if the provider had reported the estimated tokens. `null` where such a
  * response is not charged.
  */
-export async function estimateUnreported(
+async function estimateUnreported(
   whole: WholeResponse,
   reported: Reported,
   countInput: CountInput,

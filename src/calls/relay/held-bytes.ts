@@ -3,8 +3,8 @@ import type { UpstreamExchange } from '../../providers/upstream/exchange.ts';
 import type { Client } from './client.ts';
 
 /**
- * The bytes of one response that are in memory: what its relay keeps, and what its client has not read. While the client is
- * behind, or there is no room for what is kept, nothing more is read from the provider.
+ * The bytes of one response that are in memory: those that its relay keeps, and those that its client has not read. While the client is
+ * slower than the provider, or the kept bytes exceed the budget, the provider is not read.
  */
 export class HeldBytes {
   readonly #memory: UnsentMemory;
@@ -25,14 +25,14 @@ export class HeldBytes {
     this.readOn();
   };
 
-  /** Counts what the relay keeps. Returns whether there is room for them and for what the client has not read. */
+  /** Counts the bytes that the relay keeps. Returns whether these and the unread bytes fit into the budget. */
   keep(sizeBytes: number): boolean {
     if (this.#isOver) return true;
     this.#keptBytes = sizeBytes;
     return this.#memory.hold(sizeBytes + (this.#client.isBehind ? this.#client.unreadBytes : 0));
   }
 
-  /** Lets the provider go on, or stops it. Returns whether it goes on. */
+  /** Resumes or pauses the provider. Returns whether it is read. */
   readOn(): boolean {
     if (this.#isOver) return true;
     const goesOn = !this.#client.isBehind && this.#memory.mayGoOn(this.#onRoom);
@@ -41,7 +41,7 @@ export class HeldBytes {
     return goesOn;
   }
 
-  /** The relay has ended and keeps nothing. What the client has not read counts until it has, or has left. */
+  /** The relay has ended and keeps nothing. Unread bytes count until the client has read them or has left. */
   over(): void {
     this.#isOver = true;
     this.#memory.stopWaiting();

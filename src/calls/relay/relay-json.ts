@@ -2,9 +2,8 @@ import type { StoredResponse } from '../../accounting/repeats/stored-response.ts
 import { JsonCapture } from '../../lib/json/json-capture.ts';
 import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import { CapturedResponse } from '../../protocols/metering/captured-response.ts';
-import { restatedResponse } from '../../protocols/metering/input-with-cache.ts';
 import type { ReadResponse } from '../../protocols/metering/response.ts';
-import type { DoubtedSide, Usage, UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { WrittenText } from '../../protocols/metering/written-text.ts';
 import {
   startExchange,
@@ -17,7 +16,7 @@ import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream
 import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
 import type { AdmittedCall } from '../admitted-call.ts';
-import { doubtsOfWhole, estimateUnreported, type WrittenSize } from './estimates.ts';
+import { usageOfWhole, type WrittenSize } from './estimates.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { RelayParts } from './relay-stream.ts';
 
@@ -26,7 +25,7 @@ import type { RelayParts } from './relay-stream.ts';
  * billed is a 502. Of a larger response all but the last chunk has left by then, and the connection is closed instead.
  */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
-/** What a chunk takes beside its bytes: a response may come in tiny ones. */
+/** The memory of a chunk in addition to its bytes: a response may come in tiny ones. */
 const CHUNK_MEMORY_BYTES = 256;
 /** The most bytes of the members that are read: usage and ids are small, the output of a compaction may not be. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
@@ -37,8 +36,8 @@ const NOTHING_WRITTEN = { sizeBytes: 0, pictures: 0 };
 
 /**
  * Relays a whole response: reads it to its end, measures it, settles the call, and only then sends the last byte. If there is
- * no memory to keep it until then, all but the last chunk leaves before, and the provider is read no faster than the client
- * reads (`docs/decisions/0071-unsent-responses.md`). The call is settled in the same way where the client leaves meanwhile
+ * no memory to keep it until then, all but the last chunk is sent early, and the provider is read only as fast as the client
+ * reads (`docs/decisions/0071-unsent-responses.md`). The call is settled in the same way if the client leaves meanwhile
  * (`docs/client-aborts.md`).
  *
  * @throws UpstreamFailure if there is no success to bill.
@@ -52,7 +51,7 @@ class JsonRelay {
   readonly #upstream: UpstreamRequest;
   readonly #parts: RelayParts;
   readonly #capture: JsonCapture;
-  /** Measures what is no longer held, and the rest if that is asked for. */
+  /** Measures the chunks that are released, and the rest when it is asked for. */
   #written: WrittenText | null = null;
   #isMeasured = false;
   #exchange!: UpstreamExchange;
@@ -62,11 +61,11 @@ class JsonRelay {
   #firstByteAtMs: number | null = null;
   /** The part of the response that has not been sent. */
   #held: Buffer[] = [];
-  #unsentBytes = 0;
-  /** The size of the response, sent or not. */
   #heldBytes = 0;
+  /** The size of the response, sent or not. */
+  #sizeBytes = 0;
   #isInvalid = false;
-  /** It is not kept until it is settled: it is too large for that, or there is no memory. */
+  /** The response is too large to be kept until it is settled, or there is no memory for it. */
   #leavesEarly = false;
   /** There was no memory to store the response for repeats. */
   #isUnstorable = false;
@@ -111,9 +110,9 @@ class JsonRelay {
       .finally(() => this.#memory.over());
   }
 
-  /** Counts what is kept. Returns whether there is room for it. */
+  /** Counts the kept bytes. Returns whether they fit into the budget. */
   #count(): boolean {
-    const inChunks = this.#unsentBytes + this.#held.length * CHUNK_MEMORY_BYTES;
+    const inChunks = this.#heldBytes + this.#held.length * CHUNK_MEMORY_BYTES;
     return this.#memory.keep(inChunks + this.#capture.memoryBytes);
   }
 
@@ -128,8 +127,8 @@ class JsonRelay {
   }
 
   #receiveRefusal(chunk: Buffer): void {
-    this.#heldBytes += chunk.length;
-    if (this.#heldBytes <= ERROR_BODY_BYTES_MAX) this.#held.push(chunk);
+    this.#sizeBytes += chunk.length;
+    if (this.#sizeBytes <= ERROR_BODY_BYTES_MAX) this.#held.push(chunk);
     else this.#exchange.abort();
   }
 
@@ -144,10 +143,10 @@ class JsonRelay {
       return;
     }
     this.#held.push(chunk);
+    this.#sizeBytes += chunk.length;
     this.#heldBytes += chunk.length;
-    this.#unsentBytes += chunk.length;
     if (this.#call.prepared.client.isGone) this.#dropUnlessStorable();
-    this.#leavesEarly ||= this.#heldBytes > HELD_BYTES_MAX;
+    this.#leavesEarly ||= this.#sizeBytes > HELD_BYTES_MAX;
     const hasRoom = this.#count();
     if (!this.#call.prepared.client.isGone && (this.#leavesEarly || !hasRoom)) {
       this.#leavesEarly = true;
@@ -161,15 +160,15 @@ class JsonRelay {
 
   /** Drops a response whose client has left, unless it is small enough to be stored for repeats. */
   #dropUnlessStorable(): void {
-    if (!this.#leavesEarly && this.#heldBytes <= this.#storedBytesMax && this.#hasMemoryToStore()) return;
+    if (!this.#leavesEarly && this.#sizeBytes <= this.#storedBytesMax && this.#hasMemoryToStore()) return;
     this.#letGo();
   }
 
-  /** Lets go of what is held, other than the last chunk if that is to be kept. */
+  /** Measures and releases the held chunks, except those that are to be kept. */
   #letGo(...kept: readonly Buffer[]): void {
     this.#measure(this.#held);
     this.#held = [...kept];
-    this.#unsentBytes = kept[0]?.length ?? 0;
+    this.#heldBytes = kept[0]?.length ?? 0;
   }
 
   #measure(chunks: readonly Buffer[]): WrittenText | null {
@@ -189,7 +188,7 @@ class JsonRelay {
 
   /** Takes the memory to store what is held. */
   #hasMemoryToStore(): boolean {
-    this.#isUnstorable ||= this.#call.prepared.claim?.takeMemory(this.#heldBytes) === false;
+    this.#isUnstorable ||= this.#call.prepared.claim?.takeMemory(this.#sizeBytes) === false;
     return !this.#isUnstorable;
   }
 
@@ -231,7 +230,7 @@ class JsonRelay {
     const head = this.#head;
     // A refusal stays a refusal where the rest of its body does not arrive.
     if (failure !== null && (head === null || head.status === 200)) {
-      const hasBegun = head !== null && this.#heldBytes > 0;
+      const hasBegun = head !== null && this.#sizeBytes > 0;
       throw hasBegun && failure instanceof UpstreamFailure ? successBrokenOff(failure) : failure;
     }
     if (head!.status !== 200) {
@@ -244,41 +243,16 @@ class JsonRelay {
   #sendRest(): void {
     const { client } = this.#call.prepared;
     if (client.isGone) return;
-    if (!client.hasBegun) this.#begin(this.#heldBytes);
+    if (!client.hasBegun) this.#begin(this.#sizeBytes);
     const last = this.#held.pop();
     for (const chunk of this.#held) client.write(chunk);
     this.#held = [];
     client.end(last);
   }
 
-  /**
-   * The usage as it was reported, or what is estimated in its place. `null` if there is none that can be true, and the provider is none of
-   * those whose missing usage is estimated, or there is nothing to estimate by.
-   */
-  async #usage(response: ReadResponse): Promise<UsageFacts | null> {
-    const { input, basis } = this.#call.prepared;
-    const { restatesUsage } = this.#upstream.provider;
-    const usage = input.response.usage(restatedResponse(response, restatesUsage), basis);
-    const doubted = usage === null ? [] : this.#doubts(usage, response);
-    if (usage !== null && doubted.length === 0) return { ...usage, source: 'observed' };
-    if (!this.#upstream.provider.estimatesUsage) return null;
-    const reported = { usage, doubted };
-    return estimateUnreported(
-      this.#whole(response),
-      reported,
-      this.#parts.countInput,
-      this.#call.prepared,
-      this.#upstream.body,
-    );
-  }
-
-  #doubts(usage: Usage, response: ReadResponse): readonly DoubtedSide[] {
-    const { input, basis } = this.#call.prepared;
-    return doubtsOfWhole(usage, this.#whole(response), input.response, basis);
-  }
-
-  #whole(response: ReadResponse) {
-    return { response, written: () => this.#measured() };
+  #usage(response: ReadResponse): Promise<UsageFacts | null> {
+    const whole = { response, written: () => this.#measured() };
+    return usageOfWhole(whole, this.#call.prepared, this.#upstream, this.#parts.countInput);
   }
 
   #unusable(response: ReadResponse | null): UpstreamFailure {
@@ -304,7 +278,7 @@ class JsonRelay {
   /** The response that repeats of the call get, without a body if that is too large or there is no memory to store it. */
   #storedResponse(): StoredResponse {
     const head = { status: 200, headers: this.#headers(), callHeaders: {} };
-    if (this.#heldBytes > this.#storedBytesMax) return { head, body: null };
+    if (this.#sizeBytes > this.#storedBytesMax) return { head, body: null };
     if (this.#leavesEarly || !this.#hasMemoryToStore()) return { head: { ...head, hasNoRoom: true }, body: null };
     return { head, body: Buffer.concat(this.#held) };
   }

@@ -15,21 +15,19 @@ import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream
 import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
-import { isOpening, streamRefusal } from '../../providers/upstream/stream-refusal.ts';
+import { streamRefusal } from '../../providers/upstream/stream-refusal.ts';
 import type { AdmittedCall } from '../admitted-call.ts';
 import { type KeepAlive, startKeepAlive } from './client.ts';
 import { type AbortEvent, type AbortLimits, type AbortState, limitOf, nextAbortState } from './client-abort.ts';
 import { type EstimateParts, estimateInput, reservationOf, withinReservation } from './estimates.ts';
 import { toResponse } from './failover.ts';
 import { HeldBytes } from './held-bytes.ts';
+import { StreamOpening } from './stream-opening.ts';
 
 /** The most bytes that are read behind the terminal event; a provider that sends more is cut off, and its stream is complete. */
 const BYTES_BEHIND_END_MAX = 1024 * 1024;
 /** How long the terminal event waits for usage that the provider reports behind it. */
 const LATE_USAGE_MS = 2_000;
-
-/** How long the events that open a stream are kept, to see whether a refusal follows them that another route may take. */
-const OPENING_MS = 1_000;
 
 const EVENT_END = Buffer.from('\n\n');
 
@@ -94,11 +92,8 @@ class StreamRelay {
   #keepAlive: KeepAlive | null = null;
   /** Whether bytes of the provider have been forwarded, also if the client has left. */
   #hasRelayed = false;
-  /** The events that open the stream, until another one follows; `null`: they are not kept. */
-  #opening: Buffer[] | null;
-  #openingTimer: NodeJS.Timeout | undefined;
-  /** Whether another route may take the call if this one refuses it. */
-  readonly #hasAlternative: boolean;
+  /** `null`: no other route may take the call if this one refuses it. */
+  readonly #opening: StreamOpening | null;
   /** What the provider said in place of a stream. */
   #refusal: UpstreamFailure | null = null;
 
@@ -108,8 +103,7 @@ class StreamRelay {
     this.#upstream = upstream;
     this.#parts = parts;
     this.#requestId = requestId;
-    this.#hasAlternative = hasAlternative;
-    this.#opening = hasAlternative ? [] : null;
+    this.#opening = hasAlternative ? new StreamOpening((bytes) => this.#send(bytes)) : null;
     this.#tap = createStreamTap(input.readStream(basis, upstream.provider.restatesUsage), {
       forward: (bytes) => this.#forward(bytes),
       forwardError: (event) => this.#refuses(event) || this.#send(this.#scrubbed(event)),
@@ -149,10 +143,10 @@ class StreamRelay {
       this.#isOver = true;
       clearTimeout(this.#abortTimer);
       clearTimeout(this.#lateUsageTimer);
-      clearTimeout(this.#openingTimer);
+      this.#opening?.stop();
     }
     if (this.#refusal !== null) throw this.#refusal;
-    this.#sendOpening();
+    this.#opening?.sendKept();
     if (this.#otherBody !== null) throw this.#notAStream(this.#otherBody);
     this.#tap.end();
     if (this.#tap.isComplete(endedCleanly)) {
@@ -224,8 +218,8 @@ class StreamRelay {
 
   /** Whether an error event is a refusal before anything was sent, for which another route is tried; then the provider is left. */
   #refuses(event: Buffer): boolean {
-    if (!this.#hasAlternative || this.#hasRelayed || this.#call.prepared.client.hasBegun || this.#heldBack.length > 0)
-      return false;
+    const isSent = this.#hasRelayed || this.#call.prepared.client.hasBegun || this.#heldBack.length > 0;
+    if (this.#opening === null || isSent) return false;
     this.#refusal ??= streamRefusal(event, this.#head!, this.#upstream.provider.hidden.texts, this.#requestId);
     if (this.#refusal === null) return false;
     this.#exchange.abort();
@@ -233,26 +227,12 @@ class StreamRelay {
   }
 
   #forward(bytes: Buffer): void {
-    if (this.#refusal !== null) return;
-    if (this.#opening === null || !isOpening(bytes)) {
-      this.#send(bytes);
-      return;
-    }
-    this.#opening.push(bytes);
-    this.#openingTimer ??= setTimeout(() => this.#sendOpening(), OPENING_MS);
-  }
-
-  /** Sends what was kept of the beginning; from here on a refusal is an error inside the stream. */
-  #sendOpening(): void {
-    const opening = this.#opening;
-    this.#opening = null;
-    clearTimeout(this.#openingTimer);
-    for (const bytes of opening ?? []) this.#send(bytes);
+    if (this.#refusal === null && !this.#opening?.keep(bytes)) this.#send(bytes);
   }
 
   #send(bytes: Buffer): void {
     const { client } = this.#call.prepared;
-    if (this.#opening !== null) this.#sendOpening();
+    this.#opening?.sendKept();
     if (!this.#hasRelayed) {
       this.#hasRelayed = true;
       if (!this.#tap.hasError) this.#call.began();
@@ -263,9 +243,9 @@ class StreamRelay {
     this.#keepAlive?.postpone();
   }
 
-  /** Counts what is kept, and reads on if the client is not behind and there is room. */
+  /** Counts the kept bytes, and reads on if the client keeps up and the bytes fit into the budget. */
   #count(): void {
-    this.#memory.keep(this.#tap.memoryBytes + this.#heldBackBytes);
+    this.#memory.keep(this.#tap.memoryBytes + this.#heldBackBytes + (this.#opening?.keptBytes ?? 0));
     if (!this.#memory.readOn()) this.#wasPaused = true;
   }
 

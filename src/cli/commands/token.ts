@@ -64,11 +64,10 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
   token
     .command('revoke')
     .description(
-      'revoke a token; it is refused at once on every node, with the tokens that it made, and the users that it made and nobody has ' +
-        'confirmed are suspended',
+      'revoke a token and the tokens that it made, on every node at once, and suspend the users that it made unless they are confirmed',
     )
     .argument('<token>', 'the id, such as tok_01…, or the name')
-    .option('--keep-made', 'what the token made stays, and is confirmed')
+    .option('--keep-made', 'keep and confirm the users and tokens that it made')
     .action(
       kit.changing(async (admin, output, [reference], options) => {
         const id = await resolveToken(admin, reference!);

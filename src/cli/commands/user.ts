@@ -75,7 +75,10 @@ export function userCommands(program: Command, kit: CommandKit): void {
   ofUser('suspend', 'sign a user out everywhere, and let it sign in no more').action(changing({ status: 'suspended' }));
   ofUser('resume', 'let a suspended user sign in again').action(changing({ status: 'active' }));
 
-  ofUser('confirm', 'let a user that a token made stay when the token is revoked or expires').action(
+  ofUser(
+    'confirm',
+    'confirm a user that a token made, so that it is not suspended when the token is revoked or expires',
+  ).action(
     kit.changing(async (admin, output, [reference]) => {
       const id = await resolveUser(admin, reference!);
       output.print(await admin.request<UserResponse>('POST', `/users/${id}/confirm`), describeUser);

@@ -54,14 +54,14 @@ function checkAdminToken(environment: Environment): Finding {
     return ok('admin token', isSet ? 'FAREGATE_ADMIN_TOKEN is set' : NO_ADMIN_TOKEN);
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return failed('admin token', error.message, 'The gateway does not start with it.');
+    return failed('admin token', error.message, 'Set another one; the gateway does not start with this one.');
   }
 }
 
-/** Placeholders that stand for other secrets; nothing if there is none. */
+/** Other secrets that are placeholders. */
 function checkSecrets(config: Config): Finding[] {
   return secretWarnings(config).map(({ key, message }) =>
-    warning('secrets', `${key}: ${message}`, 'Replace it by the secret.'),
+    warning('secrets', `${key}: ${message}`, 'Replace it with the real secret.'),
   );
 }
 

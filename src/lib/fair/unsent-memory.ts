@@ -1,22 +1,21 @@
 import type { Share, ShareHolder, Shares } from './shares.ts';
 
-/** Up to this size a response is not counted: a socket takes as much at once. */
+/** A response of up to this size is not counted: the buffer of a socket has as much. */
 const UNCOUNTED_BYTES = 16 * 1024;
-/** Up to this size a response never waits for room: it is what a connection needs to relay anything. */
+/** A response of up to this size never waits: a connection needs as much to relay anything. */
 const WITHOUT_WAIT_BYTES = 128 * 1024;
 
 /**
- * The memory of responses of which not all can be sent: because their clients do not read, or because they are kept until
- * they are measured. What has come and has no room takes no share, so that others have theirs, but no more is read from its
- * provider. So that responses which keep room from each other all end, one of those that wait may go on at a time, beyond
- * the budget, until its memory is given back.
+ * The memory of unsent bytes of responses: their clients do not read, or they are kept until they are measured. Bytes that have arrived and
+ * exceed the budget take no share, so that other accounts have theirs, but the provider of that response is not read on. To avoid a
+ * deadlock of responses that wait for each other, one waiting response at a time may exceed the budget until it releases its memory.
  */
 export class UnsentBudget {
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
-  /** Those that wait for room, the one that has waited longest first. */
+  /** The waiting responses, the one that has waited longest first. */
   readonly #waiting = new Map<UnsentMemory, () => void>();
-  /** The one that goes on without room. */
+  /** The one that may exceed the budget. */
   #beyond: UnsentMemory | null = null;
   #beyondBytes = 0;
   #isWaking = false;
@@ -30,7 +29,7 @@ export class UnsentBudget {
     return new UnsentMemory(this, this.#memory, this.#largeMemory, holder);
   }
 
-  /** What there is beyond the shares. */
+  /** The bytes that exceed the shares. */
   get beyondBytes(): number {
     return this.#beyondBytes;
   }
@@ -43,7 +42,7 @@ export class UnsentBudget {
   freed(): void {
     if (this.#waiting.size === 0 || this.#isWaking) return;
     this.#isWaking = true;
-    // Behind what has given it back: what goes on takes more of the same shares.
+    // After the caller has finished: a response that goes on changes the same shares.
     queueMicrotask(() => {
       this.#isWaking = false;
       for (const [memory, onRoom] of this.#waiting) {
@@ -61,14 +60,14 @@ export class UnsentBudget {
     return false;
   }
 
-  /** The response no longer needs to go on beyond the budget. */
+  /** The response no longer needs to exceed the budget. */
   comesBack(memory: UnsentMemory): void {
     if (this.#beyond !== memory) return;
     this.#beyond = null;
     this.freed();
   }
 
-  /** The response does not wait for room any more. */
+  /** The response does not wait any more. */
   stopWaiting(memory: UnsentMemory): void {
     this.#waiting.delete(memory);
   }
@@ -88,7 +87,7 @@ export class UnsentMemory {
   readonly #largeMemory: Shares;
   readonly #holder: ShareHolder;
   #shares: readonly [Share, Share] | null = null;
-  /** What there was no room for. */
+  /** The bytes that exceed the shares. */
   #beyondBytes = 0;
   #isReleased = false;
 
@@ -99,7 +98,7 @@ export class UnsentMemory {
     this.#holder = holder;
   }
 
-  /** Counts what there is now. Returns whether there is room for it. */
+  /** Sets the number of unsent bytes. Returns whether they fit into the budget. */
   hold(sizeBytes: number): boolean {
     if (this.#isReleased || (!this.isCounted && sizeBytes <= UNCOUNTED_BYTES)) return true;
     if (sizeBytes <= WITHOUT_WAIT_BYTES) this.#budget.comesBack(this);
@@ -109,7 +108,7 @@ export class UnsentMemory {
     return this.findsRoom();
   }
 
-  /** Takes what there was no room for, if there is now. Returns whether there is room for all. */
+  /** Takes shares for the bytes that exceeded them, if possible now. Returns whether all bytes have shares. */
   findsRoom(): boolean {
     const more = this.#beyondBytes;
     if (more === 0) return true;

@@ -106,7 +106,7 @@ export class JsonCapture {
     return this.#rootKind;
   }
 
-  /** Gives up what is kept of `keepSmall`, and keeps no more of it. */
+  /** Discards the values of `keepSmall`, and keeps no more of them. */
   giveUpSmall(): void {
     this.#members.giveUpSmall();
   }

@@ -110,7 +110,7 @@ export class CapturedMembers {
     }
   }
 
-  /** Gives up what is kept of `keepSmall`, and keeps no more of it. */
+  /** Discards the values of `keepSmall`, and keeps no more of them. */
   giveUpSmall(): void {
     if (this.#member?.isSmall) this.#span.letGo();
     for (const member of this.#asked) {

@@ -74,7 +74,7 @@ export class SseSplitter {
     if (wholeEnd < chunk.length) this.#keep(chunk.subarray(wholeEnd));
   }
 
-  /** What has come of the event whose end has not arrived; room that was made for more is not written yet. */
+  /** The bytes of an incomplete event, without unused capacity. */
   get memoryBytes(): number {
     return this.#keptBytes;
   }

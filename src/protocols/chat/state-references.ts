@@ -38,7 +38,7 @@ const MESSAGE = openMembers({
   reasoning_details: 'content',
 });
 
-/** What the vendor's documentation has at the top, beside what all protocols have. */
+/** Members at the top in the vendor's documentation, in addition to those of all protocols. */
 const CONTENT_AT_TOP = [
   ...['frequency_penalty', 'function_call', 'functions', 'logit_bias', 'logprobs', 'max_completion_tokens'],
   ...['max_tokens', 'modalities', 'moderation', 'n', 'parallel_tool_calls', 'prediction', 'presence_penalty', 'prompt'],

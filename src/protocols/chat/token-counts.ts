@@ -9,8 +9,9 @@ export const PASS_THROUGH_MEMBERS = ['usage', 'meta', 'tokens'];
 type MemberPath = readonly [string, ...string[]];
 
 /**
- * The first place at which a response has a count other than zero, which a relay may state beside the real one; zero if all are. A place is one member, or several that are added up, of which the
- * first has to be there. If a value is there but is no count, the facts are unusable; other places are not tried.
+ * The first count of a response that is not zero; zero if all are, since a relay may report zeros in addition to the real count. A place is
+ * one member, or several that are added up, of which the first has to be there. If a value is there but is no count, the facts are
+ * unusable; other places are not tried.
  */
 export function firstCount(
   response: ReadResponse,

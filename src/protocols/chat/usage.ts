@@ -40,7 +40,7 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   const cache = readCacheCounts(usage, hasOwnDetails ? 'chat' : 'responses');
   const toolUses = chatToolUses(usage, context);
   const separate = readSeparateTokens(usage);
-  // SGLang states it beside the totals, which include it.
+  // SGLang reports it next to the totals, which include it.
   const beside = separate === null || separate.separateReasoningTokens > 0 ? 0 : readCount(usage.reasoning_tokens);
   const reasoning = Math.max(readCount(completionDetails.reasoning_tokens) ?? 0, beside ?? 0);
   const serverToolUses = Math.max(roundsShown(usage), shownRounds, sumCounts(shown), sumCounts(toolUses));

@@ -3,7 +3,7 @@ import { compilePaths, pathsUnder, type WrittenRules } from '../metering/written
 /** What a model writes in a message, or in a piece of one. */
 const TEXT = ['content', 'content[].text', 'refusal', 'tool_calls[].custom.input', 'audio.transcript'];
 const JSON_TEXT = ['tool_calls[].function.arguments', 'function_call.arguments'];
-/** Providers use different names, and some send two at once; OpenRouter has the details beside them, Mistral parts of the content. */
+/** Providers use different names, and some send two at once. OpenRouter sends the details in addition, Mistral sends parts of the content. */
 const REASONING = [
   ['reasoning_content'],
   ['reasoning'],
@@ -30,7 +30,7 @@ function rulesUnder(message: string): WrittenRules {
   return { paths, judge: ([role]) => (OTHERS.includes(role!) ? 'none' : 'written') };
 }
 
-/** Where the model writes in a chunk of a stream. A `message` beside the `delta` repeats all that came before. */
+/** Where the model writes in a chunk of a stream. A `message` next to the `delta` repeats the text of all chunks before. */
 export const CHUNK_TEXT = rulesUnder('choices[].delta');
 
 /** Where it writes in a whole response. */

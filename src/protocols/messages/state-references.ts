@@ -1,7 +1,7 @@
 import { type NamedState, type RequestTable, readNamedState } from '../request-reader.ts';
-import { LINK, listOf, Members, open, openMembers, type Rule, state } from '../request-rules.ts';
+import { listOf, Members, open, openMembers, type Rule, state } from '../request-rules.ts';
 import { skill } from '../skills.ts';
-import { topMembers } from '../top-members.ts';
+import { MEDIA_PLACES, topMembers } from '../top-members.ts';
 
 /** Blocks, which stand in messages, in results of tools, and in documents that consist of blocks. */
 const BLOCKS: Rule = { text: 'prose', items: { text: 'prose', readBy: 'block' }, readBy: 'block' };
@@ -9,21 +9,7 @@ const BLOCKS: Rule = { text: 'prose', items: { text: 'prose', readBy: 'block' },
 const BLOCK = openMembers({
   text: { text: 'prose' },
   file_id: state('file'),
-  source: {
-    text: 'setting',
-    members: new Members(
-      {
-        file_id: state('file'),
-        url: { text: 'media' },
-        uri: LINK,
-        s3Location: open({ uri: LINK }),
-        fileUri: LINK,
-        data: 'content',
-        content: BLOCKS,
-      },
-      'open',
-    ),
-  },
+  source: { text: 'setting', members: new Members({ ...MEDIA_PLACES, content: BLOCKS }, 'open') },
   content: BLOCKS,
   // A tool that is added in the middle of a conversation, and those that a server listed.
   tool: open({ definition: 'tools' }),
@@ -35,7 +21,7 @@ const BLOCK = openMembers({
   trigger: 'content',
 });
 
-/** What the vendor's documentation has at the top, beside what all protocols have. */
+/** Members at the top in the vendor's documentation, in addition to those of all protocols. */
 const CONTENT_AT_TOP = [
   ...['max_tokens', 'billing_policy', 'cache_control', 'compaction', 'context_management', 'fallback_credit_token'],
   ...['fallbacks', 'inference_geo', 'output_config', 'output_format', 'speed', 'stop_sequences', 'thinking', 'betas'],

@@ -18,7 +18,7 @@ const STREAM_PATHS = compilePaths({
   tells: ['index', 'content_block.type'],
 });
 
-/** Where the model writes in the events of one stream: in the blocks, told by their index, that are no results. */
+/** Where the model writes in the events of one stream: in the blocks that are no results, identified by their index. */
 export function streamedMessageText(): WrittenRules {
   const results = new Set<string | null>();
   return {

@@ -11,7 +11,7 @@ import {
 
 /**
  * Whether reported usage can be that of what was delivered (`docs/providers.md`, "Usage that cannot be true"). One rule for all protocols,
- * whole responses and streams: figures that cannot be are none, and everything else is charged as it is reported.
+ * whole responses and streams: impossible figures count as missing, and all others are charged as reported.
  */
 
 /** What a response delivered, by the size of its text. */
@@ -29,14 +29,14 @@ export const NO_DOUBTS: readonly DoubtedSide[] = [];
 
 /** No token of a vocabulary has more bytes; the longest are runs of spaces. */
 const TOKEN_BYTES_MAX = 128;
-/** Text behind the last report that its figures may leave out: a few words. */
+/** Text after the last report that its figures may not include: a few words. */
 const UNREPORTED_BYTES_MAX = 128;
 
 /**
  * The sides of a usage that cannot be true:
  *
- * - no output, if text, sounds or pictures were delivered; or less than the text, if most of it came behind the report;
- * - no input, if anything was delivered, since no prompt is empty; no search units, if a price goes by them.
+ * - no output, if text, sounds or pictures were delivered; or less than the text, if most of it came after the report;
+ * - no input, if anything was delivered, since no prompt is empty; no search units, if they are the basis of the charge.
  *
  * A response that delivered nothing may have used nothing.
  */
@@ -54,9 +54,9 @@ export function doubtsOf(usage: Usage, delivered: DeliveredOutput, basis: Charge
 }
 
 /**
- * The output of a stream whose figures are not final: the last report is that of the text until then, and what came behind it is
- * estimated. A report before all text is a provisional one, such as that of `message_start`, and so is one that is too small for the
- * text before it: then the greatest of the figures counts.
+ * The output of a stream whose figures are not final: the last report covers the text before it, and the text after it is estimated. A
+ * report before all text is provisional, such as that of `message_start`, and so is a report that is too small for the text before it. Then
+ * the greatest of the figures counts.
  */
 export function boundedOutput(
   reportedTokens: number,

@@ -6,7 +6,7 @@ import type { WrittenRules } from './written-paths.ts';
 export interface ReadResponse {
   /** A member of the outermost object as a value; `undefined` if it is absent. */
   member(name: string): unknown;
-  /** ... as the bytes of its JSON, for a look at them before they are parsed. */
+  /** The bytes of its JSON, which can be searched without parsing them. */
   bytes(name: string): Buffer | undefined;
   /** How many items an array member has; `null` if there is no such array. */
   count(name: string): number | null;
@@ -52,7 +52,7 @@ export interface ResponseEstimate {
   readonly count: readonly string[];
   /** Whether the response is a success of this kind. */
   isSuccess(response: ReadResponse): boolean;
-  /** The output that is no text, without pictures that stand in the text. Absent: there is none. */
+  /** The output that is no text, without pictures within the text. Absent: there is none. */
   mediaTokens?(response: ReadResponse): MediaTokens;
   /** The members by which a provider would report these tokens. */
   members(tokens: EstimatedTokens): Readonly<Record<string, unknown>>;

@@ -3,17 +3,17 @@ import type { CacheCounts } from './cache-counts.ts';
 import { readCount, sumCounts } from './usage-facts.ts';
 
 /** Input and output as a usage object states them, and the parts that it names. */
-export interface StatedTotals {
+interface StatedTotals {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly cache: Pick<CacheCounts, 'read' | 'written' | 'unknown'>;
-  /** Tokens with prices of their own beside input and output, which a total may include. Absent: none. */
+  /** Tokens outside of input and output with prices of their own, which a total may include. Absent: none. */
   readonly separate?: { readonly citationTokens: number; readonly separateReasoningTokens: number } | null;
 }
 
 /** What a call read and wrote in addition to the stated input and output. */
-export interface UnstatedTokens {
+interface UnstatedTokens {
   /** Tokens of the cache that the stated input leaves out. */
   readonly cacheTokens: number;
   /** Those of them that are counted in no known spelling. They have the price of reads, the least that a cache costs. */
@@ -70,7 +70,7 @@ export function unstatedTokens(
   return outputTokens + beyond <= outputTokensMax ? unstated(beyond) : unstated(0, outside, true);
 }
 
-/** What a total has beyond input and output that is not among the tokens with prices of their own: it may include all of these, or one kind. */
+/** The tokens of a total beyond input and output, without those that have prices of their own: it may include all of these, or one kind. */
 function beyondSeparate(beyond: number, separate: NonNullable<StatedTotals['separate']>): number {
   const { citationTokens, separateReasoningTokens } = separate;
   const isOneKind = beyond === citationTokens || beyond === separateReasoningTokens;

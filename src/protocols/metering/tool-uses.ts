@@ -81,7 +81,7 @@ interface ReportedUses {
 /** Members of a usage object that count uses of tools in the spellings of their vendors. */
 interface CountingMember {
   read(value: unknown): ToolUses | null;
-  /** Whether it reads what stands there at a name. */
+  /** Whether it reads the value of a member of this name. */
   reads(name: string, value: unknown): boolean;
   readonly areAll: boolean;
 }
@@ -131,7 +131,7 @@ export function countsToolUses(member: string): boolean {
   return Object.hasOwn(MEMBERS, member);
 }
 
-/** Whether what stands in such a member at a name is read. */
+/** Whether a member of such an object is read. */
 export function readsToolCount(member: string, name: string, value: unknown): boolean {
   return countsToolUses(member) && MEMBERS[member]!.reads(name, value);
 }
@@ -171,7 +171,7 @@ function add(uses: Counts, unit: ToolUnit, count: number): void {
   uses[unit] = (uses[unit] ?? 0) + count;
 }
 
-/** Counts uses that a response shows, each once however often it is shown, up to as many as are charged. */
+/** Counts the uses that a response shows, each once however often it is shown, up to the number that can be charged. */
 export class ShownUses {
   readonly #seen = new Map<string, ToolUnit>();
 

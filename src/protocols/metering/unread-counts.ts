@@ -5,9 +5,8 @@ import { countsToolUses, readsToolCount } from './tool-uses.ts';
 import { readCount } from './usage-facts.ts';
 
 /**
- * Counts beside the totals of a usage object that no row of `usageUnits` reads, and that vendors may have a price for: tokens
- * that are no part of the totals, and uses of tools in a spelling that is not known. Their places are marked on the record of
- * the call. Counts of a cache are in `cache-counts.ts`.
+ * Counts of a usage object outside of its totals that no row of `usageUnits` reads and that vendors may bill: tokens that are no part of
+ * the totals, and uses of tools in an unknown spelling. Their paths are marked on the record of the call. Counts of a cache are in `cache-counts.ts`.
  */
 export function unreadCounts(usage: Readonly<Record<string, unknown>>): readonly string[] {
   let places: string[] | null = null;
@@ -36,7 +35,7 @@ const NONE: readonly string[] = [];
 const PLACES_MAX = 4;
 const PLACE_CHARACTERS_MAX = 96;
 
-/** What a member counts by its name; `none`: nothing that is billed beside the totals. */
+/** What a member counts, by its name; `none`: nothing that is billed in addition to the totals. */
 type Kind = 'uses' | 'tokens' | 'none';
 
 /** What providers run, and what they take in for a call, as parts of a name. */
@@ -49,7 +48,7 @@ const OF_TOTALS =
   /^(?:num_)?(?:prompt|completion|input|output|total|generated|generation|visible|text|image|audio|video|cached|draft|accepted|rejected|predicted)_(?!audio_seconds$)/;
 /** Sums of money, times, limits. */
 const NO_QUANTITY = /(?:^|_)(?:cost|price|usd|ticks|time|ms|latency|duration|limit|max|remaining|size|id)(?:_|$)/;
-/** Members that count again what others count: of Volcengine Ark, the sources of a tool; of xAI, uses that it does not bill among others. */
+/** Members that repeat the counts of others: sources of a tool (Volcengine Ark), and a count that includes uses that are not billed (xAI). */
 const REPEATED: readonly string[] = ['tool_usage_details', 'num_server_side_tools_used'];
 /** A part of the output at most vendors; citations and the reasoning that Perplexity counts outside of it have units of their own. */
 const WITH_UNITS = /^(?:reasoning|thinking|thoughts|citation)_tokens$/;

@@ -2,7 +2,7 @@
  * Where a model writes, as paths in a JSON value: `choices[].delta.content`, where `[]` stands for each item of an array. What stands at
  * other paths, such as the pages that a search found or the result of a tool, is not the model's.
  */
-export interface WrittenPaths {
+interface WrittenPaths {
   readonly text: readonly string[];
   /** Text that some providers have as an object in place of a string, which counts by the size of its JSON. */
   readonly json?: readonly string[];

@@ -18,14 +18,14 @@ import {
   type RequestFacts,
   type Splice,
 } from './operation.ts';
-import { readSession, sessionPlaces } from './session.ts';
+import { bodySession, readSession } from './session.ts';
 
 /** What is read of one body; what is left out has the value that most operations give it. */
 export interface ReadRequest<Details> {
   readonly model: string | null;
   readonly isStream?: boolean;
   readonly continuationKeys?: readonly string[];
-  /** What the call names at a provider; absent: what stands at its top. */
+  /** What the call names at a provider; absent: it is read by the table of all operations. */
   readonly named?: NamedState;
   readonly choices?: number;
   /** The parts of the demand that this operation reads in its own way. */
@@ -73,7 +73,7 @@ export function jsonOperation<Details, const Name extends string>(
         continuationKeys: request.continuationKeys ?? [],
         references,
         unlisted,
-        sessionPlaces: hasSessions ? sessionPlaces(fields) : null,
+        session: hasSessions ? bodySession(body, fields) : null,
         isStream: request.isStream ?? false,
         inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
         choices: request.choices ?? (givesChoices ? choices : 1),
@@ -90,7 +90,7 @@ export function jsonOperation<Details, const Name extends string>(
         continuationKeys: facts.continuationKeys,
         references: facts.references,
         unlisted: facts.unlisted,
-        session: (headers) => (facts.sessionPlaces === null ? null : readSession(headers, body, facts.sessionPlaces)),
+        session: (headers) => (facts.session === null ? null : readSession(headers, body, facts.session)),
         isStream: facts.isStream,
         sizeBytes: body.length,
         inputTokensEstimate: facts.inputTokensEstimate,

@@ -13,7 +13,7 @@ import type { PlanHeaders } from '../plan-windows.ts';
 import type { UnlistedPart } from '../request-reader.ts';
 import type { StateReference } from '../state-references.ts';
 import type { BodyKind } from '../token-estimate/count-body.ts';
-import type { Session, SessionPlaces } from './session.ts';
+import type { BodySession, Session } from './session.ts';
 
 /**
  * What differs between one kind of call and another. The endpoint table says where it is served; `calls` does what is
@@ -80,8 +80,8 @@ export interface RequestFacts<Details = unknown> {
   readonly continuationKeys: readonly string[];
   readonly references: readonly StateReference[];
   readonly unlisted: readonly UnlistedPart[];
-  /** Where the body may name its session; `null`: calls of this operation have none. */
-  readonly sessionPlaces: SessionPlaces | null;
+  /** `null`: calls of this operation have no sessions. */
+  readonly session: BodySession | null;
   readonly isStream: boolean;
   readonly inputTokensEstimate: number;
   readonly choices: number;
@@ -232,7 +232,7 @@ export interface CallInput {
   readonly references: readonly StateReference[];
   /** What the gateway does not know of its tools; the provider has to allow it. */
   readonly unlisted: readonly UnlistedPart[];
-  /** The session of the call; `null` if it has none. Reads up to 4 KiB of the conversation: only asked for if there is a choice of routes. */
+  /** The session of the call; `null` if it has none. It may read the conversation, so it is asked for only if there is a choice of routes. */
   session(headers: IncomingHttpHeaders): Session | null;
   readonly isStream: boolean;
   /** The size of the request, decoded. */

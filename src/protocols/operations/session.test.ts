@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, it } from 'node:test';
 import { BodyFields } from './fields.ts';
-import { readSession, SESSION_HEADERS, sessionPlaces } from './session.ts';
+import { bodySession, readSession, SESSION_HEADERS } from './session.ts';
 
 const sessionOf = (request: object, headers: IncomingHttpHeaders = {}) => {
   const body = Buffer.from(JSON.stringify(request));
-  return readSession(headers, body, sessionPlaces(BodyFields.read(body)));
+  return readSession(headers, body, bodySession(body, BodyFields.read(body)));
 };
 const textOf = (request: object) => {
   const session = sessionOf(request);
@@ -36,7 +36,7 @@ describe('the session of a call', () => {
     const body = Buffer.from(
       '{"messages":[],"prompt_cache_key":"a","metadata":[],"prompt_cache_key":"b","metadata":{}}',
     );
-    assert.deepEqual(readSession({}, body, sessionPlaces(BodyFields.read(body))), {
+    assert.deepEqual(readSession({}, body, bodySession(body, BodyFields.read(body))), {
       by: 'prompt_cache_key',
       value: 'b',
     });
@@ -83,5 +83,22 @@ describe('the session of a call', () => {
       textOf({ system: 'x'.repeat(4_000), messages: [{ role: 'user', content: 'y'.repeat(4_000) }] })?.length,
       4_096,
     );
+  });
+
+  it('is read together with a large body, which is not read again in the thread that serves calls', () => {
+    const turns = Array.from({ length: 10_000 }, () => ({ role: 'assistant', parts: [1] }));
+    const request = (more: object) => Buffer.from(JSON.stringify({ ...more, messages: [...turns, ...messages] }));
+    for (const [more, byHeader] of [
+      [{ prompt_cache_key: 'k' }, { by: 'prompt_cache_key', value: 'k' }],
+      [{}, { by: 'session-id', value: 's1' }],
+    ] as const) {
+      const body = request(more);
+      const inBody = bodySession(body, BodyFields.read(body));
+      // Whoever reads on in these bytes finds nothing that ends.
+      body.fill('[');
+      const own = 'prompt_cache_key' in more ? byHeader : { by: 'conversation', value: 'Hello' };
+      assert.deepEqual(readSession({}, body, inBody), own);
+      assert.deepEqual(readSession({ 'session-id': 's1' }, body, inBody), byHeader);
+    }
   });
 });

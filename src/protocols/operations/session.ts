@@ -12,7 +12,7 @@ export interface Session {
 }
 
 /** Offsets of the values in a body that may name a session; -1 for a member that is absent or null. */
-export type SessionPlaces = Readonly<Record<(typeof PLACES)[number], number>>;
+type SessionPlaces = Readonly<Record<(typeof PLACES)[number], number>>;
 const PLACES = ['prompt_cache_key', 'metadata', 'system', 'instructions', 'tools', 'messages', 'input'] as const;
 
 /** The members at the top of a body. */
@@ -20,7 +20,22 @@ interface TopMembers {
   lastMember(key: string): { readonly kind: string; readonly valueStart: number } | undefined;
 }
 
-export function sessionPlaces(fields: TopMembers): SessionPlaces {
+/**
+ * What a body says of its session: the places where it may name one, or the session itself if the body is too large to be read again in
+ * the thread that serves calls (decision 16).
+ */
+export type BodySession = { readonly places: SessionPlaces } | { readonly named: Session | null };
+
+const READ_LATER_BYTES_MAX = 64 * 1024;
+
+/** Runs where the body is read: in another thread if it is large. */
+export function bodySession(body: Buffer, fields: TopMembers): BodySession {
+  const places = sessionPlaces(fields);
+  if (body.length <= READ_LATER_BYTES_MAX) return { places };
+  return { named: cacheKeyAt(body, places) ?? conversationAt(body, places) };
+}
+
+function sessionPlaces(fields: TopMembers): SessionPlaces {
   const at = (key: string): number => {
     const member = fields.lastMember(key);
     return member === undefined || member.kind === 'null' ? -1 : member.valueStart;
@@ -49,14 +64,32 @@ export const SESSION_HEADERS = [
 const USER_ID = new MemberNames('user_id');
 const VALUE_BYTES_MAX = 4_096;
 
-/** The session of a request; `null` if nothing tells one. */
-export function readSession(headers: IncomingHttpHeaders, body: Buffer, places: SessionPlaces): Session | null {
-  const cacheKey = textAt(body, places.prompt_cache_key);
-  if (cacheKey !== null) return { by: 'prompt_cache_key', value: cacheKey };
+/** The session of a request; `null` if nothing names one. */
+export function readSession(headers: IncomingHttpHeaders, body: Buffer, inBody: BodySession): Session | null {
+  if ('places' in inBody) {
+    const { places } = inBody;
+    return cacheKeyAt(body, places) ?? sessionOfHeaders(headers) ?? conversationAt(body, places);
+  }
+  const { named } = inBody;
+  return named?.by === CACHE_KEY ? named : (sessionOfHeaders(headers) ?? named);
+}
+
+const CACHE_KEY = 'prompt_cache_key';
+
+function cacheKeyAt(body: Buffer, places: SessionPlaces): Session | null {
+  const value = textAt(body, places.prompt_cache_key);
+  return value === null ? null : { by: CACHE_KEY, value };
+}
+
+function sessionOfHeaders(headers: IncomingHttpHeaders): Session | null {
   for (const name of SESSION_HEADERS) {
     const value = headers[name];
     if (typeof value === 'string' && value !== '') return { by: name, value };
   }
+  return null;
+}
+
+function conversationAt(body: Buffer, places: SessionPlaces): Session | null {
   const userId = userIdAt(body, places.metadata);
   if (userId !== null) return { by: 'metadata.user_id', value: userId };
   const text = conversationStart(body, places);
@@ -78,7 +111,7 @@ function userIdAt(body: Buffer, offset: number): string | null {
   return userId;
 }
 
-/** How much of a conversation's text tells it from others: its instructions, its tools and the first turn of its user. */
+/** How much of a conversation's text identifies it: its instructions, its tools and the first turn of its user. */
 const START_BYTES_MAX = 4_096;
 
 /** Clients move `cache_control` from turn to turn. */
@@ -89,7 +122,7 @@ const ROLE_BYTES_MAX = 64;
 /** Claude Code's first block of instructions, which changes with each call. */
 const ATTRIBUTION = Buffer.from('x-anthropic-billing-header');
 
-/** Thrown where enough was read, which ends the walk. */
+/** Thrown to end the reading. */
 const ENOUGH = new Error('enough of the conversation was read');
 
 function conversationStart(body: Buffer, places: SessionPlaces): string {

@@ -20,7 +20,7 @@ const BLOCK = openMembers({
 /** Content blocks, or a screenshot that stands without an array around it. */
 const BLOCKS: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };
 
-/** The members of items that have a rule, and what an item consists of beside its id. */
+/** The members of items that have a rule. */
 const ITEM_RULES = {
   type: 'setting',
   id: 'content',
@@ -46,7 +46,7 @@ const ITEM = openMembers({
   ...ITEM_RULES,
 });
 
-/** What an item consists of. One of an unknown type, or of none, that has none of these stands for one that the provider keeps. */
+/** The content of an item. An item of an unknown type, or without a type, and with none of these refers to one that the provider keeps. */
 const CONTENT: readonly string[] = ['content', 'output', 'tools', ...ITEM_CONTENT];
 
 /** Items that the vendor looks up by their id unless they bring one of these members. */
@@ -94,7 +94,7 @@ function readItem(reader: RequestReader): void {
   reader.references.readId(json.from(idStart), 'item', reader.param('id'));
 }
 
-/** What the vendor's documentation has at the top, beside what all protocols have. */
+/** Members at the top in the vendor's documentation, in addition to those of all protocols. */
 const CONTENT_AT_TOP = [
   ...['access_programs', 'background', 'context_management', 'image', 'include', 'max_output_tokens'],
   ...['max_tool_calls', 'moderation', 'parallel_tool_calls', 'prompt_cache_retention', 'reasoning', 'store', 'text'],

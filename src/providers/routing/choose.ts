@@ -9,7 +9,7 @@ import { rendezvousOrder, unitHash } from './rendezvous.ts';
 export type RandomSource = () => number;
 
 /** Orders routes of one priority, all with a weight above 0. */
-export type RouteChoice = (routes: readonly Route[]) => readonly Route[];
+type RouteChoice = (routes: readonly Route[]) => readonly Route[];
 
 /** For calls without a session: draws one route after the other, each with a probability in proportion to its weight. */
 export const byChance =

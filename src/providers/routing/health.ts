@@ -63,7 +63,7 @@ const CALLERS_WINDOW_MS = 60_000;
  */
 export const ACCOUNT_BREAKERS_MAX = 256;
 
-/** How long sessions take to come back to a route whose breaker has closed. */
+/** How long it takes until a route whose breaker has closed has all its sessions again. */
 export const COMEBACK_MS = 60_000;
 
 const healthy: RouteStatus = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
