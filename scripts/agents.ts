@@ -73,6 +73,8 @@ try {
     live(agents.claudeCode, isRefused, noProvider, gateway),
     live(agents.qwenCode, isRefused, noProvider, gateway),
     live(agents.opencode, isRefused, noProvider, gateway),
+    live(agents.cline, isRefused, noProvider, gateway),
+    live(agents.continueCli, isRefused, noProvider, gateway),
   ]);
   report('the gateway responds to the probes of agents', await problemOf(() => probe(gateway)));
   report(

@@ -230,7 +230,7 @@ const REFERENCES: readonly Case[] = [
   ['messages', said({ type: 'memory', memory_store_id: 'm' }), 'state m at messages[0].content[0].memory_store_id'],
   // The top, and what relays put there.
   ['messages', { thread: { type: 'continue', previous_message_id: 'm' } }, 'thread m at thread.previous_message_id'],
-  ['messages', { diagnostics: { previous_message_id: 'm' } }, 'thread m at diagnostics.previous_message_id'],
+  ['messages', { diagnostics: { previous_message_id: 'm' } }, 'state m at diagnostics.previous_message_id'],
   [
     'messages',
     { extra_body: { thread: { previous_message_id: 'm' } } },

@@ -22,7 +22,8 @@ export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   conversation: stateOrObject('conversation'),
   thread: stateOrObject('thread', { previous_message_id: state('thread') }),
   container: stateOrObject('container', { skills: { items: { readBy: 'skill' }, readBy: 'skill' } }),
-  diagnostics: open({ previous_message_id: state('thread') }),
+  // Not a thread: a message of the provider's account, whose prompt it would compare. The refusal names the field.
+  diagnostics: open({ previous_message_id: state('state') }),
   prompt_cache_options: open({ comparison_response_id: state('response') }),
   // Volcengine Ark; Google, also in `google` of its compatible address; Alibaba Cloud.
   context_id: state('conversation'),

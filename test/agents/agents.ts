@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Finished, start } from './child.ts';
 import type { Installation } from './installation.ts';
-import { type AgentName, baseAddress, type Context, replaced, settingsFile } from './page.ts';
+import { type AgentName, baseAddress, type Context, commandOf, replaced, settingsFile } from './page.ts';
 
 export interface AgentRun {
   /** What the page's base addresses are below. */
@@ -20,7 +20,7 @@ export interface AgentRun {
   readonly change?: (settings: string) => string;
 }
 
-/** How a run ended, in words that both agents have. */
+/** How a run ended, in words that all agents have. */
 export interface AgentResult extends Finished {
   /** The last thing that the agent said, as a response or as an error. */
   readonly said: string;
@@ -37,9 +37,12 @@ export interface Agents {
   readonly claudeCode: Agent;
   readonly qwenCode: Agent;
   readonly opencode: Agent;
+  readonly cline: Agent;
+  readonly continueCli: Agent;
 }
 
-export function createAgents({ codex, claudeCode, qwenCode, opencode, versions }: Installation): Agents {
+export function createAgents(installation: Installation): Agents {
+  const { codex, claudeCode, qwenCode, opencode, cline, continueCli, versions } = installation;
   return {
     codex: {
       name: 'Codex',
@@ -51,6 +54,7 @@ export function createAgents({ codex, claudeCode, qwenCode, opencode, versions }
           baseAddress('Codex', given.context, given.origin),
         );
         write(given, '.codex/config.toml', settings);
+        writeAsIs(given, '.codex/models.json', settingsFile('~/.codex/models.json'));
         const finished = await start(
           // The commands of the task are our own, and a machine for tests may forbid its sandbox.
           [
@@ -114,6 +118,33 @@ export function createAgents({ codex, claudeCode, qwenCode, opencode, versions }
         return { ...finished, said: finished.stdout + finished.stderr };
       },
     },
+    cline: {
+      name: 'Cline',
+      version: versions.cline,
+      async run(given) {
+        const file = '.cline/data/settings/global-settings.json';
+        writeAsIs(given, file, settingsFile(`~/${file}`));
+        // With a directory of its own it leaves no process behind.
+        const data = ['--data-dir', join(given.home, '.cline/data')];
+        const command = inPlace(given, replaced(commandOf('cline'), '"$FAREGATE_KEY"', given.key), 'Cline');
+        await start([...cline, ...command.split(' '), ...data], options(given, {})).finished;
+        const finished = await start([...cline, ...data, '--json', given.prompt], options(given, {})).finished;
+        return { ...finished, said: finished.stdout + finished.stderr };
+      },
+    },
+    continueCli: {
+      name: 'Continue',
+      version: versions['@continuedev/cli'],
+      async run(given) {
+        const settings = inPlace(given, settingsFile('~/.continue/config.yaml'), 'Continue');
+        write(given, '.continue/config.yaml', replaced(settings, 'sk-fg-…', given.key));
+        const finished = await start(
+          [...continueCli, '--config', join(given.home, '.continue/config.yaml'), '--auto', '-p', given.prompt],
+          options(given, {}),
+        ).finished;
+        return { ...finished, said: finished.stdout + finished.stderr };
+      },
+    },
   };
 }
 
@@ -126,10 +157,15 @@ function inPlace({ context, origin }: AgentRun, settings: string, agent: AgentNa
   );
 }
 
-function write({ home, change = (settings) => settings }: AgentRun, file: string, settings: string): void {
+/** Writes the settings that scenarios may change. */
+function write(given: AgentRun, file: string, settings: string): void {
+  writeAsIs(given, file, given.change?.(settings) ?? settings);
+}
+
+function writeAsIs({ home }: AgentRun, file: string, content: string): void {
   const path = join(home, file);
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, change(settings));
+  writeFileSync(path, content);
 }
 
 function options({ home, workDirectory, outsideUrl, limitMs }: AgentRun, own: Record<string, string>) {

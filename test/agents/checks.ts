@@ -39,12 +39,24 @@ export async function check(scenario: Scenario, observed: Observed): Promise<voi
 }
 
 /** The agent did what is expected, and the gateway responded as expected. */
-function checkAgent({ expected }: Scenario, { result, workDirectory, requests, model, outside }: Observed): void {
-  const { exitCode, said, statuses, others = [], isFileRight, summaries = 0, wholeCalls = [] } = expected;
+function checkAgent(
+  { agent, expected }: Scenario,
+  { result, workDirectory, requests, model, outside }: Observed,
+): void {
+  const {
+    exitCode,
+    said,
+    statuses,
+    others = [],
+    isFileRight,
+    summaries = 0,
+    wholeCalls = [],
+    sent = '',
+    isWarned = true,
+  } = expected;
   const calls = requests.filter(isCall);
   const responded = calls.map(({ status }) => status);
-  if (typeof statuses === 'number') assert.deepEqual([...new Set(responded)], [statuses], 'the status of all calls');
-  else assert.deepEqual(responded, statuses, 'the statuses of the calls');
+  assert.deepEqual(responded, statuses, 'the statuses of the calls');
   assert.deepEqual(
     [
       ...new Set(
@@ -59,10 +71,10 @@ function checkAgent({ expected }: Scenario, { result, workDirectory, requests, m
   const file = join(workDirectory, FILE);
   assert.equal(existsSync(file) ? readFileSync(file, 'utf8') : null, isFileRight ? GREETING : null, 'the file');
   assert.equal(model.summaries, summaries, 'the summaries');
-  if (typeof statuses !== 'number') {
-    const whole = calls.flatMap(({ body }, index) => (JSON.parse(body.toString()).stream === true ? [] : [index]));
-    assert.deepEqual(whole, wholeCalls, 'the calls that are no streams');
-  }
+  const whole = calls.flatMap(({ body }, index) => (JSON.parse(body.toString()).stream === true ? [] : [index]));
+  assert.deepEqual(whole, wholeCalls, 'the calls that are no streams');
+  for (const { body } of calls) assert.ok(body.includes(sent), `a call without ${sent}`);
+  if (agent === 'Codex') assert.equal(result.stdout.includes('Model metadata for'), isWarned, result.stdout);
   for (const { path, responseHeaders, status } of requests) {
     assert.ok(status === 426 || responseHeaders['request-id'], `${path} was responded to without a request id`);
   }

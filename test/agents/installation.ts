@@ -5,10 +5,12 @@ import { fileURLToPath } from 'node:url';
 
 /** What is installed, and nothing newer: an agent that changed overnight would turn our result into a report about it. */
 const PINNED = {
-  '@openai/codex': '0.169.0',
-  '@anthropic-ai/claude-code': '2.1.329',
+  '@openai/codex': '0.171.0',
+  '@anthropic-ai/claude-code': '2.1.332',
   '@qwen-code/qwen-code': '0.24.4',
   'opencode-ai': '1.18.33',
+  '@continuedev/cli': '1.5.47',
+  cline: '3.0.65',
 } as const;
 
 /** Outside of the project's own dependencies: more than a gigabyte that only this run needs. */
@@ -20,6 +22,8 @@ export interface Installation {
   readonly claudeCode: readonly string[];
   readonly qwenCode: readonly string[];
   readonly opencode: readonly string[];
+  readonly continueCli: readonly string[];
+  readonly cline: readonly string[];
   readonly versions: typeof PINNED;
   /** Whether it was there already. */
   readonly wasThere: boolean;
@@ -42,6 +46,8 @@ export async function installAgents(): Promise<Installation> {
     qwenCode: [process.execPath, join(packages, '@qwen-code/qwen-code/cli.js')],
     // Its launcher is put in place by an install script as well; this is what that would start.
     opencode: [join(packages, `opencode-${process.platform}-${process.arch}/bin/opencode`)],
+    continueCli: [process.execPath, join(packages, '@continuedev/cli/dist/cn.js')],
+    cline: [process.execPath, join(packages, 'cline/bin/cline')],
     versions: PINNED,
     wasThere,
   };

@@ -1,6 +1,6 @@
 import type { PlanId } from './gateway.ts';
 import { DONE, type Fault } from './model.ts';
-import { type AgentName, type Context, replaced } from './page.ts';
+import { type AgentName, type Context, replaced, USED_UP } from './page.ts';
 
 /** What an agent lives through, and what must have happened then. */
 export interface Scenario {
@@ -29,15 +29,11 @@ export interface Scenario {
 }
 
 export interface Expected {
-  /** `null`: it never ends by itself, and is killed. */
-  readonly exitCode: 0 | 1 | null;
+  readonly exitCode: 0 | 1;
   /** What the agent says at its end has this in it. */
   readonly said: string;
-  /**
-   * The status of each call that the agent made, in order; the first one is the other program's if there is one. One status:
-   * that of all calls, however many there were.
-   */
-  readonly statuses: readonly number[] | number;
+  /** The status of each call that the agent made, in order; the first one is the other program's if there is one. */
+  readonly statuses: readonly number[];
   /** The kinds of other requests of the agent, in order, such as `GET /v1/responses 426`. */
   readonly others?: readonly string[];
   /** Where else the agent wants to go, in vain: none if it is absent. */
@@ -50,6 +46,10 @@ export interface Expected {
   readonly summaries?: number;
   /** Which calls, from 0, were not streams. */
   readonly wholeCalls?: readonly number[];
+  /** Each call has this in its body. */
+  readonly sent?: string;
+  /** Whether Codex warns that it has no metadata of the model; it does if this is absent. */
+  readonly isWarned?: boolean;
 }
 
 const done = { exitCode: 0, said: DONE, isFileRight: true } as const;
@@ -69,11 +69,16 @@ const codex = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'Codex'
 const claudeCode = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'Claude Code', ...scenario });
 const qwenCode = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'Qwen Code', ...scenario });
 const opencode = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'opencode', ...scenario });
+const cline = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'Cline', ...scenario });
+const continueCli = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'Continue', ...scenario });
 
 const onBalance = { context: 'balance', balanceYuan: '100' } as const;
-const SIX_TRIES = (status: number): number[] => Array.from({ length: 6 }, () => status);
+const tries = (count: number, status: number): number[] => Array.from({ length: count }, () => status);
 
-const USED_UP = 'five-hour window used up: 429';
+const USED_UP_MESSAGE =
+  'The calls of the Coding Plan for five hours are used up. This quota is exhausted and will reset at ';
+/** For agents that repeat the call, in longer and longer intervals. */
+const patient = { context: 'coding', plan: 'no-calls', limitMs: 300_000 } as const;
 
 export const SCENARIOS: readonly Scenario[] = [
   ...[codex, claudeCode].flatMap((agent) => [
@@ -98,8 +103,22 @@ export const SCENARIOS: readonly Scenario[] = [
     plan: 'roomy',
     change: (settings) =>
       replaced(replaced(settings, '/altproto/coding"', '/altproto"'), 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY'),
-    expected: { ...done, statuses: [200, 200, 200], provided: 3 },
+    expected: { ...done, statuses: [200, 200, 200], provided: 3, sent: '"max_tokens":32000' },
     told: 'done in three calls',
+  }),
+  claudeCode({
+    event: 'the task, with `CLAUDE_CODE_MAX_OUTPUT_TOKENS` of 64,000',
+    ...onBalance,
+    change: (settings) => replaced(settings, '"env": {', '"env": { "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "64000",'),
+    expected: { ...done, statuses: [200, 200, 200], provided: 3, sent: '"max_tokens":64000' },
+    told: 'asks for up to 64,000 tokens, not 32,000',
+  }),
+  codex({
+    event: 'the task, with `model_catalog_json = "models.json"`',
+    ...onBalance,
+    change: (settings) => `model_catalog_json = "models.json"\n${settings}`,
+    expected: { ...done, statuses: [200, 200, 200], provided: 3, isWarned: false },
+    told: 'does not warn that it has no metadata of the model',
   }),
   codex({
     event: 'conversation beyond `model_auto_compact_token_limit`',
@@ -112,7 +131,7 @@ export const SCENARIOS: readonly Scenario[] = [
   codex({
     event: 'no balance: 402',
     context: 'balance',
-    expected: { ...notBegun, said: 'The balance is used up', statuses: SIX_TRIES(402) },
+    expected: { ...notBegun, said: 'The balance is used up', statuses: tries(6, 402) },
     told: 'tries six times in about seven seconds, ends with the message',
   }),
   codex({
@@ -148,7 +167,7 @@ export const SCENARIOS: readonly Scenario[] = [
     plan: 'two-calls',
     expected: {
       exitCode: 1,
-      said: 'Request rejected (429) · The calls of the Coding Plan for five hours are used up. This quota is exhausted and will reset at ',
+      said: `Request rejected (429) · ${USED_UP_MESSAGE}`,
       statuses: [200, 200, 429],
       provided: 2,
       isFileRight: true,
@@ -159,27 +178,32 @@ export const SCENARIOS: readonly Scenario[] = [
     event: USED_UP,
     context: 'coding',
     plan: 'no-calls',
-    expected: {
-      ...notBegun,
-      said: 'Quota exhausted: The calls of the Coding Plan for five hours are used up. This quota is exhausted and will reset at ',
-      statuses: 429,
-    },
+    expected: { ...notBegun, said: `Quota exhausted: ${USED_UP_MESSAGE}`, statuses: [429] },
     told: 'ends at once with the message',
   }),
   opencode({
     event: USED_UP,
-    context: 'coding',
-    plan: 'no-calls',
-    limitMs: 40_000,
+    ...patient,
+    // Three of them are for the title of the session.
     expected: {
-      exitCode: null,
-      said: 'The calls of the Coding Plan for five hours are used up. This quota is exhausted and will reset at ',
-      statuses: 429,
-      provided: 0,
-      isFileRight: false,
+      ...notBegun,
+      said: USED_UP_MESSAGE,
+      statuses: tries(9, 429),
       outside: ['CONNECT registry.npmjs.org:443'],
     },
-    told: 'repeats the call without end, and shows the message',
+    told: 'ends with the message after about 75 seconds',
+  }),
+  cline({
+    event: USED_UP,
+    ...patient,
+    expected: { ...notBegun, said: USED_UP_MESSAGE, statuses: tries(6, 429), outside: ['CONNECT data.cline.bot:443'] },
+    told: 'ends with the message after about 65 seconds',
+  }),
+  continueCli({
+    event: USED_UP,
+    ...patient,
+    expected: { ...notBegun, said: USED_UP_MESSAGE, statuses: tries(11, 429) },
+    told: 'ends with the message after about 100 seconds',
   }),
 
   ...[codex, claudeCode].map((agent) =>
@@ -197,7 +221,7 @@ export const SCENARIOS: readonly Scenario[] = [
     event: 'key revoked: 401',
     ...onBalance,
     isKeyRevoked: true,
-    expected: { ...notBegun, said: 'The API key has been revoked.', statuses: SIX_TRIES(401) },
+    expected: { ...notBegun, said: 'The API key has been revoked.', statuses: tries(6, 401) },
     told: 'tries six times in about seven seconds, ends with the message',
   }),
   claudeCode({
@@ -212,7 +236,7 @@ export const SCENARIOS: readonly Scenario[] = [
     event: 'first request larger than the plan takes: 413',
     context: 'coding',
     plan: 'no-room',
-    expected: { ...notBegun, said: 'prompt is too long', statuses: SIX_TRIES(413) },
+    expected: { ...notBegun, said: 'prompt is too long', statuses: tries(6, 413) },
     told: 'tries six times in about seven seconds, ends with the message',
   }),
   claudeCode({

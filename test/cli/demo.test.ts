@@ -83,6 +83,18 @@ describe('the demo', () => {
     assert.equal((await ask('/account/v1/account')).name, 'demo');
   });
 
+  it('lists models that have a date of release', async () => {
+    const url = /^listening on (.*)$/m.exec(printed)![1]!;
+    const key = /API key +(sk-fg-\w+)/.exec(printed)![1]!;
+    const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+    const { data } = (await response.json()) as { data: { created: number }[] };
+    assert.equal(data.length, 5);
+    assert.ok(
+      data.every(({ created }) => created > 0),
+      JSON.stringify(data),
+    );
+  });
+
   it('shows a month of life, made once', async () => {
     const usage = JSON.parse((await cli('usage', '--group-by', 'model')).stdout);
     assert.ok(JSON.stringify(usage).includes('demo-images'), JSON.stringify(usage));
