@@ -4,6 +4,8 @@ import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
 import { readPlainReferences } from '../plain-references.ts';
 import type { NamedState } from '../request-reader.ts';
+import { reasoningKeys } from '../responses/continuation-keys.ts';
+import { signedKeysIn } from '../signed-blocks.ts';
 import { continuationOf } from '../state-references.ts';
 import { estimateRequestTokens } from '../token-estimate/request-size.ts';
 import { readDemand } from './demand.ts';
@@ -50,6 +52,8 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
   readonly givesChoices?: boolean;
   /** Whether its calls belong to sessions, whose prompts providers cache. */
   readonly hasSessions?: boolean;
+  /** The member of its responses that may have signed blocks. Absent: it has none, or continuation keys cover them. */
+  readonly signedMember?: string;
   /** Absent if the operation has no streams. */
   readStream?(details: Details, basis: ChargeBasis, demand: Demand, restate: RestateUsage | undefined): StreamReading;
 }
@@ -58,7 +62,16 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
 export function jsonOperation<Details, const Name extends string>(
   parts: JsonOperationParts<Details, Name>,
 ): JsonOperation<Name> {
-  const { readRequest, checkFor, response, givesChoices, hasSessions, readStream, ...operation } = parts;
+  const {
+    readRequest,
+    checkFor,
+    response,
+    givesChoices,
+    hasSessions,
+    signedMember = null,
+    readStream,
+    ...operation
+  } = parts;
   return {
     ...operation,
     read(body, limits): RequestFacts<Details> {
@@ -88,6 +101,8 @@ export function jsonOperation<Details, const Name extends string>(
       return {
         model,
         continuationKeys: facts.continuationKeys,
+        signedKeys: () => signedKeysOf(facts, body),
+        signedMember,
         references: facts.references,
         unlisted: facts.unlisted,
         session: (headers) => (facts.sessionPlaces === null ? null : readSession(headers, body, facts.sessionPlaces)),
@@ -107,6 +122,11 @@ export function jsonOperation<Details, const Name extends string>(
       };
     },
   };
+}
+
+function signedKeysOf({ sessionPlaces, continuationKeys }: RequestFacts, body: Buffer): string[] {
+  const messages = sessionPlaces?.messages ?? -1;
+  return messages === -1 ? reasoningKeys(continuationKeys) : signedKeysIn(body, messages);
 }
 
 /**

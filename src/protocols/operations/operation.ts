@@ -228,6 +228,13 @@ export interface CallInput {
   readonly model: string | null;
   /** Continuation keys of the earlier calls that this one refers to, the most specific first. */
   readonly continuationKeys: readonly string[];
+  /**
+   * Keys of the signed blocks that this call brings along, the newest first. Searches its messages: only asked for if there is a
+   * choice of makers.
+   */
+  signedKeys(): readonly string[];
+  /** The member of a whole response that may have signed blocks, as events of a stream may; `null`: they are not looked for. */
+  readonly signedMember: string | null;
   /** State at a provider that this call refers to; it has to belong to the account. */
   readonly references: readonly StateReference[];
   /** What the gateway does not know of its tools; the provider has to allow it. */
