@@ -10,6 +10,7 @@ const REFUSALS: Readonly<Record<RefusalReason, string>> = {
   operator: "401, 402, and a 400 or 429 about the operator's account at the vendor",
   permission: '403, and a 401 or 402 that depends on the call',
   model: '404 about the model: retired, or not served there',
+  signature: '400 about a signature or encrypted content of the conversation',
   rate: '429',
   capacity: '503, 529',
   lost: '502, 504 of a proxy in front of the provider',

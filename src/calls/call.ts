@@ -16,8 +16,10 @@ import { noHealthyRoute, type PreparedCall } from './prepared-call.ts';
 import {
   CredentialTurns,
   countsAllTheSame,
+  decisiveFailure,
   failureDetails,
   isOfAccount,
+  isSignatureRefusal,
   mayHaveRun,
   mayTryAnother,
   reportFailure,
@@ -71,21 +73,29 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
 
   /** Tries the routes in order, until one has taken the call. */
   async function relayOverRoutes(call: AdmittedCall): Promise<void> {
-    const { routes, client, principal, settings } = call.prepared;
-    let failure: unknown = null;
-    const candidates = restingLast(stillOpen(routes, call.prepared), call.prepared);
+    const { routes, signerId, client, principal, settings } = call.prepared;
+    const failures: unknown[] = [];
+    let isPassedOver = false;
+    const open = restingLast(stillOpen(routes, call.prepared), call.prepared);
+    const drainedOfSigner =
+      signerId === null ? [] : routes.filter((each) => each.providerId === signerId && !open.includes(each));
+    const candidates = [...open, ...drainedOfSigner];
     for (const [i, route] of candidates.entries()) {
+      if (i >= open.length && !isSignatureRefusal(failures.at(-1))) break;
       // A client that has left would pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
       const permit = health.enter(route.id, principal.accountId);
-      if (permit === null) continue;
-      call.goesOver(route, permit, failure === null ? null : toResponse(failure));
+      if (permit === null) {
+        isPassedOver = true;
+        continue;
+      }
+      call.goesOver(route, permit, failures.length === 0 ? null : toResponse(failures.at(-1)));
       try {
         await relayWithCredentials(call, route, i < candidates.length - 1);
         return;
       } catch (error) {
         reportFailure(permit, error);
-        failure = error;
+        failures.push(error);
         if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
         const { callId } = call.prepared;
         logger.info({ callId, ...failureDetails(route, error) }, 'a route did not take the call');
@@ -93,6 +103,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         permit.ended();
       }
     }
+    const failure = decisiveFailure(failures, isPassedOver);
     throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { signedKey } from '../protocols/signed-blocks.ts';
 import { type StateKind, type StateReference, stateKey } from '../protocols/state-references.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import type { Provider, Providers } from '../providers/upstream/provider.ts';
@@ -10,6 +11,7 @@ const routes = ['plain', 'searching'].map((providerId) => ({ id: providerId, pro
 const providers: Pick<Providers, 'get'> = {
   get: (id) => ({ allows: (part) => id === 'searching' && part === 'tools.x_search' }) as Provider,
 };
+const nothing = { continuationKeys: [], references: [], signedKeys: (): string[] => [] };
 const part = (name: string) => ({ name, param: 'tools[0].type', problem: 'type' }) as const;
 
 describe('routes of a request with tools that the gateway does not know', () => {
@@ -42,7 +44,7 @@ describe('the size of what a call continues', () => {
   ]);
   const sizeOf = async (...references: StateReference[]): Promise<number | undefined> => {
     const find = () => Promise.resolve(stored);
-    const found = await findContinuation({ find }, 'account', { continuationKeys: [], references }, false);
+    const found = await findContinuation({ find }, 'account', { ...nothing, references }, false);
     return found.continuedTokens;
   };
 
@@ -53,5 +55,35 @@ describe('the size of what a call continues', () => {
 
   it('is not known if that of one response is not', async () => {
     assert.equal(await sizeOf(reference('response', 'small'), reference('response', 'unknown')), undefined);
+  });
+});
+
+describe('the maker of the signed blocks of a call', () => {
+  const madeBy = (providerId: string) => ({ model: 'm', providerId });
+  const [newest, older, compaction] = [signedKey('newest'), signedKey('older'), 'e:compaction'];
+  const continuationOf = async (known: Record<string, object>, hasChoice = true) => {
+    const asked: string[] = [];
+    const find = (_account: string, keys: readonly string[]) => {
+      asked.push(...keys);
+      return Promise.resolve(new Map(Object.entries(known) as [string, ReturnType<typeof madeBy>][]));
+    };
+    const input = { ...nothing, continuationKeys: [compaction], signedKeys: () => [newest, older] };
+    return { ...(await findContinuation({ find }, 'account', input, hasChoice)), asked };
+  };
+
+  it('is that of the newest one that is known, which accepted those before it', async () => {
+    const { signed, continuedState } = await continuationOf({ [older]: madeBy('a'), [newest]: madeBy('b') });
+    assert.deepEqual([signed, continuedState], [madeBy('b'), null]);
+    assert.deepEqual((await continuationOf({ [older]: madeBy('a') })).signed, madeBy('a'));
+    assert.equal((await continuationOf({})).signed, null);
+  });
+
+  it('is apart from the maker of what the call continues', async () => {
+    const { signed, continuedState } = await continuationOf({ [newest]: madeBy('b'), [compaction]: madeBy('a') });
+    assert.deepEqual([signed, continuedState], [madeBy('b'), madeBy('a')]);
+  });
+
+  it('is not looked up where there is no choice of makers', async () => {
+    assert.deepEqual((await continuationOf({ [newest]: madeBy('b') }, false)).asked, []);
   });
 });

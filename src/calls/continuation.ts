@@ -4,6 +4,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Soon } from '../lib/soon.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
 import type { UnlistedPart } from '../protocols/request-reader.ts';
+import { isSignedKey } from '../protocols/signed-blocks.ts';
 import { canBeMade, type StateKind, type StateReference, stateKey } from '../protocols/state-references.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
@@ -12,41 +13,52 @@ import type { Providers } from '../providers/upstream/provider.ts';
 export interface Continuation {
   /** The provider and model that made what the call continues; `null` if nothing of it is known. */
   readonly continuedState: Pick<ContinuedState, 'model' | 'providerId'> | null;
+  /**
+   * The provider and model that made the newest signed block of the call that is known. That provider accepted the blocks
+   * before it, so it comes first, before makers of those.
+   */
+  readonly signed: Pick<ContinuedState, 'model' | 'providerId'> | null;
   /** The size of the largest response that the call continues; `undefined`: that of one is not known. */
   readonly continuedTokens: number | undefined;
   /** The first reference to state that no response to this account contained. */
   readonly unknown: StateReference | null;
 }
 
-const NOTHING: Continuation = { continuedState: null, continuedTokens: undefined, unknown: null };
+const NOTHING: Continuation = { continuedState: null, signed: null, continuedTokens: undefined, unknown: null };
 
 /**
- * Looks up what a call continues. State references are always looked up, continuation keys alone only if there is a
- * choice of routes (`hasChoice`).
+ * Looks up what a call continues. State references are always looked up, continuation keys alone and signed blocks only if
+ * there is a choice of makers (`hasChoice`).
  *
  * @throws where the database is down.
  */
 export function findContinuation(
   continuationKeys: Pick<ContinuationKeys, 'find'>,
   accountId: string,
-  input: Pick<CallInput, 'continuationKeys' | 'references'>,
+  input: Pick<CallInput, 'continuationKeys' | 'references' | 'signedKeys'>,
   hasChoice: boolean,
 ): Soon<Continuation> {
-  if (input.references.length === 0 && (!hasChoice || input.continuationKeys.length === 0)) return NOTHING;
-  return lookUp(continuationKeys, accountId, input);
+  const keys = hasChoice ? [...input.continuationKeys, ...input.signedKeys()] : [];
+  if (input.references.length === 0 && keys.length === 0) return NOTHING;
+  return lookUp(continuationKeys, accountId, keys, input.references);
 }
 
 async function lookUp(
   continuationKeys: Pick<ContinuationKeys, 'find'>,
   accountId: string,
-  input: Pick<CallInput, 'continuationKeys' | 'references'>,
+  contextKeys: readonly string[],
+  stateReferences: readonly StateReference[],
 ): Promise<Continuation> {
-  const references = input.references.map((reference) => ({ reference, key: stateKey(reference) }));
-  const keys = [...new Set([...input.continuationKeys, ...references.map(({ key }) => key)])];
+  const references = stateReferences.map((reference) => ({ reference, key: stateKey(reference) }));
+  const keys = [...new Set([...contextKeys, ...references.map(({ key }) => key)])];
   const known = await continuationKeys.find(accountId, keys);
-  const firstKnown = keys.find((key) => known.has(key));
+  const firstKnown = (isSigned: boolean): ContinuedState | null => {
+    const key = keys.find((each) => known.has(each) && isSignedKey(each) === isSigned);
+    return key === undefined ? null : known.get(key)!;
+  };
   return {
-    continuedState: firstKnown === undefined ? null : known.get(firstKnown)!,
+    continuedState: firstKnown(false),
+    signed: firstKnown(true),
     continuedTokens: sizeOf(references, known),
     unknown: references.find(({ reference, key }) => !canBeMade(reference.kind) || !known.has(key))?.reference ?? null,
   };

@@ -29,6 +29,10 @@ export interface PreparedCall extends CallRequest {
   readonly model: Model;
   /** The routes that the call may take, in the order in which they are tried; at least one. */
   readonly routes: readonly Route[];
+  /** The provider that signed the newest thinking of the call; `null`: not known, or there is no choice of makers. */
+  readonly signerId: string | null;
+  /** Whether routes to several providers serve the model: then the signed blocks of the response are remembered. */
+  readonly hasSeveralMakers: boolean;
   /** The session of the call; `null`: it has none, or there is nothing to choose. */
   readonly session: CallSession | null;
   /** The price in force, for the reservation and the charge. */
@@ -59,10 +63,10 @@ interface PrepareParts {
 export function createPrepare(parts: PrepareParts): (request: CallRequest) => Soon<PreparedCall> {
   const { continuationKeys, health, drained, clock, randomSource } = parts;
 
-  /** Whether it matters who made what a call continues. A single route matters if it is drained. */
-  function isChoice(model: Model, { protocol }: Operation): boolean {
-    const routes = model.routes[protocol.name];
-    return routes.length > 1 || withoutDrained(model, routes, drained).length < routes.length;
+  /** Whether it matters who made what a call continues. A single maker matters if it is drained. */
+  function isChoice(model: Model, operation: Operation): boolean {
+    const routes = model.routes[operation.protocol.name];
+    return hasSeveralMakers(model, operation) || withoutDrained(model, routes, drained).length < routes.length;
   }
 
   return function prepare(request) {
@@ -81,19 +85,20 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => So
 
   /** `named`: the model that the request names; `null`: none. */
   function prepareContinued(request: CallRequest, named: Model | null, continuation: Continuation): PreparedCall {
-    const { continuedState, unknown } = continuation;
+    const { continuedState, signed, unknown } = continuation;
     const { policy, principal, input, settings } = request;
     const { operation } = policy;
     const { accountId } = principal;
     const { catalog } = settings;
-    const model = named ?? restoredModel(continuedState, operation, settings);
+    const model = named ?? restoredModel(continuedState ?? signed, operation, settings);
     if (named === null) requireAllowed(model, request);
     input.checkFor(model.id);
     // State that nothing is known of may be kept behind a drained route.
     const heeded = unknown === null ? drained : NOTHING_DRAINED;
     const session = sessionOf(request, model);
     const choice = session === null ? byChance(randomSource) : bySession(session.key, health);
-    const ordered = orderRoutes(model, operation.protocol.name, choice, continuedState?.providerId, heeded);
+    const makers = { continuedId: continuedState?.providerId, signerId: signed?.providerId };
+    const ordered = orderRoutes(model, operation.protocol.name, choice, makers, heeded);
     const reaching = routesToState(ordered, unknown, settings.providers);
     const routes = routesThatAllow(reaching, input.unlisted, settings.providers);
     const startedAtMs = clock.nowMs();
@@ -133,6 +138,8 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => So
       startedAtMs,
       model,
       routes,
+      signerId: signed?.providerId ?? null,
+      hasSeveralMakers: hasSeveralMakers(model, operation),
       session,
       price,
       basis,
@@ -141,6 +148,11 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => So
       reservation,
     };
   }
+}
+
+function hasSeveralMakers(model: Model, { protocol }: Operation): boolean {
+  const routes = model.routes[protocol.name];
+  return routes.length > 1 && routes.some(({ providerId }) => providerId !== routes[0]!.providerId);
 }
 
 function requireAllowed(model: Model, { principal, settings, report }: CallRequest): void {

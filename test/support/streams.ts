@@ -8,6 +8,7 @@ import { createStreamTap, type StreamReading } from '../../src/protocols/meterin
 import { noUsage, type Usage, type UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { encryptedContinuationKey, responseContinuationKey } from '../../src/protocols/responses/continuation-keys.ts';
 import { readResponsesStream } from '../../src/protocols/responses/stream.ts';
+import { signedKey } from '../../src/protocols/signed-blocks.ts';
 import { stateKey } from '../../src/protocols/state-references.ts';
 
 const itemKeys = (...ids: readonly string[]): string[] => ids.map((id) => stateKey({ kind: 'item', id }));
@@ -160,7 +161,7 @@ const known: readonly Known[] = [
     record: 1,
     continuationKeys: [
       responseContinuationKey('resp_written01'),
-      encryptedContinuationKey('gAAAAABwcml0dGVu/+reasoning=='),
+      signedKey('gAAAAABwcml0dGVu/+reasoning=='),
       ...itemKeys('rs_1', 'fc_1', 'msg_1'),
     ],
   },

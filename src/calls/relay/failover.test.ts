@@ -5,7 +5,7 @@ import type { RoutePermit } from '../../providers/routing/health.ts';
 import { connectionFailure, type UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import { refusalFailure } from '../../providers/upstream/response-kind.ts';
 import type { CallEnd } from '../call-end.ts';
-import { mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
+import { decisiveFailure, mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
 
 /** The reports to a permit, in order. */
 function listen(report: (permit: RoutePermit) => void): string[] {
@@ -59,6 +59,11 @@ const failures: Record<string, Row> = {
     isTriedElsewhere: true,
     reported: ['failed response: status 404'],
   },
+  'a 400 about a signature': {
+    error: refused(400, { message: 'messages.1.content.0: Invalid `signature` in `thinking` block' }),
+    isTriedElsewhere: true,
+    reported: ['succeeded'],
+  },
   'a 429': { error: refused(429), isTriedElsewhere: true, reported: ['succeeded'] },
   'a 503': { error: refused(503), isTriedElsewhere: true, reported: ['failed response: status 503'] },
   'a 529': { error: refused(529), isTriedElsewhere: true, reported: ['failed response: status 529'] },
@@ -108,6 +113,36 @@ describe('failover', () => {
       );
     });
   }
+
+  describe('the failure that the client gets', () => {
+    const foreign = refused(400, { message: 'No.', code: 'invalid_encrypted_content' });
+    const [busy, invalid] = [refused(429), refused(400)];
+
+    it('is that of the last route', () => {
+      assert.equal(decisiveFailure([busy, invalid], true), invalid);
+      assert.equal(decisiveFailure([foreign, busy], true), busy);
+      assert.equal(decisiveFailure([], true), null);
+    });
+
+    it('is no refusal of a signature if another route may accept it later', () => {
+      assert.equal(decisiveFailure([busy, foreign], false), busy);
+      assert.equal(decisiveFailure([foreign, busy, foreign], false), busy);
+      assert.equal(decisiveFailure([foreign], true), null);
+    });
+
+    it('is the refusal of a signature if all routes refuse it', () => {
+      const last = refused(400, { message: 'No.', code: 'invalid_encrypted_content' });
+      assert.equal(decisiveFailure([foreign, last], false), last);
+    });
+
+    it('is the refusal of a signature if no other route will accept it', () => {
+      assert.equal(decisiveFailure([refused(403), foreign], false), foreign);
+      assert.equal(
+        decisiveFailure([refused(404, { message: 'The model x does not exist.' }), foreign], false),
+        foreign,
+      );
+    });
+  });
 
   it('counts a call that was refused for the account of the operator as one that did not run', () => {
     for (const status of [401, 402, 403, 429]) assert.equal(mayHaveRun(refused(status)), false, String(status));

@@ -38,6 +38,7 @@ export const REFUSAL_RULES: Readonly<Record<RefusalReason, RefusalRule>> = {
   operator: { isTriedElsewhere: true, failure: 'operator' },
   permission: { isTriedElsewhere: true, failure: null },
   model: { isTriedElsewhere: true, failure: 'response' },
+  signature: { isTriedElsewhere: true, failure: null },
   rate: { isTriedElsewhere: true, failure: null },
   capacity: { isTriedElsewhere: true, failure: 'response' },
   lost: { isTriedElsewhere: false, failure: 'response' },
@@ -50,6 +51,26 @@ export function mayTryAnother(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   if (error.certainty === 'notSent') return true;
   return error.refusal !== null && REFUSAL_RULES[error.refusal.reason].isTriedElsewhere;
+}
+
+export function isSignatureRefusal(error: unknown): boolean {
+  return error instanceof UpstreamFailure && error.refusal?.reason === 'signature';
+}
+
+/**
+ * Which of the failures of the routes that were tried, in their order, the client gets: the last one; `null`: no healthy route. A refusal of
+ * a signature does not count while a route is down, over its limit or passed over (`isPassedOver`): that route may accept the
+ * signature later, so the conversation has not ended.
+ */
+export function decisiveFailure(failures: readonly unknown[], isPassedOver: boolean): unknown {
+  const last = failures.at(-1) ?? null;
+  if (!isSignatureRefusal(last)) return last;
+  return failures.findLast(isTemporary) ?? (isPassedOver ? null : last);
+}
+
+function isTemporary(error: unknown): boolean {
+  if (!(error instanceof UpstreamFailure)) return false;
+  return error.certainty === 'notSent' || error.refusal?.reason === 'rate' || error.refusal?.reason === 'capacity';
 }
 
 /** Whether the provider may have carried a failed call out: a repeat then gets the failure and does not run it again. */
@@ -121,7 +142,7 @@ function codeOf(error: unknown): string {
 /**
  * The turns of the credentials of a provider in a call over one route. Where the provider refuses the credential or limits its
  * rate, it did not run the call, and the next one is tried; after a limit of rate none that rests, which would meet the same
- * limit.
+ * limit. A signature may be that of another account of the vendor, so the next credential is tried after a refusal of it too.
  */
 export class CredentialTurns {
   readonly #credentials: Credentials;
@@ -170,7 +191,7 @@ export class CredentialTurns {
     if (!(error instanceof UpstreamFailure)) throw error;
     this.#note(error);
     const isLimit = error.refusal?.reason === 'rate';
-    if ((!isLimit && !isOfAccount(error)) || !mayRepeat) throw error;
+    if ((!isLimit && !isOfAccount(error) && !isSignatureRefusal(error)) || !mayRepeat) throw error;
     if (isLimit) this.#limit = error;
     this.#tried = [...this.#tried, this.#current];
     const nowMs = this.#clock.nowMs();
@@ -188,7 +209,7 @@ export class CredentialTurns {
     } else if (refusal.reason === 'rate') {
       const requestedMs = requestedRestMs(response.headers, nowMs);
       this.#credentials.rest(this.#current, this.#model, { sentAtMs: this.#sentAtMs, atMs: nowMs, requestedMs });
-    } else if (refusal.reason === 'call') {
+    } else if (refusal.reason === 'call' || refusal.reason === 'signature') {
       this.accepted();
     }
   }

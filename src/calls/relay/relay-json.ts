@@ -5,6 +5,7 @@ import { CapturedResponse } from '../../protocols/metering/captured-response.ts'
 import type { ReadResponse } from '../../protocols/metering/response.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { WrittenText } from '../../protocols/metering/written-text.ts';
+import { SignedBlocks } from '../../protocols/signed-blocks.ts';
 import {
   startExchange,
   type UpstreamExchange,
@@ -51,6 +52,8 @@ class JsonRelay {
   readonly #upstream: UpstreamRequest;
   readonly #parts: RelayParts;
   readonly #capture: JsonCapture;
+  /** The member of the response in which signed blocks are looked for; `null`: they are not. */
+  readonly #signedMember: string | null;
   /** Measures the chunks that are released, and the rest when it is asked for. */
   #written: WrittenText | null = null;
   #isMeasured = false;
@@ -75,11 +78,13 @@ class JsonRelay {
     this.#upstream = upstream;
     this.#parts = parts;
     this.#requestId = call.prepared.requestId;
-    const { keep, keepSmall, count, holding, estimate } = call.prepared.input.response;
+    const { input, hasSeveralMakers } = call.prepared;
+    const { keep, keepSmall, count, holding, estimate } = input.response;
+    this.#signedMember = hasSeveralMakers ? input.signedMember : null;
     const more = upstream.provider.estimatesUsage ? estimate : undefined;
     this.#capture = new JsonCapture({
       keep: more === undefined ? keep : [...new Set([...keep, ...more.keep])],
-      keepSmall,
+      keepSmall: this.#signedMember === null ? keepSmall : [...(keepSmall ?? []), this.#signedMember],
       count: more === undefined ? count : [...new Set([...count, ...more.count])],
       holding,
       keptBytesMax: KEPT_BYTES_MAX,
@@ -215,7 +220,7 @@ class JsonRelay {
         requestId: this.#requestId,
         counts: true,
         firstByteAtMs: this.#firstByteAtMs,
-        continuationKeys: input.response.continuationKeys(response!),
+        continuationKeys: [...input.response.continuationKeys(response!), ...this.#signedKeys(response!)],
         response: claim === null ? null : this.#storedResponse(),
       });
       this.#sendRest();
@@ -238,6 +243,14 @@ class JsonRelay {
       throw refusalFailure(head!, Buffer.concat(this.#held), texts, this.#requestId);
     }
     return this.#readResponse();
+  }
+
+  #signedKeys(response: ReadResponse): readonly string[] {
+    const member = this.#signedMember === null ? undefined : response.bytes(this.#signedMember);
+    if (member === undefined) return [];
+    const signed = new SignedBlocks();
+    signed.add(member);
+    return signed.keys();
   }
 
   #sendRest(): void {

@@ -4,6 +4,7 @@ import type { ShareHolder } from '../../lib/fair/shares.ts';
 import type { UnsentMemory } from '../../lib/fair/unsent-memory.ts';
 import { createStreamTap, type StreamTap } from '../../protocols/metering/tap.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import { SignedBlocks } from '../../protocols/signed-blocks.ts';
 import {
   startExchange,
   type UpstreamExchange,
@@ -98,18 +99,20 @@ class StreamRelay {
   #refusal: UpstreamFailure | null = null;
 
   constructor(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts, hasAlternative: boolean) {
-    const { requestId, input, basis } = call.prepared;
+    const { requestId, input, basis, hasSeveralMakers } = call.prepared;
     this.#call = call;
     this.#upstream = upstream;
     this.#parts = parts;
     this.#requestId = requestId;
     this.#opening = hasAlternative ? new StreamOpening((bytes) => this.#send(bytes)) : null;
-    this.#tap = createStreamTap(input.readStream(basis, upstream.provider.restatesUsage), {
-      forward: (bytes) => this.#forward(bytes),
-      forwardError: (event) => this.#refuses(event) || this.#send(this.#scrubbed(event)),
-      finish: (bytes) => this.#finish(bytes),
-      finishError: (event) => this.#refuses(event) || this.#finish(this.#scrubbed(event)),
-    });
+    const output = {
+      forward: (bytes: Buffer) => this.#forward(bytes),
+      forwardError: (event: Buffer) => this.#refuses(event) || this.#send(this.#scrubbed(event)),
+      finish: (bytes: Buffer) => this.#finish(bytes),
+      finishError: (event: Buffer) => this.#refuses(event) || this.#finish(this.#scrubbed(event)),
+    };
+    const signed = hasSeveralMakers && input.signedMember !== null ? new SignedBlocks() : null;
+    this.#tap = createStreamTap(input.readStream(basis, upstream.provider.restatesUsage), output, signed);
   }
 
   async run(): Promise<void> {

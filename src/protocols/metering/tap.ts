@@ -1,4 +1,5 @@
 import { eachEvent, holdsData, type SseSink, SseSplitter } from '../../lib/sse/sse.ts';
+import type { SignedBlocks } from '../signed-blocks.ts';
 import { isDone, isWholeEvent } from './event-forms.ts';
 import { pictureTokens } from './media-tokens.ts';
 import { boundedOutput, type DeliveredOutput, doubtsOf, NO_DOUBTS } from './plausible-usage.ts';
@@ -132,7 +133,12 @@ const LF = 0x0a;
 const CR = 0x0d;
 const DONE = Buffer.from('[DONE]');
 
-export function createStreamTap(reading: StreamReading, output: TapOutput): StreamTap {
+/** @param signed gathers the signed blocks of the stream; `null`: they are not looked for. */
+export function createStreamTap(
+  reading: StreamReading,
+  output: TapOutput,
+  signed: SignedBlocks | null = null,
+): StreamTap {
   let isTerminated = false;
   let hasError = false;
   const text = reading.written === null ? null : new WrittenText(reading.written);
@@ -160,6 +166,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       const run = dropsLineFeed && bytes[0] === LF ? bytes.subarray(1) : bytes;
       dropsLineFeed = false;
       if (run.length === 0) return;
+      signed?.add(run);
       // An end that comes first is one in every protocol.
       if (reading.matters(run) || (!hasBegun && run.includes(DONE))) {
         readEvents(run);
@@ -382,7 +389,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     get failsClosed() {
       return reading.isNeverEstimated ?? false;
     },
-    continuationKeys: () => reading.continuationKeys?.() ?? [],
+    continuationKeys: () => [...(reading.continuationKeys?.() ?? []), ...(signed?.keys() ?? [])],
   };
 }
 

@@ -24,6 +24,7 @@ export const chat = jsonOperation({
   givesChoices: true,
   reading: 'scans',
   hasSessions: true,
+  signedMember: 'choices',
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireKind('messages', ['array']);

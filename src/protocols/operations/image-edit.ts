@@ -56,6 +56,8 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
   return {
     model,
     continuationKeys: [],
+    signedKeys: () => [],
+    signedMember: null,
     references: [],
     unlisted: [],
     isStream: edit.stream ?? false,

@@ -4,6 +4,8 @@ import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
 import { readPlainReferences } from '../plain-references.ts';
 import type { NamedState } from '../request-reader.ts';
+import { reasoningKeys } from '../responses/continuation-keys.ts';
+import { signedKeysIn } from '../signed-blocks.ts';
 import { continuationOf } from '../state-references.ts';
 import { estimateRequestTokens } from '../token-estimate/request-size.ts';
 import { readDemand } from './demand.ts';
@@ -50,6 +52,8 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
   readonly givesChoices?: boolean;
   /** Whether its calls belong to sessions, whose prompts providers cache. */
   readonly hasSessions?: boolean;
+  /** The member of its responses that may have signed blocks. Absent: it has none, or continuation keys cover them. */
+  readonly signedMember?: string;
   /** Absent if the operation has no streams. */
   readStream?(details: Details, basis: ChargeBasis, demand: Demand, restate: RestateUsage | undefined): StreamReading;
 }
@@ -58,7 +62,16 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
 export function jsonOperation<Details, const Name extends string>(
   parts: JsonOperationParts<Details, Name>,
 ): JsonOperation<Name> {
-  const { readRequest, checkFor, response, givesChoices, hasSessions, readStream, ...operation } = parts;
+  const {
+    readRequest,
+    checkFor,
+    response,
+    givesChoices,
+    hasSessions,
+    signedMember = null,
+    readStream,
+    ...operation
+  } = parts;
   return {
     ...operation,
     read(body, limits): RequestFacts<Details> {
@@ -74,6 +87,7 @@ export function jsonOperation<Details, const Name extends string>(
         references,
         unlisted,
         session: hasSessions ? bodySession(body, fields) : null,
+        messagesAt: hasSessions ? (fields.lastMember('messages')?.valueStart ?? -1) : -1,
         isStream: request.isStream ?? false,
         inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
         choices: request.choices ?? (givesChoices ? choices : 1),
@@ -88,6 +102,8 @@ export function jsonOperation<Details, const Name extends string>(
       return {
         model,
         continuationKeys: facts.continuationKeys,
+        signedKeys: () => signedKeysOf(facts, body),
+        signedMember,
         references: facts.references,
         unlisted: facts.unlisted,
         session: (headers) => (facts.session === null ? null : readSession(headers, body, facts.session)),
@@ -107,6 +123,10 @@ export function jsonOperation<Details, const Name extends string>(
       };
     },
   };
+}
+
+function signedKeysOf({ messagesAt, continuationKeys }: RequestFacts, body: Buffer): string[] {
+  return messagesAt === -1 ? reasoningKeys(continuationKeys) : signedKeysIn(body, messagesAt);
 }
 
 /**

@@ -21,6 +21,7 @@ export const messages = jsonOperation({
   isAlwaysAwaited: false,
   reading: 'scans',
   hasSessions: true,
+  signedMember: 'content',
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireKind('messages', ['array']);

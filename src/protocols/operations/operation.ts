@@ -82,6 +82,8 @@ export interface RequestFacts<Details = unknown> {
   readonly unlisted: readonly UnlistedPart[];
   /** `null`: calls of this operation have no sessions. */
   readonly session: BodySession | null;
+  /** Where the member `messages` begins, in which signed blocks are; -1 without it. */
+  readonly messagesAt: number;
   readonly isStream: boolean;
   readonly inputTokensEstimate: number;
   readonly choices: number;
@@ -228,6 +230,13 @@ export interface CallInput {
   readonly model: string | null;
   /** Continuation keys of the earlier calls that this one refers to, the most specific first. */
   readonly continuationKeys: readonly string[];
+  /**
+   * Keys of the signed blocks that this call brings along, the newest first. Searches its messages: only asked for if there is a
+   * choice of makers.
+   */
+  signedKeys(): readonly string[];
+  /** The member of a whole response that may have signed blocks, as events of a stream may; `null`: they are not looked for. */
+  readonly signedMember: string | null;
   /** State at a provider that this call refers to; it has to belong to the account. */
   readonly references: readonly StateReference[];
   /** What the gateway does not know of its tools; the provider has to allow it. */

@@ -4,12 +4,14 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, stringText, valueText } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
+import { signedKey } from '../signed-blocks.ts';
 import { stateKey } from '../state-references.ts';
 import {
   AFFINITY_KEYS_MAX,
   continuationKeysOfInput,
   encryptedContinuationKey,
   ResponseContinuationKeys,
+  reasoningKeys,
   responseContinuationKey,
 } from './continuation-keys.ts';
 
@@ -49,7 +51,7 @@ describe('continuation keys of a response', () => {
       responseContinuationKey('resp_1'),
       encryptedContinuationKey('one'),
       encryptedContinuationKey('two'),
-      encryptedContinuationKey('last'),
+      signedKey('last'),
       ...['rs_1', 'cmp_1', 'rs_2', 'rs_3'].map((id) => stateKey({ kind: 'item', id })),
     ]);
   });
@@ -112,6 +114,11 @@ describe('continuation keys of an input', () => {
       encryptedContinuationKey('two'),
       encryptedContinuationKey('one'),
     ]);
+  });
+
+  it('may be those of reasoning, whose maker is only preferred', () => {
+    const keys = [responseContinuationKey('resp_1'), encryptedContinuationKey('one'), encryptedContinuationKey('two')];
+    assert.deepEqual(reasoningKeys(keys), [signedKey('one'), signedKey('two')]);
   });
 
   it('are looked for in the input alone', () => {

@@ -1,12 +1,15 @@
 import { hash } from 'node:crypto';
-import { isRecord, parseJson } from '../../lib/json/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
+import { stringAt } from '../../lib/json/string-at.ts';
 import { valueStart } from '../metering/estimate.ts';
+import { signedKey, signedKeyOfHash } from '../signed-blocks.ts';
 import { REFERENCES_MAX, type StateKind, stateKey } from '../state-references.ts';
 
 /**
  * Continuation keys: hashes of what a later call may refer to, which therefore has to go to the provider that made it.
- * A response is known by its id, a compaction or a reasoning item by its encrypted content. Both become keys of fixed
- * length, `r:` or `e:` and a SHA-256 in base64url, so that neither an id nor a content is stored.
+ * A response is known by its id, a compaction by its encrypted content. Both become keys of fixed length, `r:` or `e:` and a
+ * SHA-256 in base64url, so that neither an id nor a content is stored. Reasoning is a signed block, whose maker is only
+ * preferred.
  */
 
 /** The most contexts that are kept of one response, beside its id, and looked for in one request. */
@@ -18,7 +21,15 @@ export function responseContinuationKey(id: string): string {
 
 /** @param content The value of the JSON string, escapes resolved; as a buffer in UTF-8. */
 export function encryptedContinuationKey(content: Buffer | string): string {
-  return `e:${hash('sha256', content, 'base64url')}`;
+  return `${ENCRYPTED}${hash('sha256', content, 'base64url')}`;
+}
+
+const ENCRYPTED = 'e:';
+
+/** The keys of contexts as those of reasoning, whose maker is only preferred. */
+export function reasoningKeys(continuationKeys: readonly string[]): string[] {
+  const contexts = continuationKeys.filter((key) => key.startsWith(ENCRYPTED));
+  return contexts.map((key) => signedKeyOfHash(key.slice(ENCRYPTED.length)));
 }
 
 /** Compactions, by the name in the contract (2.1) and by that of an earlier version of the vendor's own backend. */
@@ -70,7 +81,7 @@ export class ResponseContinuationKeys {
   #addContext({ type, encrypted_content: content }: Record<string, unknown>): void {
     if (typeof content !== 'string' || content === '') return;
     if (type === 'reasoning') {
-      this.#reasoning = encryptedContinuationKey(content);
+      this.#reasoning = signedKey(content);
     } else if (COMPACTION_TYPES.includes(type)) {
       this.#compactions.add(encryptedContinuationKey(content));
       const [oldest] = this.#compactions;
@@ -102,7 +113,6 @@ const CONTAINER_FILE = 'container_file_citation';
 const PLACES_MAX = 16_384;
 
 const KEY = Buffer.from('"encrypted_content"');
-const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
@@ -119,31 +129,10 @@ export function continuationKeysOfInput(body: Buffer, inputStart: number, inputE
   const keys = new Set<string>();
   let at = input.lastIndexOf(KEY);
   for (let places = 0; at !== -1 && places < PLACES_MAX && keys.size < AFFINITY_KEYS_MAX; places++) {
-    const content = input[at - 1] === BACKSLASH ? null : contentAt(input, valueStart(input, at + KEY.length));
+    const content = input[at - 1] === BACKSLASH ? null : stringAt(input, valueStart(input, at + KEY.length));
     if (content !== null && content.length > 0) keys.add(encryptedContinuationKey(content));
     // An offset below zero would count from the end.
     at = at === 0 ? -1 : input.lastIndexOf(KEY, at - 1);
   }
   return [...keys];
-}
-
-/** The value of the string that begins at the offset, as bytes if they are the value; `null` if none begins. */
-function contentAt(input: Buffer, start: number): Buffer | string | null {
-  if (start === -1 || input[start] !== QUOTE) return null;
-  const end = stringEnd(input, start + 1);
-  if (end === -1) return null;
-  const content = input.subarray(start + 1, end);
-  if (!content.includes(BACKSLASH)) return content;
-  const value = parseJson(input.toString('utf8', start, end + 1));
-  return typeof value === 'string' ? value : null;
-}
-
-/** The offset of the quote that ends the string; -1 if none does. */
-function stringEnd(input: Buffer, start: number): number {
-  const quote = input.indexOf(QUOTE, start);
-  if (quote === -1 || input[quote - 1] !== BACKSLASH) return quote;
-  // Providers encrypt to base64, which needs no escapes; only other content is read byte by byte.
-  let at = start;
-  while (at < input.length && input[at] !== QUOTE) at += input[at] === BACKSLASH ? 2 : 1;
-  return at < input.length ? at : -1;
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { captureResponse } from '../../../test/support/captured.ts';
 import { noUsage } from '../metering/usage-facts.ts';
+import { signedKey } from '../signed-blocks.ts';
 import { stateKey } from '../state-references.ts';
-import { encryptedContinuationKey, responseContinuationKey } from './continuation-keys.ts';
+import { responseContinuationKey } from './continuation-keys.ts';
 import { responsesResponse } from './response.ts';
 
 const responseOf = (members: object) => captureResponse(responsesResponse(), JSON.stringify(members));
@@ -48,13 +49,13 @@ describe('responses response', () => {
   it('can be referred to by its id and by what it encrypted', () => {
     assert.deepEqual(responsesResponse().continuationKeys(responseOf(response)), [
       responseContinuationKey('resp_1'),
-      encryptedContinuationKey('thought'),
+      signedKey('thought'),
       ...['rs_1', 'msg_1'].map((id) => stateKey({ kind: 'item', id })),
     ]);
     // The provider does not keep the items of a response that was not to be stored.
     assert.deepEqual(responsesResponse(false).continuationKeys(responseOf(response)), [
       responseContinuationKey('resp_1'),
-      encryptedContinuationKey('thought'),
+      signedKey('thought'),
     ]);
     assert.deepEqual(responsesResponse().continuationKeys(responseOf({})), []);
   });

@@ -7,6 +7,7 @@ import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
 import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../metering/tap.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { WrittenText } from '../metering/written-text.ts';
+import { signedKey } from '../signed-blocks.ts';
 import { stateKey } from '../state-references.ts';
 import { encryptedContinuationKey, responseContinuationKey } from './continuation-keys.ts';
 import { readResponsesStream } from './stream.ts';
@@ -182,7 +183,7 @@ describe('responses stream', () => {
     const keys = [
       responseContinuationKey('resp_1'),
       encryptedContinuationKey('context'),
-      encryptedContinuationKey('last'),
+      signedKey('last'),
       itemKey('x'),
     ];
     assert.deepEqual(reading.continuationKeys?.(), keys);
@@ -322,7 +323,7 @@ describe('a large event of a responses stream', () => {
     assert.deepEqual(reading.continuationKeys?.(), [
       responseContinuationKey('resp_1'),
       encryptedContinuationKey('b'),
-      encryptedContinuationKey('a'),
+      signedKey('a'),
     ]);
   });
 });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
-import { byChance, bySession, orderRoutes as orderedRoutes, type RandomSource } from './choose.ts';
+import { byChance, bySession, type Makers, orderRoutes as orderedRoutes, type RandomSource } from './choose.ts';
 import type { DrainedRoutes } from './drains/drain.ts';
 
 /** What is read of a model. */
@@ -30,12 +30,12 @@ const orderRoutes = (
   model: Model,
   protocol: 'chat' | 'messages',
   randomSource: RandomSource,
-  makerId?: string,
+  makers?: Makers,
   drained?: DrainedRoutes,
-) => orderedRoutes(model, protocol, byChance(randomSource), makerId, drained);
+) => orderedRoutes(model, protocol, byChance(randomSource), makers, drained);
 
-const order = (routes: readonly Route[], randomSource: RandomSource, makerId?: string): string[] =>
-  orderRoutes(modelWith({ chat: routes, messages: [] }), 'chat', randomSource, makerId).map(
+const order = (routes: readonly Route[], randomSource: RandomSource, continuedId?: string): string[] =>
+  orderRoutes(modelWith({ chat: routes, messages: [] }), 'chat', randomSource, { continuedId }).map(
     ({ providerId }) => providerId,
   );
 
@@ -78,13 +78,19 @@ describe('orderRoutes', () => {
     const refused = (error: unknown): boolean => error instanceof GatewayError && error.kind === 'noHealthyRoute';
     const drained =
       (...providers: readonly string[]) =>
-      (routes: readonly Route[], makerId?: string): string[] =>
-        orderRoutes(modelWith({ chat: routes, messages: [] }), 'chat', () => 0, makerId, {
-          find: (_model, { providerId }) =>
-            providers.includes(providerId)
-              ? { providerId, model: null, providerModel: null, reason: null, drainedBy: 'x', drainedAt: new Date(0) }
-              : null,
-        }).map(({ providerId, providerModel }) => `${providerId}-${providerModel}`);
+      (routes: readonly Route[], continuedId?: string, signerId?: string): string[] =>
+        orderRoutes(
+          modelWith({ chat: routes, messages: [] }),
+          'chat',
+          () => 0,
+          { continuedId, signerId },
+          {
+            find: (_model, { providerId }) =>
+              providers.includes(providerId)
+                ? { providerId, model: null, providerModel: null, reason: null, drainedBy: 'x', drainedAt: new Date(0) }
+                : null,
+          },
+        ).map(({ providerId, providerModel }) => `${providerId}-${providerModel}`);
 
     it('leaves them out', () => {
       assert.deepEqual(drained('a')([route('a'), route('b', 1), route('c', 2)]), ['b-p', 'c-p']);
@@ -99,6 +105,40 @@ describe('orderRoutes', () => {
       assert.deepEqual(drained('a')([route('a'), route('b')], 'a'), ['a-p']);
       assert.deepEqual(drained('a', 'b')([route('a'), route('b')], 'a'), ['a-p']);
       assert.throws(() => drained('a', 'b')([route('a'), route('b')], 'gone'), refused);
+    });
+
+    it('puts those of the signer of its thinking behind all others', () => {
+      const routes = [route('a'), route('b'), route('c', 1), route('a', 1, 1, 'q')];
+      assert.deepEqual(drained('a')(routes, undefined, 'a'), ['b-p', 'c-p', 'a-p', 'a-q']);
+      assert.deepEqual(drained('a', 'b')(routes, undefined, 'a'), ['c-p', 'a-p', 'a-q']);
+    });
+
+    it('takes those of the signer of its thinking if all are drained', () => {
+      assert.deepEqual(drained('a', 'b')([route('a'), route('b')], undefined, 'a'), ['a-p']);
+      assert.throws(() => drained('a', 'b')([route('a'), route('b')], undefined, 'gone'), refused);
+    });
+  });
+
+  describe('with the signer of its thinking', () => {
+    const signedBy = (signerId: string, continuedId?: string): string[] => {
+      const routes = [route('a'), route('b', 1, 1, 'x'), route('c', 1, 2), route('b', 2, 1, 'y'), route('off', 0, 0)];
+      const model = modelWith({ chat: routes, messages: [] });
+      const ordered = orderRoutes(model, 'chat', () => 0, { signerId, continuedId });
+      return ordered.map(({ providerId, providerModel }) => `${providerId}-${providerModel}`);
+    };
+
+    it('puts the routes of that provider before all others, which keep their order', () => {
+      assert.deepEqual(signedBy('b'), ['b-x', 'b-y', 'a-p', 'c-p']);
+      assert.deepEqual(signedBy('a'), ['a-p', 'b-x', 'c-p', 'b-y']);
+    });
+
+    it('changes nothing if that provider has no route in service', () => {
+      assert.deepEqual(signedBy('gone'), ['a-p', 'b-x', 'c-p', 'b-y']);
+      assert.deepEqual(signedBy('off'), ['a-p', 'b-x', 'c-p', 'b-y']);
+    });
+
+    it('goes to the provider whose work it continues, whoever signed its thinking', () => {
+      assert.deepEqual(signedBy('b', 'a'), ['a-p']);
     });
   });
 
@@ -190,7 +230,9 @@ describe('orderRoutes', () => {
       const routes = [route('maker', 1, 1, 'x'), route('a'), route('maker', 0, 1, 'y'), route('maker', 0, 3, 'z')];
       const model = modelWith({ chat: routes, messages: [] });
       const models = (randomSource: number): string[] =>
-        orderRoutes(model, 'chat', randomSources(randomSource), 'maker').map(({ providerModel }) => providerModel);
+        orderRoutes(model, 'chat', randomSources(randomSource), { continuedId: 'maker' }).map(
+          ({ providerModel }) => providerModel,
+        );
       assert.deepEqual(models(0.24), ['y', 'z', 'x']);
       assert.deepEqual(models(0.25), ['z', 'y', 'x']);
     });

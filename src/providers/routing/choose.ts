@@ -35,13 +35,22 @@ export function bySession(sessionKey: string, health: Pick<RouteHealth, 'session
   };
 }
 
+/** The providers that made what a call brings along. */
+export interface Makers {
+  /** Made what the call continues: the call goes to it alone, because no other provider can read that. */
+  readonly continuedId?: string | undefined;
+  /** Signed the newest thinking of the call: it comes first, because other providers may refuse its signature. */
+  readonly signerId?: string | undefined;
+}
+
+const NO_MAKERS: Makers = {};
+
 /**
- * The routes that a call may take, in the order in which they are tried: the lowest priority number first, those of the
- * same priority as `choice` orders them. A weight of 0 takes a route out of service. A call that continues the work
- * of a provider goes to that provider alone, because no other one can read it.
+ * The routes that a call may take, in the order in which they are tried: those of the signer of its thinking first, then the
+ * lowest priority number, those of the same priority as `choice` orders them. A weight of 0 takes a route out of service.
  *
  * A drained route takes no new work. It still takes a call that continues the work of its provider, if no other route to
- * that provider is left (decision 31).
+ * that provider is left (decision 31). The drained routes of the signer come last, for a call whose signature all others refuse.
  *
  * @throws GatewayError `routeNotConfigured` if the model has no route to a provider of this protocol,
  * `routePolicyInvalid` if all of them are out of service, `noHealthyRoute` if all that are left are drained.
@@ -50,20 +59,31 @@ export function orderRoutes(
   model: Model,
   protocol: ProtocolName,
   choice: RouteChoice,
-  makerId?: string,
+  { continuedId, signerId }: Makers = NO_MAKERS,
   drained: DrainedRoutes = NOTHING_DRAINED,
 ): readonly Route[] {
   const configured = model.routes[protocol];
   if (configured.length === 0) throw new GatewayError('routeNotConfigured', { param: 'model' });
   const routes = configured.filter((route) => route.weight > 0);
   if (routes.length === 0) throw new GatewayError('routePolicyInvalid', { param: 'model' });
-  const makers = routes.filter((route) => route.providerId === makerId);
-  const undrained = withoutDrained(model, makers.length > 0 ? makers : routes, drained);
-  const candidates = undrained.length > 0 ? undrained : makers;
+  const makers = routes.filter((route) => route.providerId === continuedId);
+  const reaching = makers.length > 0 ? makers : routes;
+  const signers = reaching.filter((route) => route.providerId === signerId);
+  const undrained = withoutDrained(model, reaching, drained);
+  const candidates = undrained.length > 0 ? undrained : makers.length > 0 ? makers : signers;
   if (candidates.length === 0) throw new GatewayError('noHealthyRoute', { param: 'model', message: ALL_DRAINED });
-  if (candidates.length === 1) return candidates;
-  const byPriority = Map.groupBy(candidates, (route) => route.priority);
-  return [...byPriority.keys()].sort((a, b) => a - b).flatMap((priority) => choice(byPriority.get(priority)!));
+  const ordered = byPriority(candidates, choice);
+  if (signers.length === 0) return ordered;
+  const [first, others] = [true, false].map((isSigner) =>
+    ordered.filter((route) => signers.includes(route) === isSigner),
+  ) as [Route[], Route[]];
+  return [...first, ...others, ...byPriority(signers, choice).filter((route) => !candidates.includes(route))];
+}
+
+function byPriority(routes: readonly Route[], choice: RouteChoice): readonly Route[] {
+  if (routes.length === 1) return routes;
+  const priorities = Map.groupBy(routes, (route) => route.priority);
+  return [...priorities.keys()].sort((a, b) => a - b).flatMap((priority) => choice(priorities.get(priority)!));
 }
 
 const ALL_DRAINED =

@@ -16,13 +16,23 @@ type CallCertainty = 'notSent' | 'refused' | 'unknown';
  * - `permission`: the credential or the account may not do this, or cannot pay for this; also how some providers refuse what a
  *   prompt says.
  * - `model`: it does not serve this model: retired, or not at this address.
+ * - `signature`: it does not accept a signature or encrypted content of the conversation, which another provider or account made.
  * - `rate`: too many calls.
  * - `capacity`: the provider is overloaded.
  * - `lost`: a gateway of the provider lost the call, which may have run.
  * - `fault`: the provider failed.
  * - `call`: the call itself cannot be carried out.
  */
-export type RefusalReason = 'operator' | 'permission' | 'model' | 'rate' | 'capacity' | 'lost' | 'fault' | 'call';
+export type RefusalReason =
+  | 'operator'
+  | 'permission'
+  | 'model'
+  | 'signature'
+  | 'rate'
+  | 'capacity'
+  | 'lost'
+  | 'fault'
+  | 'call';
 
 /** What is known of a provider's refusal. */
 interface Refusal {

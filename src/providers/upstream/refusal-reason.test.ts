@@ -11,6 +11,7 @@ const failureOf = (status: number, error: object = {}, headers: Record<string, s
 const NO_SCOPE = 'You have insufficient permissions for this operation. Missing scopes: api.responses.write.';
 const QUOTA = 'You exceeded your current quota, please check your plan and billing details.';
 const ALLOCATED_QUOTA = 'Allocated quota exceeded, please increase your quota limit.';
+const FOREIGN = 'Invalid `signature` in `thinking` block';
 const EMPTY_ACCOUNT = 'Your credit balance is too low to access the Anthropic API.';
 const PLANS = 'Please go to Plans & Billing to upgrade or purchase credits.';
 
@@ -79,6 +80,44 @@ const REASONS: readonly [status: number, error: object, reason: RefusalReason][]
   // A caller may name a member of its request as it likes.
   [400, { message: 'Your credit balance is too low: Extra inputs are not permitted' }, 'call'],
   [400, { message: `${EMPTY_ACCOUNT} ${PLANS}: Extra inputs are not permitted` }, 'call'],
+  [400, { type: 'invalid_request_error', message: `messages.1.content.0: ${FOREIGN}` }, 'signature'],
+  [400, { message: 'messages.7.content.2: Invalid signature in thinking block' }, 'signature'],
+  [400, { message: 'messages.1.content.0: Invalid `data` in `redacted_thinking` block' }, 'signature'],
+  [400, { message: 'messages.1.content.0.thinking.signature: Field required' }, 'signature'],
+  [
+    400,
+    {
+      message:
+        'messages.3.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.',
+    },
+    'signature',
+  ],
+  [
+    400,
+    { code: 400, message: JSON.stringify({ error: { message: FOREIGN } }), status: 'INVALID_ARGUMENT' },
+    'signature',
+  ],
+  [400, { message: `litellm.BadRequestError: AnthropicException - {"error":{"message":"${FOREIGN}"}}` }, 'signature'],
+  [400, { message: 'Provider returned error', code: 400, metadata: { raw: `{"message":"${FOREIGN}"}` } }, 'signature'],
+  [400, { type: 'request_fail', upstream_error: { error: { message: FOREIGN } } }, 'signature'],
+  [400, { code: 'invalid_encrypted_content', message: 'The encrypted content gAAA...Rg== is not ours.' }, 'signature'],
+  [400, { message: 'The encrypted content for item rs_1 could not be verified.' }, 'signature'],
+  [400, { message: 'Could not decrypt the provided encrypted_content.' }, 'signature'],
+  [400, { code: 400, message: 'Thought signature is not valid', status: 'INVALID_ARGUMENT' }, 'signature'],
+  [400, { message: 'Corrupted thought signature.' }, 'signature'],
+  [400, { message: 'Function call is missing a thought_signature in functionCall parts.' }, 'signature'],
+  // A request that is wrong for other reasons is as wrong at any other provider.
+  [400, { message: 'messages.0.content.0: Invalid `data` in `image` block' }, 'call'],
+  [400, { message: 'messages.1.content.0.thinking.thinking: Field required' }, 'call'],
+  [400, { message: 'messages.3: `thinking` blocks are not allowed for this model' }, 'call'],
+  [400, { message: 'tools.0.custom.input_schema.properties.signature: Input should be an object' }, 'call'],
+  [400, { message: 'messages.2.content.0.tool_use.input.signature: Field required' }, 'call'],
+  [400, { message: 'Invalid signature of the picture in image_url' }, 'call'],
+  [400, { message: 'The content of this file is encrypted and could not be read.' }, 'call'],
+  [400, { message: 'include: reasoning.encrypted_content is not supported with this model.' }, 'call'],
+  [400, { message: 'Provider returned error', code: 400, metadata: { raw: '{"message":"max_tokens"}' } }, 'call'],
+  [403, { message: FOREIGN }, 'permission'],
+  [422, { message: FOREIGN }, 'call'],
   [404, { code: 'insufficient_quota' }, 'call'],
   [
     404,

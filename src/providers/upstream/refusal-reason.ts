@@ -70,10 +70,37 @@ function isAboutModel({ param, message }: GatewayError): boolean {
   return param === 'model' || (MODEL_NOT_SERVED.test(message) && !OTHER_OBJECT.test(message));
 }
 
+const INVALID_ENCRYPTED_CONTENT = 'invalid_encrypted_content';
+
+/**
+ * How vendors word a 400 about a signature or encrypted content of the conversation: ``Invalid `signature` in `thinking` block``,
+ * `messages.1.content.0.thinking.signature: Field required`, `The encrypted content gAAA… could not be verified.`,
+ * `Thought signature is not valid`, ``Function call is missing a `thought_signature` ``. Relays wrap these words in theirs.
+ */
+const SIGNATURE_REFUSED: readonly RegExp[] = [
+  /\bInvalid [`']?(?:signature|data)[`']? in [`']?(?:redacted_)?thinking[`']? block/,
+  /\bInvalid [`']?encrypted_(?:content|index)\b/,
+  /\bmessages\.\d+\.content\.\d+\.(?:redacted_)?thinking\.(?:signature|data): /,
+  /thinking[`']? blocks in the latest assistant message cannot be modified/,
+  /\bencrypted[ _]content\b.{0,200}\bcould not be (?:verified|decrypted|decoded|parsed)/i,
+  /\b(?:could not|failed to) (?:verify|decrypt|decode|parse)\b.{0,40}\bencrypted[ _]content/i,
+  /\b(?:invalid|corrupted|missing|forging)(?: an?| the)? [`']?(?:thought|thinking)[ _]?signature/i,
+  /\b(?:thought|thinking)[ _]?signature[`']? (?:is|are) (?:not valid|invalid|corrupted|missing)/i,
+];
+
+function isAboutSignature({ code, type, message, cause }: GatewayError): boolean {
+  if (code === INVALID_ENCRYPTED_CONTENT || type === INVALID_ENCRYPTED_CONTENT) return true;
+  // The cause has what the server behind a relay said.
+  const words = cause instanceof Error ? [message, cause.message] : [message];
+  return words.some((each) => SIGNATURE_REFUSED.some((pattern) => pattern.test(each)));
+}
+
 /** Why a provider refused a call, by its status and what it says about itself. */
 export function refusalReason(refused: GatewayError): RefusalReason {
   if (isAboutOperator(refused)) return isOfThisCall(refused) ? 'permission' : 'operator';
   switch (refused.status) {
+    case 400:
+      return isAboutSignature(refused) ? 'signature' : 'call';
     case 403:
       return 'permission';
     case 404:

@@ -21,7 +21,7 @@ export function providerRefusal(
   secrets: readonly string[],
   requestId: string,
 ): GatewayError {
-  const { message, type, code, param } = readErrorBody(body, secrets);
+  const { message, type, code, param, wrapped } = readErrorBody(body, secrets);
   const headers = safeResponseHeaders(upstream);
   const { 'x-should-retry': advice, ...otherHeaders } = headers;
   const options: GatewayErrorOptions = {
@@ -33,6 +33,7 @@ export function providerRefusal(
     retry: advice === 'true' ? 'yes' : advice === 'false' || isOutcomeUnknown(status) ? 'no' : 'unsaid',
     ...(type === undefined ? {} : { type }),
     ...(param === undefined ? {} : { param }),
+    ...(wrapped === undefined ? {} : { cause: new Error(wrapped) }),
   };
   return new GatewayError('upstreamRefused', options);
 }
@@ -47,6 +48,8 @@ interface ProviderError {
   readonly type?: string;
   readonly code?: string;
   readonly param?: string;
+  /** What the server behind a relay said, where the relay's own message says nothing of it. */
+  readonly wrapped?: string;
 }
 
 /** Both families' envelopes, those of Google, the flat form of some providers, and any other body as no message. */
@@ -63,12 +66,20 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
   const isCode = (value: unknown): value is string =>
     typeof value === 'string' && CODE.test(value) && scrub(value, secrets) === value;
   const code = [error.code, details.error_code, accountReason(error.details)].find(isCode);
+  const wrapped = wrappedError(error);
   return {
+    ...(wrapped === null ? {} : { wrapped: scrub(wrapped, secrets) }),
     ...(message === null || message === '' ? {} : { message: scrub(message, secrets) }),
     ...(isCode(error.type) && error.type !== 'error' ? { type: error.type } : {}),
     ...(code === undefined ? {} : { code }),
     ...(typeof error.param === 'string' && error.param.length <= 200 ? { param: scrub(error.param, secrets) } : {}),
   };
+}
+
+/** OpenRouter has the error of its provider as a text in `metadata.raw`, others as an object in `upstream_error`. */
+function wrappedError({ metadata, upstream_error: upstreamError }: Record<string, unknown>): string | null {
+  if (isRecord(metadata) && typeof metadata.raw === 'string') return metadata.raw;
+  return isRecord(upstreamError) ? JSON.stringify(upstreamError) : null;
 }
 
 /** Google says what is wrong in a list of details, and the status as its code. Only what is about the account matters here. */

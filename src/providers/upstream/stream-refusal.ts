@@ -6,8 +6,9 @@ import type { UpstreamFailure } from './failure.ts';
 import { refusalFailure } from './response-kind.ts';
 
 /**
- * Providers that are overloaded, or over a limit of rate, may say so with status 200, in the first event of a stream with data. As long
- * as nothing was sent to the client and another route is left, this is the refusal that its status would have been.
+ * Providers that are overloaded, or over a limit of rate, may say so with status 200, in the first event of a stream with data, and so may
+ * those that do not accept a signature. As long as nothing was sent to the client and another route is left, this is the refusal
+ * that its status would have been.
  */
 
 /** Events that open a stream and deliver nothing. */
@@ -47,8 +48,13 @@ export function streamRefusal(
   const response = isRecord(body.response) ? body.response : {};
   const error = isRecord(body.error) ? body.error : isRecord(response.error) ? response.error : body;
   const status = statusOf(error);
-  if (status === null) return null;
-  return refusalFailure({ ...head, status }, Buffer.from(JSON.stringify({ error })), secrets, requestId);
+  const failure = refusalFailure(
+    { ...head, status: status ?? 400 },
+    Buffer.from(JSON.stringify({ error })),
+    secrets,
+    requestId,
+  );
+  return status === null && failure.refusal?.reason !== 'signature' ? null : failure;
 }
 
 function statusOf({ type, code, status }: Readonly<Record<string, unknown>>): number | null {

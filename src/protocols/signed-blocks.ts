@@ -1,0 +1,136 @@
+import { hash } from 'node:crypto';
+import { BytePatterns } from '../lib/byte-patterns.ts';
+import { stringAt } from '../lib/json/string-at.ts';
+import { valueStart } from './metering/estimate.ts';
+
+/**
+ * Signed blocks: parts of a conversation that clients send back as they came, and that only their maker accepts: thinking with a
+ * `signature` and `redacted_thinking` (messages), encrypted reasoning (responses), `reasoning_details` and thought signatures (chat).
+ * Each is known by a key, `s:` and a SHA-256 of its signature or encrypted content in base64url (`docs/routing.md`).
+ */
+
+/** The most keys that are kept of one response, and looked up for one request; the newest ones. */
+export const SIGNED_KEYS_MAX = 16;
+
+const PREFIX = 's:';
+
+/** @param content The value of the JSON string, escapes resolved; as a buffer in UTF-8. */
+export function signedKey(content: Buffer | string): string {
+  return signedKeyOfHash(hash('sha256', content, 'base64url'));
+}
+
+export function signedKeyOfHash(contentHash: string): string {
+  return `${PREFIX}${contentHash}`;
+}
+
+export function isSignedKey(key: string): boolean {
+  return key.startsWith(PREFIX);
+}
+
+/** Members whose value is a signature or encrypted content. */
+const MEMBERS = ['signature', 'thought_signature', 'thoughtSignature', 'encrypted_content'];
+/** Types of the objects whose member `data` is encrypted content. */
+const ENCRYPTED_TYPES = ['redacted_thinking', 'reasoning.encrypted'];
+const MARKS = new BytePatterns([...MEMBERS, ...ENCRYPTED_TYPES].map((word) => Buffer.from(`"${word}"`)));
+
+/** The search of a request runs in the thread that serves calls, so it is limited to the end, where the newest blocks are. */
+const SEARCHED_BYTES_MAX = 512 * 1024;
+/** Places at which the key of a member stands, the newest ones; a hostile request may have very many. */
+const PLACES_MAX = 64;
+
+/**
+ * The keys of the signed blocks in JSON, or in events with JSON, the newest first. The text is searched, not parsed: a quote that opens a
+ * string never follows a backslash, which tells a key from the same letters within a text.
+ *
+ * @param from Where the search begins, unless more than 512 KiB follow.
+ */
+export function signedKeysIn(text: Buffer, from = 0): string[] {
+  const bytes = text.subarray(Math.max(from, text.length - SEARCHED_BYTES_MAX));
+  // The place of number n is at n modulo their most.
+  const marks = new Int32Array(PLACES_MAX);
+  const ends = new Int32Array(PLACES_MAX);
+  let count = 0;
+  MARKS.each(bytes, (mark, end) => {
+    marks[count % PLACES_MAX] = mark;
+    ends[count++ % PLACES_MAX] = end;
+  });
+  const keys = new Set<string>();
+  for (let left = Math.min(count, PLACES_MAX); left > 0 && keys.size < SIGNED_KEYS_MAX; left--) {
+    count--;
+    const [mark, end] = [marks[count % PLACES_MAX]!, ends[count % PLACES_MAX]!];
+    if (bytes[end - MARKS.sizeOf(mark) - 1] === BACKSLASH) continue;
+    const start = mark < MEMBERS.length ? valueStart(bytes, end) : encryptedDataStart(bytes, end - MARKS.sizeOf(mark));
+    const content = stringAt(bytes, start);
+    if (content !== null && content.length > 0) keys.add(signedKey(content));
+  }
+  return [...keys];
+}
+
+/** Gathers the keys of the signed blocks of one response. Keeps nothing but the keys. */
+export class SignedBlocks {
+  readonly #keys = new Set<string>();
+
+  /** Takes in JSON, or whole events of a stream. */
+  add(bytes: Buffer): void {
+    for (const key of signedKeysIn(bytes).reverse()) {
+      this.#keys.delete(key);
+      this.#keys.add(key);
+      const [oldest] = this.#keys;
+      if (this.#keys.size > SIGNED_KEYS_MAX) this.#keys.delete(oldest!);
+    }
+  }
+
+  /** The oldest first. */
+  keys(): readonly string[] {
+    return [...this.#keys];
+  }
+}
+
+/** Where the value of `data` begins in the object that has its type at `typeStart`; -1 if it has none, or contains others. */
+function encryptedDataStart(bytes: Buffer, typeStart: number): number {
+  let dataStart = -1;
+  let at = bytes.lastIndexOf(OPEN_BRACE, typeStart);
+  if (at === -1) return -1;
+  for (let members = 0; members < MEMBERS_MAX; members++) {
+    const key = skipSpace(bytes, at + 1);
+    const keyEnd = plainStringEnd(bytes, key);
+    const start = valueStart(bytes, keyEnd);
+    if (start === -1) return -1;
+    if (DATA.equals(bytes.subarray(key, keyEnd))) dataStart = start;
+    // The type in another member, or in a text.
+    if (start === typeStart && !TYPE.equals(bytes.subarray(key, keyEnd))) return -1;
+    at = skipSpace(bytes, bytes[start] === QUOTE ? plainStringEnd(bytes, start) : wordEnd(bytes, start));
+    if (bytes[at] === CLOSE_BRACE) return at > typeStart ? dataStart : -1;
+    if (bytes[at] !== COMMA) return -1;
+  }
+  return -1;
+}
+
+/** Where a string without escapes ends, behind its quote; the end of the bytes if there is none. */
+function plainStringEnd(bytes: Buffer, start: number): number {
+  const quote = bytes[start] === QUOTE ? bytes.indexOf(QUOTE, start + 1) : -1;
+  return quote === -1 || bytes[quote - 1] === BACKSLASH ? bytes.length : quote + 1;
+}
+
+function wordEnd(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length && bytes[at]! > SPACE && bytes[at] !== COMMA && bytes[at] !== CLOSE_BRACE) at++;
+  return at;
+}
+
+function skipSpace(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length && bytes[at]! <= SPACE) at++;
+  return at;
+}
+
+/** An encrypted block has five. */
+const MEMBERS_MAX = 16;
+const TYPE = Buffer.from('"type"');
+const DATA = Buffer.from('"data"');
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
