@@ -1,5 +1,5 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
-import { JsonMemberError, JsonReader, MemberNames } from '../lib/json/json-reader.ts';
+import { JsonMemberError, type JsonReader, MemberNames } from '../lib/json/json-reader.ts';
 import { decodeString, hasBytes } from '../lib/json/json-string.ts';
 import { isPublicServer, schemeAt } from './addresses.ts';
 import { type Form, type Members, type Rule, state, type TextRule } from './request-rules.ts';
@@ -44,7 +44,7 @@ export interface OwnReading {
  *
  * @throws GatewayError `invalidRequest` if a member on the way is ambiguous, or a reference has the wrong form.
  */
-export function readNamedState(body: Buffer, table: RequestTable): NamedState {
+export function readNamedState(body: JsonReader, table: RequestTable): NamedState {
   const reader = new RequestReader(body, table);
   try {
     reader.members(table.top);
@@ -78,8 +78,8 @@ export class RequestReader {
   /** How many tools stand around what is read. */
   #toolDepth = 0;
 
-  constructor(body: Buffer, table: RequestTable) {
-    this.json = new JsonReader(body);
+  constructor(body: JsonReader, table: RequestTable) {
+    this.json = body;
     this.#table = table;
   }
 

@@ -1,4 +1,4 @@
-import { JsonReader } from '../../lib/json/json-reader.ts';
+import type { JsonReader } from '../../lib/json/json-reader.ts';
 import { decodeString } from '../../lib/json/json-string.ts';
 import { estimateTokens } from '../metering/estimate.ts';
 import { isPlainTerm, type TermName } from '../metering/service-terms.ts';
@@ -90,7 +90,7 @@ class DemandReader {
 
   constructor(fields: BodyFields, imageTokens: number) {
     this.#fields = fields;
-    this.#reader = new JsonReader(fields.bytes, fields.start);
+    this.#reader = fields.reader();
     this.#content = new ContentReader(this.#reader, imageTokens, () => this.#offered(true));
   }
 

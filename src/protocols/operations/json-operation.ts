@@ -65,7 +65,7 @@ export function jsonOperation<Details, const Name extends string>(
       const fields = BodyFields.read(body, limits);
       const request = readRequest(fields);
       const { choices, ...demand } = readDemand(fields, operation.protocol.imageTokens);
-      const { references, unlisted } = request.named ?? readPlainReferences(body);
+      const { references, unlisted } = request.named ?? readPlainReferences(fields.reader());
       return {
         model: request.model,
         modelPlace: fields.modelPlace(),
@@ -73,7 +73,7 @@ export function jsonOperation<Details, const Name extends string>(
         continuationKeys: request.continuationKeys ?? [],
         references,
         unlisted,
-        sessionPlaces: hasSessions ? sessionPlaces(fields) : null,
+        sessionPlaces: hasSessions ? sessionPlaces(fields.members) : null,
         isStream: request.isStream ?? false,
         inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
         choices: request.choices ?? (givesChoices ? choices : 1),

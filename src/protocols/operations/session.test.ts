@@ -6,7 +6,7 @@ import { readSession, SESSION_HEADERS, sessionPlaces } from './session.ts';
 
 const sessionOf = (request: object, headers: IncomingHttpHeaders = {}) => {
   const body = Buffer.from(JSON.stringify(request));
-  return readSession(headers, body, sessionPlaces(BodyFields.read(body)));
+  return readSession(headers, body, sessionPlaces(BodyFields.read(body).members));
 };
 const textOf = (request: object) => {
   const session = sessionOf(request);
@@ -36,7 +36,7 @@ describe('the session of a call', () => {
     const body = Buffer.from(
       '{"messages":[],"prompt_cache_key":"a","metadata":[],"prompt_cache_key":"b","metadata":{}}',
     );
-    assert.deepEqual(readSession({}, body, sessionPlaces(BodyFields.read(body))), {
+    assert.deepEqual(readSession({}, body, sessionPlaces(BodyFields.read(body).members)), {
       by: 'prompt_cache_key',
       value: 'b',
     });
