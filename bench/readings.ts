@@ -40,9 +40,9 @@ async function worksOf(checkout: string): Promise<Map<string, Work>> {
   each('request', requestBodies(), (name, body) => () => inputOf(name, body));
   each('response', responseBodies(), (name, body) => {
     const { response } = inputOf(name, Buffer.from(`{"model":"m","input":"x","messages":[]}`));
-    const { keep, keepSmall, count, holding } = response;
+    const { keep, keepSmall, keepMarked, count, holding } = response;
     return () => {
-      const capture = new JsonCapture({ keep, keepSmall, count, holding, keptBytesMax: 2 ** 24 });
+      const capture = new JsonCapture({ keep, keepSmall, keepMarked, count, holding, keptBytesMax: 2 ** 24 });
       capture.push(body);
       capture.end();
       return response.usage(new CapturedResponse(capture), 'tokens');

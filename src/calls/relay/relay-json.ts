@@ -76,11 +76,11 @@ class JsonRelay {
     this.#upstream = upstream;
     this.#parts = parts;
     this.#requestId = call.prepared.requestId;
-    const { keep, keepSmall, count, holding, estimate } = call.prepared.input.response;
+    const { keep, keepMarked, count, holding, estimate } = call.prepared.input.response;
     const more = upstream.provider.estimatesUsage ? estimate : undefined;
     this.#capture = new JsonCapture({
       keep: more === undefined ? keep : [...new Set([...keep, ...more.keep])],
-      keepSmall,
+      keepMarked,
       count: more === undefined ? count : [...new Set([...count, ...more.count])],
       holding,
       keptBytesMax: KEPT_BYTES_MAX,
@@ -153,7 +153,7 @@ class JsonRelay {
       this.#leavesEarly = true;
       this.#sendAllButLast();
       // Uses of tools that nothing else counts; a call does not wait for memory to see them.
-      if (!hasRoom) this.#capture.giveUpSmall();
+      if (!hasRoom) this.#capture.giveUpMarked();
       this.#count();
     }
     this.#memory.readOn();
