@@ -193,7 +193,7 @@ export class WrittenText {
 
   #restOfLine(bytes: Buffer, start: number): number {
     let at = start;
-    while (at < bytes.length && !isLineEnd(bytes[at]!)) at++;
+    while (at < bytes.length && (bytes[at]! > CR || !isLineEnd(bytes[at]!))) at++;
     if (at === bytes.length) return at;
     this.#lineEnds(bytes[at]!);
     return at + 1;
@@ -425,8 +425,9 @@ function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
   return true;
 }
 
-function memberNode({ members }: PathNode, bytes: Buffer, start: number, end: number): PathNode | null {
+function memberNode({ members, lengths }: PathNode, bytes: Buffer, start: number, end: number): PathNode | null {
   const length = end - start;
+  if ((lengths & (1 << length)) === 0) return null;
   for (let i = 0; i < members.length; i++) {
     const { name, node } = members[i]!;
     if (name.length === length && startsWith(bytes, start, name)) return node;

@@ -4,6 +4,7 @@ import { estimateTokens } from '../metering/estimate.ts';
 import { isPlainTerm, type TermName } from '../metering/service-terms.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { BUDGETS } from '../token-estimate/budgets.ts';
+import { toolRule } from '../tools.ts';
 import { ContentReader } from './content-demand.ts';
 import { Meaning, meaningOf, termOf } from './demand-names.ts';
 import type { BodyFields } from './fields.ts';
@@ -408,10 +409,7 @@ const TOO_LONG = '…';
  */
 const OPEN_THINKING_TOKENS = 38_912;
 
-/** Tools that the caller runs: functions, and those whose results come with the next request. */
-const CLIENT_TOOLS: readonly string[] = ['', 'function', 'custom', 'local_shell', 'apply_patch', 'namespace'];
-const CLIENT_TOOL_KINDS = ['bash_', 'text_editor_', 'memory_'];
-
+/** The caller runs functions, and tools whose results come with the next request. */
 function isServerTool(type: string): boolean {
-  return !CLIENT_TOOLS.includes(type) && !CLIENT_TOOL_KINDS.some((kind) => type.startsWith(kind));
+  return type !== '' && toolRule(type)?.runs !== 'client';
 }
