@@ -128,6 +128,8 @@ class JsonScanner {
   #steps = 0;
   readonly #stepsMax: number;
   readonly #longValues: number[] = [];
+  /** Where the ends of the containers that are open go in the long values, innermost last. */
+  readonly #places: number[] = [];
 
   constructor(bytes: Buffer, end: number, limits: JsonScanLimits) {
     this.#bytes = end === bytes.length ? bytes : bytes.subarray(0, end);
@@ -176,9 +178,9 @@ class JsonScanner {
   #value(start: number, outerDepth: number): number {
     const bytes = this.#bytes;
     const end = this.#end;
-    /** Closing bytes of the containers that are open, innermost last, and where their ends go in `long`. */
+    /** Closing bytes of the containers that are open, innermost last. */
     const open: number[] = [];
-    const places: number[] = [];
+    const places = this.#places;
     const long = this.#longValues;
     const { depthMax, valuesMax } = this.#limits;
     const most = Math.min(valuesMax, this.#stepsMax / VALUE_STEPS);
