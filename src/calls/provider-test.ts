@@ -219,8 +219,8 @@ function refused(error: unknown): Result {
 function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHead, bytes: Buffer): Result {
   const { provider, operation, model, providerModel, price } = parts;
   if (responseKind(head) === 'refusal') return refused(refusalFailure(head, bytes, provider.hidden.texts, ''));
-  const { keep, keepSmall, count, holding } = input.response;
-  const response = captureWhole(bytes, { keep, keepSmall, count, holding, keptBytesMax: BODY_BYTES_MAX });
+  const { keep, keepMarked, count, holding } = input.response;
+  const response = captureWhole(bytes, { keep, keepMarked, count, holding, keptBytesMax: BODY_BYTES_MAX });
   if (response === null) return refused(new Error('The response is no JSON object.'));
   const basis = price === null ? operation.charge[0].basis : chargeBasis(operation, price.prices);
   const observed = input.response.usage(response, basis);

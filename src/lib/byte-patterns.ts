@@ -2,15 +2,22 @@
 const PATTERNS_MAX = 31;
 /** So many first bytes decide where a pattern is compared. */
 const HEAD_BYTES = 3;
+/** Pairs of bytes with one hash share a shift. */
+const PAIRS = 1 << 12;
 
 /**
  * Finds several short patterns in one pass. `Buffer.indexOf` leaves compiled code for each pattern, which for a chunk of a stream
- * takes as long as to go through all of its bytes.
+ * takes as long as to go through all of its bytes. Most bytes are not read: two of them say how far off the next occurrence is at
+ * least (S. Wu and U. Manber, A fast algorithm for multi-pattern searching, 1994).
  */
 export class BytePatterns {
   readonly #patterns: readonly Buffer[];
   /** For each place of a head, which patterns have which byte there. */
   readonly #heads: readonly [Int32Array, Int32Array, Int32Array];
+  /** The last byte of the shortest pattern, as an offset in it. */
+  readonly #last: number;
+  /** How far a pattern begins at least behind the place at which the shortest one would end with a pair of bytes. */
+  readonly #shifts = new Uint8Array(PAIRS);
 
   /** @throws RangeError of more than 31 patterns, or one of less than three bytes. */
   constructor(patterns: readonly Buffer[]) {
@@ -19,6 +26,14 @@ export class BytePatterns {
     }
     this.#patterns = patterns;
     this.#heads = [headsAt(patterns, 0), headsAt(patterns, 1), headsAt(patterns, 2)];
+    this.#last = Math.min(SHIFT_MAX, ...patterns.map(({ length }) => length - 1));
+    this.#shifts.fill(this.#last);
+    for (const pattern of patterns) {
+      for (let at = 1; at <= this.#last; at++) {
+        const pair = pairOf(pattern[at - 1]!, pattern[at]!);
+        this.#shifts[pair] = Math.min(this.#shifts[pair]!, this.#last - at);
+      }
+    }
   }
 
   /**
@@ -65,11 +80,19 @@ export class BytePatterns {
   /** The offset of the next head of any pattern; -1 if there is none. */
   #headFrom(bytes: Buffer, from: number): number {
     const [first, second, third] = this.#heads;
-    const last = bytes.length - HEAD_BYTES;
-    for (let at = from; at <= last; at++) {
-      const candidates = first[bytes[at]!]!;
-      if (candidates === 0) continue;
-      if ((candidates & second[bytes[at + 1]!]! & third[bytes[at + 2]!]!) !== 0) return at;
+    const shifts = this.#shifts;
+    const last = this.#last;
+    const { length } = bytes;
+    let end = from + last;
+    while (end < length) {
+      const shift = shifts[pairOf(bytes[end - 1]!, bytes[end]!)]!;
+      if (shift === 0) {
+        const at = end - last;
+        if ((first[bytes[at]!]! & second[bytes[at + 1]!]! & third[bytes[at + 2]!]!) !== 0) return at;
+        end++;
+      } else {
+        end += shift;
+      }
     }
     return -1;
   }
@@ -80,6 +103,13 @@ export class BytePatterns {
     for (let i = HEAD_BYTES; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return -1;
     return at + wanted.length;
   }
+}
+
+/** Of the longest pattern that shifts go by. */
+const SHIFT_MAX = 255;
+
+function pairOf(left: number, right: number): number {
+  return ((left << 5) ^ right) & (PAIRS - 1);
 }
 
 function headsAt(patterns: readonly Buffer[], place: number): Int32Array {

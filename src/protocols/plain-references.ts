@@ -1,3 +1,4 @@
+import type { JsonReader } from '../lib/json/json-reader.ts';
 import { type NamedState, type RequestTable, readNamedState } from './request-reader.ts';
 import { skill } from './skills.ts';
 import { MEDIA, topMembers } from './top-members.ts';
@@ -17,6 +18,6 @@ const PICTURES = {
 const PLAIN_TABLE: RequestTable = { top: topMembers(CONTENT_AT_TOP, PICTURES), readBy: { skill } };
 
 /** What a request for embeddings, a ranking or pictures names at its provider. */
-export function readPlainReferences(body: Buffer): NamedState {
+export function readPlainReferences(body: JsonReader): NamedState {
   return readNamedState(body, PLAIN_TABLE);
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readChatReferences } from './chat/state-references.ts';
 import { readMessagesReferences } from './messages/state-references.ts';
+import { BodyFields } from './operations/fields.ts';
 import { readPlainReferences } from './plain-references.ts';
 import type { NamedState } from './request-reader.ts';
 import { readResponsesReferences } from './responses/state-references.ts';
@@ -18,7 +19,7 @@ type Protocol = keyof typeof READERS;
 
 function found(protocol: Protocol, body: object | string): string[] {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const { references, unlisted }: NamedState = READERS[protocol](bytes);
+  const { references, unlisted }: NamedState = READERS[protocol](BodyFields.read(bytes).reader());
   return [
     ...references.map(({ kind, id, param }) => `${kind} ${id} at ${param}`),
     ...unlisted.map(({ name, param }) => `${name} at ${param}`),

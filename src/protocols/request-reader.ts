@@ -1,11 +1,11 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
-import { JsonMemberError, JsonReader, MemberNames } from '../lib/json/json-reader.ts';
+import { JsonMemberError, type JsonReader, MemberNames } from '../lib/json/json-reader.ts';
 import { decodeString, hasBytes } from '../lib/json/json-string.ts';
 import { isPublicServer, schemeAt } from './addresses.ts';
 import { type Form, type Members, type Rule, state, type TextRule } from './request-rules.ts';
 import { FIELD, kindByName, kindByValue, OPEN } from './shown-references.ts';
 import { type StateReference, StateReferences } from './state-references.ts';
-import { CLIENT_MARKS, TOOLS, toolFamily } from './tools.ts';
+import { CLIENT_MARKS, TOOLS, toolFamily, toolRule } from './tools.ts';
 
 /** A part of a tool, or a whole one, that the gateway does not know, so that it cannot say what it refers to. */
 export interface UnlistedPart {
@@ -44,7 +44,7 @@ export interface OwnReading {
  *
  * @throws GatewayError `invalidRequest` if a member on the way is ambiguous, or a reference has the wrong form.
  */
-export function readNamedState(body: Buffer, table: RequestTable): NamedState {
+export function readNamedState(body: JsonReader, table: RequestTable): NamedState {
   const reader = new RequestReader(body, table);
   try {
     reader.members(table.top);
@@ -78,8 +78,8 @@ export class RequestReader {
   /** How many tools stand around what is read. */
   #toolDepth = 0;
 
-  constructor(body: Buffer, table: RequestTable) {
-    this.json = new JsonReader(body);
+  constructor(body: JsonReader, table: RequestTable) {
+    this.json = body;
     this.#table = table;
   }
 
@@ -302,9 +302,7 @@ export class RequestReader {
     }
     if (json.kind !== 'object') return;
     const { type, isClient } = this.#typeOf();
-    const family = type === null || Object.hasOwn(TOOLS, type) ? type : toolFamily(type);
-    const known = family !== null && Object.hasOwn(TOOLS, family) ? TOOLS[family]! : null;
-    const rule = type === null && isClient ? TOOLS.custom! : known;
+    const rule = type !== null ? toolRule(type) : isClient ? TOOLS.custom! : null;
     // A tool in a tool has none in it, so that none is gone over often.
     if (rule === null || this.#toolDepth === TOOL_DEPTH_MAX) {
       // A tool without a type is named by its first member: `{"google_search": {}}`.
@@ -314,7 +312,7 @@ export class RequestReader {
       return;
     }
     this.#toolDepth++;
-    this.#in(rule.runs === 'client' ? null : this.#at(`tools.${family}`), () => this.members(rule.members));
+    this.#in(rule.runs === 'client' ? null : this.#at(`tools.${toolFamily(type!)}`), () => this.members(rule.members));
     this.#toolDepth--;
   }
 

@@ -243,8 +243,15 @@ export const MCP_SERVERS: Rule = {
 
 /** `web_search` of `web_search_20250305`, `web_search_2025_08_26` and `web_search_preview_2025_03_11`. */
 export function toolFamily(type: string): string {
+  if (Object.hasOwn(TOOLS, type)) return type;
   const undated = type.replace(DATE, '');
   return undated.endsWith(PREVIEW) ? undated.slice(0, -PREVIEW.length) : undated;
+}
+
+/** The tools of a type; `null`: it is not known. */
+export function toolRule(type: string): ToolRule | null {
+  const family = toolFamily(type);
+  return Object.hasOwn(TOOLS, family) ? TOOLS[family]! : null;
 }
 
 const DATE = /_(?:\d{8}|\d{4}_\d{2}_\d{2})$/;

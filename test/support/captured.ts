@@ -4,10 +4,10 @@ import type { ReadResponse, ResponseReading } from '../../src/protocols/metering
 
 /** What is kept of a whole response while it is relayed, as one chunk or cut into several. */
 export function captureResponse(
-  { keep, keepSmall, count, holding }: ResponseReading,
+  { keep, keepMarked, count, holding }: ResponseReading,
   body: string | Buffer | readonly Buffer[],
 ): ReadResponse {
-  const capture = new JsonCapture({ keep, keepSmall, count, holding, keptBytesMax: 16 * 1024 * 1024 });
+  const capture = new JsonCapture({ keep, keepMarked, count, holding, keptBytesMax: 16 * 1024 * 1024 });
   const chunks = typeof body === 'string' ? [Buffer.from(body)] : Buffer.isBuffer(body) ? [body] : body;
   for (const chunk of chunks) capture.push(chunk);
   capture.end();

@@ -134,7 +134,7 @@ async function estimateUnreported(
   const estimated = input.response.usage(
     {
       member: (name) => members[name] ?? response.member(name),
-      bytes: (name) => response.bytes(name),
+      isMarked: (name) => response.isMarked(name),
       count: (name) => response.count(name),
       holding: (group) => response.holding(group),
     },

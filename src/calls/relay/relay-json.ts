@@ -79,12 +79,15 @@ class JsonRelay {
     this.#parts = parts;
     this.#requestId = call.prepared.requestId;
     const { input, hasSeveralMakers } = call.prepared;
-    const { keep, keepSmall, count, holding, estimate } = input.response;
+    const { keep, keepMarked, count, holding, estimate } = input.response;
     this.#signedMember = hasSeveralMakers ? input.signedMember : null;
     const more = upstream.provider.estimatesUsage ? estimate : undefined;
     this.#capture = new JsonCapture({
       keep: more === undefined ? keep : [...new Set([...keep, ...more.keep])],
-      keepSmall: this.#signedMember === null ? keepSmall : [...(keepSmall ?? []), this.#signedMember],
+      keepMarked:
+        this.#signedMember === null
+          ? keepMarked
+          : { name: this.#signedMember, marks: keepMarked?.marks ?? null, isKeptUnmarked: true },
       count: more === undefined ? count : [...new Set([...count, ...more.count])],
       holding,
       keptBytesMax: KEPT_BYTES_MAX,
@@ -157,7 +160,7 @@ class JsonRelay {
       this.#leavesEarly = true;
       this.#sendAllButLast();
       // Uses of tools that nothing else counts; a call does not wait for memory to see them.
-      if (!hasRoom) this.#capture.giveUpSmall();
+      if (!hasRoom) this.#capture.giveUpMarked();
       this.#count();
     }
     this.#memory.readOn();
@@ -220,7 +223,7 @@ class JsonRelay {
         requestId: this.#requestId,
         counts: true,
         firstByteAtMs: this.#firstByteAtMs,
-        continuationKeys: [...input.response.continuationKeys(response!), ...this.#signedKeys(response!)],
+        continuationKeys: [...input.response.continuationKeys(response!), ...this.#signedKeys()],
         response: claim === null ? null : this.#storedResponse(),
       });
       this.#sendRest();
@@ -245,8 +248,8 @@ class JsonRelay {
     return this.#readResponse();
   }
 
-  #signedKeys(response: ReadResponse): readonly string[] {
-    const member = this.#signedMember === null ? undefined : response.bytes(this.#signedMember);
+  #signedKeys(): readonly string[] {
+    const member = this.#signedMember === null ? undefined : this.#capture.value(this.#signedMember);
     if (member === undefined) return [];
     const signed = new SignedBlocks();
     signed.add(member);

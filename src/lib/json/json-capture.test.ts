@@ -12,7 +12,8 @@ import {
 } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { JsonCapture, type JsonCaptureOptions } from './json-capture.ts';
-import { KEPT_SMALL_BYTES_MAX } from './json-captured-members.ts';
+import { MARKED_BYTES_MAX } from './json-captured-members.ts';
+import { MemberNames } from './json-reader.ts';
 import { type JsonOutline, JsonSyntaxError, scanJson } from './json-scan.ts';
 
 const NAMES = ['usage', 'id', 'data', '', 'né', '😀', 'a"\\/\n', '\ud800'] as const;
@@ -423,20 +424,69 @@ describe('JsonCapture', () => {
     }
   });
 
-  it('keeps small members up to their own limit, which takes nothing of the others', () => {
+  const keepMarked = { name: 'data', marks: new MemberNames('mark', 'other_mark') };
+
+  it('keeps a marked member up to its own limit, which takes nothing of the others', () => {
     for (const [bytes, isKept] of [
-      [KEPT_SMALL_BYTES_MAX, true],
-      [KEPT_SMALL_BYTES_MAX + 1, false],
+      [MARKED_BYTES_MAX, true],
+      [MARKED_BYTES_MAX + 1, false],
     ] as const) {
-      const sent = `{"data":"${'x'.repeat(bytes - 2)}","id":"a"}`;
+      const sent = `{"data":{"mark":["${'x'.repeat(bytes - 13)}"]},"id":"a"}`;
       for (const how of [whole, { sizes: [65_536], shift: 3 }]) {
-        const reader = read(sent, how, { keep: ['id'], keepSmall: ['data'], keptBytesMax: 3 });
+        const reader = read(sent, how, { keep: ['id'], keepMarked, keptBytesMax: 3 });
         assert.equal(reader.value('data') !== undefined, isKept);
         assert.equal(reader.value('id')?.toString(), '"a"');
       }
     }
-    const both = read('{"data":"abcd"}', whole, { keep: ['data'], keepSmall: ['data'], keptBytesMax: 3 });
-    assert.equal(both.value('data'), undefined);
+    const both = read('{"data":{"mark":[1]}}', whole, { keep: ['data'], keepMarked, keptBytesMax: 3 });
+    assert.deepEqual([both.value('data'), both.isMarked('data')], [undefined, true]);
+  });
+
+  it('finds the marks of a member at any depth, wherever the text is cut', () => {
+    /** Whether an object in a value has a marked member with something in it. */
+    const holdsMark = (value: unknown): boolean =>
+      typeof value === 'object' &&
+      value !== null &&
+      Object.entries(value).some(([key, inner]) => {
+        const isMark = !Array.isArray(value) && ['mark', 'other_mark'].includes(key);
+        const isFilled = typeof inner === 'object' && inner !== null && Object.keys(inner).length > 0;
+        return (isMark && isFilled) || holdsMark(inner);
+      });
+    const key = fc.constantFrom('mark', 'other_mark', 'marks', 'a');
+    const { value: data } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.constantFrom<unknown>(null, 1, '"mark":[1]', [], {}),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(key, tie('value'), { maxKeys: 3 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(data, fc.nat(2), cutting, (value, indent, how) => {
+        const sent = JSON.stringify({ mark: [1], data: value, id: { mark: [1] } }, null, indent);
+        const expected = holdsMark(value);
+        assert.equal(read(sent, whole, { keep: [], keepMarked, keptBytesMax: 0 }).isMarked('data'), expected);
+        const reader = read(sent, how, { keep: [], keepMarked, keptBytesMax: 0 });
+        // A key that is cut may be taken for a mark.
+        assert.ok(reader.isMarked('data') || !expected);
+        const kept = reader.value('data');
+        assert.equal(kept !== undefined, reader.isMarked('data'));
+        if (kept !== undefined) assert.equal(JSON.stringify(JSON.parse(kept.toString())), JSON.stringify(value));
+      }),
+      { numRuns: propertyRuns(1_000) },
+    );
+  });
+
+  it('keeps nothing more of a marked member once it is given up', () => {
+    for (const cut of [10, 20, 26]) {
+      const bytes = Buffer.from('{"data":{"mark":["x"]},"id":"a"}');
+      const capture = new JsonCapture({ keep: ['id'], keepMarked, keptBytesMax: 3 });
+      capture.push(bytes.subarray(0, cut));
+      capture.giveUpMarked();
+      capture.push(bytes.subarray(cut));
+      capture.end();
+      assert.deepEqual([capture.value('data'), capture.memoryBytes], [undefined, 3], String(cut));
+    }
   });
 
   it('gives up no value because of members that are not asked for, however large', () => {

@@ -1,6 +1,7 @@
-import { CapturedMembers } from './json-captured-members.ts';
+import { CapturedMembers, type MarkedMember } from './json-captured-members.ts';
 import { HOLDINGS_DEPTH_MAX, type HoldingRules, JsonHoldings } from './json-holdings.ts';
 import { NumberReader, wholeNumberEnd } from './json-number.ts';
+import type { MemberNames } from './json-reader.ts';
 import { type JsonKind, JsonSyntaxError, kindOf } from './json-scan.ts';
 import { isEscapeLetter, isHexDigit, isSpecial, skipPlain, wholeEscapeEnd } from './json-string.ts';
 
@@ -17,8 +18,8 @@ import { isEscapeLetter, isHexDigit, isSpecial, skipPlain, wholeEscapeEnd } from
 export interface JsonCaptureOptions {
   /** Members of the outermost object whose value is kept, as bytes. */
   readonly keep: readonly string[];
-  /** Members whose value is kept if it is no larger than `KEPT_SMALL_BYTES_MAX`. */
-  readonly keepSmall?: readonly string[] | undefined;
+  /** A member whose value is kept if it has a mark and is no larger than `MARKED_BYTES_MAX`. */
+  readonly keepMarked?: MarkedMember | undefined;
   /** Members of the outermost object whose items are counted if they are arrays. */
   readonly count?: readonly string[];
   /** What is counted in the outermost object and in the items of its members, however large it is. */
@@ -45,6 +46,10 @@ const ITEM_DEPTH = 2;
 const DEPTH_MAX = 512;
 /** The bytes of a string that are read one by one before reading by words pays. */
 const SHORT_BYTES = 32;
+/** No mark can come of the next token; it may be the value of a mark, or be in that. */
+const UNMARKED = 0;
+const MARK_VALUE = 1;
+const IN_MARK = 2;
 const NO_BYTES = Buffer.alloc(0);
 const NO_WORDS: Int32Array = new Int32Array(0);
 
@@ -82,6 +87,10 @@ export class JsonCapture {
   readonly #outerClosings: number[] = [];
   #depth = 0;
 
+  /** What marks the member that is being read. */
+  #marks: MemberNames | null = null;
+  #mark = UNMARKED;
+
   #isKey = false;
   #stringStart = 0;
   #escape = NO_ESCAPE;
@@ -106,9 +115,14 @@ export class JsonCapture {
     return this.#rootKind;
   }
 
-  /** Discards the values of `keepSmall`, and keeps no more of them. */
-  giveUpSmall(): void {
-    this.#members.giveUpSmall();
+  /** Gives up what is kept because of a mark, and keeps no more of it. */
+  giveUpMarked(): void {
+    this.#members.giveUpMarked();
+  }
+
+  /** Whether the last member of this name, that of `keepMarked`, has a mark, up to now. */
+  isMarked(key: string): boolean {
+    return this.#members.isMarked(key);
   }
 
   /** The memory of what is kept, up to now. */
@@ -229,12 +243,15 @@ export class JsonCapture {
   #key(chunk: Buffer, at: number): number {
     if (chunk[at] !== QUOTE) throw this.#fail('a string is expected here', at);
     this.#isKey = true;
+    if (this.#mark === IN_MARK) this.#marked();
     if (this.#depth <= this.#outerDepth) this.#outerKeyBegins(at);
     return this.#stringBegins(chunk, at);
   }
 
   #value(chunk: Buffer, at: number): number {
     const byte = chunk[at]!;
+    if (this.#mark === IN_MARK) this.#marked();
+    else if (this.#mark === MARK_VALUE) this.#mark = byte === OPEN_BRACE || byte === OPEN_BRACKET ? IN_MARK : UNMARKED;
     if (this.#depth <= ITEM_DEPTH || this.#depth <= this.#outerDepth) this.#outerValueBegins(byte, at);
     switch (byte) {
       case QUOTE:
@@ -275,8 +292,20 @@ export class JsonCapture {
   #close(chunk: Buffer, at: number): number {
     this.#closing = this.#outerClosings.pop()!;
     this.#depth--;
+    this.#mark = UNMARKED;
     this.#valueEnds(chunk, at + 1);
     return at + 1;
+  }
+
+  #marked(): void {
+    this.#mark = UNMARKED;
+    this.#members.marked();
+  }
+
+  /** A key ends in a member that may have a mark; one that is cut by the end of a chunk is taken for one. */
+  #markKey(marks: MemberNames, chunk: Buffer, at: number): void {
+    const start = this.#stringStart + 1 - this.#offset;
+    if (start < 0 || marks.find(chunk, start, at) !== NONE) this.#mark = MARK_VALUE;
   }
 
   #stringBegins(chunk: Buffer, at: number): number {
@@ -335,6 +364,7 @@ export class JsonCapture {
       return;
     }
     this.#state = EXPECT_COLON;
+    if (this.#marks !== null) this.#markKey(this.#marks, chunk, at);
     if (this.#depth <= this.#outerDepth) this.#outerKeyEnds(chunk, at);
   }
 
@@ -405,8 +435,10 @@ export class JsonCapture {
   /** Notes the outermost value, a member of it, an item of a member, or what is in that. */
   #outerValueBegins(byte: number, at: number): void {
     if (this.#depth === 0) this.#rootKind = kindOf(byte);
-    else if (this.#depth === 1) this.#members.valueBegins(byte, at);
-    else if (this.#depth === ITEM_DEPTH) this.#members.itemBegins();
+    else if (this.#depth === 1) {
+      this.#members.valueBegins(byte, at);
+      this.#marks = this.#members.marks;
+    } else if (this.#depth === ITEM_DEPTH) this.#members.itemBegins();
     this.#holdings?.valueBegins(this.#depth, byte, this.#offset + at);
   }
 
@@ -416,7 +448,10 @@ export class JsonCapture {
   }
 
   #outerValueEnds(chunk: Buffer, at: number): void {
-    if (this.#depth === 1) this.#members.valueEnds(chunk, at);
+    if (this.#depth === 1) {
+      this.#members.valueEnds(chunk, at);
+      this.#marks = null;
+    }
     this.#holdings?.valueEnds(this.#depth, this.#offset + at);
   }
 

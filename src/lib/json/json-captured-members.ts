@@ -1,4 +1,5 @@
 import { ByteSpan } from '../byte-span.ts';
+import type { MemberNames } from './json-reader.ts';
 import { decodeString, hasBytes } from './json-string.ts';
 
 const OPEN_BRACKET = 0x5b;
@@ -7,20 +8,31 @@ const BACKSLASH = 0x5c;
 /** What is kept and counted of an object; see `JsonCaptureOptions`. */
 interface KeptMembers {
   readonly keep: readonly string[];
-  readonly keepSmall?: readonly string[] | undefined;
+  readonly keepMarked?: MarkedMember | undefined;
   readonly count?: readonly string[];
   readonly keptBytesMax: number;
 }
 
-/** The most that is kept of one member of `keepSmall`, apart from the others. */
-export const KEPT_SMALL_BYTES_MAX = 1024 * 1024;
+/** A member that has a mark if any object in it, at any depth, has one of these members with a list or an object that is not empty. */
+export interface MarkedMember {
+  readonly name: string;
+  /** `null`: nothing marks it. */
+  readonly marks: MemberNames | null;
+  /** Whether it is kept without a mark, too, with the same limit. */
+  readonly isKeptUnmarked?: boolean;
+}
+
+/** The most that is kept of a marked member, apart from the others. */
+export const MARKED_BYTES_MAX = 1024 * 1024;
 
 /** What is known of a member that was asked for. */
 interface CapturedMember {
   readonly name: string;
   isKept: boolean;
-  readonly isSmall: boolean;
   readonly isCounted: boolean;
+  /** What marks it. */
+  marks: MemberNames | null;
+  isMarked: boolean;
   value: Buffer | undefined;
   items: number | null;
 }
@@ -28,7 +40,7 @@ interface CapturedMember {
 /**
  * The members of the outermost object that were asked for, while their text passes by in chunks: it gets the offsets
  * where keys, values and items begin and end, finds those that matter, and keeps or counts them. Offsets are within the
- * chunk at hand. Memory: at most twice `keptBytesMax`, and `KEPT_SMALL_BYTES_MAX` of each of `keepSmall`.
+ * chunk at hand. Memory: at most twice `keptBytesMax`, and `MARKED_BYTES_MAX`.
  */
 export class CapturedMembers {
   readonly #asked: CapturedMember[] = [];
@@ -36,8 +48,11 @@ export class CapturedMembers {
   #keyBytesMax = 0;
   readonly #keptBytesMax: number;
   #keptBytes = 0;
-  /** What is kept of `keepSmall`. */
-  #smallBytes = 0;
+  /** What is kept because of a mark. */
+  #markedBytes = 0;
+  /** The member that is kept for its mark, and has a limit of its own. */
+  #onlyMarked: CapturedMember | null = null;
+  #keepsUnmarked = false;
 
   /** The member that is being read, if it was asked for. */
   #member: CapturedMember | null = null;
@@ -46,34 +61,59 @@ export class CapturedMembers {
   /** The key or the value that is being kept: of the outermost object, so never both. */
   readonly #span = new ByteSpan();
 
-  constructor({ keep, keepSmall = [], count = [], keptBytesMax }: KeptMembers) {
-    for (const name of new Set([...keep, ...keepSmall, ...count])) {
-      const isKept = keep.includes(name);
-      const isSmall = !isKept && keepSmall.includes(name);
-      this.#ask({ name, isKept: isKept || isSmall, isSmall, isCounted: count.includes(name) });
+  constructor({ keep, keepMarked, count = [], keptBytesMax }: KeptMembers) {
+    for (const name of keep) this.#ask(name, true, count.includes(name));
+    for (const name of count) if (!keep.includes(name)) this.#ask(name, false, true);
+    if (keepMarked !== undefined) {
+      const member = this.#askedFor(keepMarked.name) ?? this.#ask(keepMarked.name, false, false);
+      member.marks = keepMarked.marks;
+      if (!member.isKept) this.#onlyMarked = member;
+      this.#keepsUnmarked = keepMarked.isKeptUnmarked ?? false;
+      member.isKept = true;
     }
     this.#keptBytesMax = keptBytesMax;
   }
 
-  #ask(member: Pick<CapturedMember, 'name' | 'isKept' | 'isSmall' | 'isCounted'>): void {
-    const { name } = member;
-    this.#asked.push({ ...member, value: undefined, items: null });
+  #ask(name: string, isKept: boolean, isCounted: boolean): CapturedMember {
+    const member = { name, isKept, isCounted, marks: null, isMarked: false, value: undefined, items: null };
+    this.#asked.push(member);
     this.#keyBytesMax = Math.max(this.#keyBytesMax, 6 * name.length);
+    return member;
+  }
+
+  #askedFor(key: string): CapturedMember | undefined {
+    for (const member of this.#asked) if (member.name === key) return member;
+    return undefined;
   }
 
   /** The memory of what is kept. */
   get memoryBytes(): number {
-    return this.#keptBytes + this.#smallBytes + this.#span.memoryBytes;
+    return this.#keptBytes + this.#markedBytes + this.#span.memoryBytes;
   }
 
   /** The bytes of the last member of this name, once it is whole; `undefined` if it is absent or not kept. */
   value(key: string): Buffer | undefined {
-    return this.#asked.find(({ name }) => name === key)?.value;
+    return this.#askedFor(key)?.value;
   }
 
   /** Items of the last member of this name, up to now; `null` if it is absent, no array, or not counted. */
   count(key: string): number | null {
-    return this.#asked.find(({ name }) => name === key)?.items ?? null;
+    return this.#askedFor(key)?.items ?? null;
+  }
+
+  /** Whether the last member of this name has a mark, up to now. */
+  isMarked(key: string): boolean {
+    return this.#askedFor(key)?.isMarked ?? false;
+  }
+
+  /** What marks the member that is being read. */
+  get marks(): MemberNames | null {
+    return this.#member?.marks ?? null;
+  }
+
+  /** There is a mark in the member that is being read. */
+  marked(): void {
+    this.#member!.isMarked = true;
   }
 
   /** A key begins, behind its quote at `at`. */
@@ -103,26 +143,26 @@ export class CapturedMembers {
       member.items = byte === OPEN_BRACKET ? 0 : null;
       this.#counted = byte === OPEN_BRACKET ? member : null;
     }
+    member.isMarked = false;
     if (member.isKept) {
       this.#count(member, -(member.value?.length ?? 0));
       member.value = undefined;
-      this.#span.begin(at, member.isSmall ? KEPT_SMALL_BYTES_MAX : this.#keptBytesMax - this.#keptBytes);
+      this.#span.begin(at, member === this.#onlyMarked ? MARKED_BYTES_MAX : this.#keptBytesMax - this.#keptBytes);
     }
   }
 
-  /** Discards the values of `keepSmall`, and keeps no more of them. */
-  giveUpSmall(): void {
-    if (this.#member?.isSmall) this.#span.letGo();
-    for (const member of this.#asked) {
-      if (!member.isSmall) continue;
-      member.isKept = false;
-      member.value = undefined;
-    }
-    this.#smallBytes = 0;
+  /** Gives up what is kept because of a mark, and keeps no more of it. */
+  giveUpMarked(): void {
+    const member = this.#onlyMarked;
+    if (member === null) return;
+    if (this.#member === member) this.#span.letGo();
+    member.isKept = false;
+    member.value = undefined;
+    this.#markedBytes = 0;
   }
 
-  #count({ isSmall }: CapturedMember, sizeBytes: number): void {
-    if (isSmall) this.#smallBytes += sizeBytes;
+  #count(member: CapturedMember, sizeBytes: number): void {
+    if (member === this.#onlyMarked) this.#markedBytes += sizeBytes;
     else this.#keptBytes += sizeBytes;
   }
 
@@ -135,7 +175,9 @@ export class CapturedMembers {
   valueEnds(chunk: Buffer, end: number): void {
     const member = this.#member;
     if (member === null) return;
-    if (member.isKept) {
+    if (member === this.#onlyMarked && !member.isMarked && !this.#keepsUnmarked) {
+      this.#span.letGo();
+    } else if (member.isKept) {
       const value = this.#span.end(chunk, end);
       member.value = value ?? undefined;
       this.#count(member, value?.length ?? 0);

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { JsonMemberError, JsonReader, MemberNames } from './json-reader.ts';
+import { scanJson } from './json-scan.ts';
 
 const reader = (text: string) => new JsonReader(Buffer.from(text));
 
@@ -75,6 +76,42 @@ describe('JsonReader', () => {
   it('takes a member of another kind for none', () => {
     reader('[{"id":1}]').members(new MemberNames('id'), () => assert.fail('it is an array'));
     reader('"id"').members(new MemberNames('id'), () => assert.fail('it is a string'));
+  });
+});
+
+describe('JsonReader that knows where long values end', () => {
+  it('reads what one reads that does not, whatever it skips', () => {
+    const long = fc.oneof(fc.jsonValue(), fc.string({ minLength: 40 }), fc.constant('x'.repeat(100)));
+    const value = fc.oneof(fc.array(long), fc.dictionary(fc.string(), fc.oneof(long, fc.array(long))));
+    fc.assert(
+      fc.property(fc.array(value), fc.infiniteStream(fc.nat(3)), fc.nat(2), (values, choices, indent) => {
+        const bytes = Buffer.from(JSON.stringify(values, null, indent));
+        const chosen = [...choices.take(200)];
+        const steps = (longValues: readonly number[]): unknown[] => {
+          const json = new JsonReader(bytes, 0, longValues);
+          const seen: unknown[] = [];
+          const read = (): void => {
+            seen.push(json.kind, json.offset);
+            switch (chosen[seen.length % chosen.length]) {
+              case 0:
+                json.skip();
+                break;
+              case 1:
+                seen.push(json.from(json.offset).text(1_000));
+                break;
+              default:
+                if (json.kind === 'array') json.items(read);
+                else if (json.kind === 'object') json.eachMember(read);
+            }
+            seen.push(json.offset);
+          };
+          read();
+          return seen;
+        };
+        assert.deepEqual(steps(scanJson(bytes).longValues), steps([]));
+      }),
+      { numRuns: propertyRuns(300) },
+    );
   });
 });
 

@@ -13,11 +13,19 @@ import { decodeString } from './json-string.ts';
 export class JsonReader {
   readonly bytes: Buffer;
   #at: number;
+  readonly #longValues: readonly number[];
+  /** The first of them that does not begin before what is read, or one before that. */
+  #longIndex: number;
 
-  /** @param start Where the value begins; white space before it is skipped. */
-  constructor(bytes: Buffer, start = 0) {
+  /**
+   * @param start Where the value begins; white space before it is skipped.
+   * @param longValues Those of the text, as `scanJson` found them: none of them is gone over to be skipped.
+   */
+  constructor(bytes: Buffer, start = 0, longValues: readonly number[] = NONE_LONG, longIndex = 0) {
     this.bytes = bytes;
     this.#at = start;
+    this.#longValues = longValues;
+    this.#longIndex = longIndex;
     this.#skipSpace();
   }
 
@@ -49,7 +57,8 @@ export class JsonReader {
 
   /** A reader of the same text at the offset of another value. */
   from(offset: number): JsonReader {
-    return new JsonReader(this.bytes, offset);
+    if (offset < this.#at) return new JsonReader(this.bytes, offset);
+    return new JsonReader(this.bytes, offset, this.#longValues, this.#longIndex);
   }
 
   /**
@@ -123,6 +132,11 @@ export class JsonReader {
   /** On to where the value ends. */
   skip(): void {
     const { bytes } = this;
+    const end = this.#longEnd();
+    if (end !== NONE) {
+      this.#at = end;
+      return;
+    }
     let depth = 0;
     do {
       switch (bytes[this.#at]) {
@@ -148,6 +162,16 @@ export class JsonReader {
           else this.#skipWord();
       }
     } while (depth > 0);
+  }
+
+  /** Where the value that comes next ends, if that is known; else `NONE`. */
+  #longEnd(): number {
+    const longValues = this.#longValues;
+    const { length } = longValues;
+    let index = this.#longIndex;
+    while (index < length && longValues[index]! < this.#at) index += 2;
+    this.#longIndex = index;
+    return index < length && longValues[index] === this.#at ? longValues[index + 1]! : NONE;
   }
 
   #enter(): void {
@@ -301,6 +325,7 @@ function endsWord(byte: number): boolean {
 }
 
 const NONE = -1;
+const NONE_LONG: readonly number[] = [];
 /** The bits of a number that shifts can address. */
 const NAMES_MAX = 31;
 /** The bytes of a string that are read one by one before a search pays. */

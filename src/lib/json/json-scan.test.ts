@@ -107,7 +107,8 @@ describe('scanJson', () => {
               valueEnd: valueStart + Buffer.byteLength(member.value),
             };
           });
-          assert.deepEqual(scan(before + object + after), {
+          const { longValues: _, ...outline } = scan(before + object + after);
+          assert.deepEqual(outline, {
             kind: 'object',
             start,
             end: start + Buffer.byteLength(object),
@@ -117,6 +118,31 @@ describe('scanJson', () => {
       ),
       { numRuns: propertyRuns(400) },
     );
+  });
+
+  it('reports where long values below the outermost one stand, by their beginnings', () => {
+    const [long, short] = [JSON.stringify('x\\"'.repeat(20)), JSON.stringify('x'.repeat(30))];
+    const list = `[${short},[[1],${long}],{"a":${long} }]`;
+    const text = `{"a":${short},"b":${list},"c":[{"d":[]}],${long}:${long}}`;
+    const { longValues } = scan(text);
+    const values = [list, `[[1],${long}]`, long, `{"a":${long} }`, long, long];
+    const found = values.map((_, i) => text.slice(longValues[2 * i], longValues[2 * i + 1]));
+    assert.deepEqual(found, values);
+    assert.equal(longValues.length, 2 * values.length);
+    assert.deepEqual(
+      longValues.filter((_, i) => i % 2 === 0),
+      longValues.filter((_, i) => i % 2 === 0).toSorted((left, right) => left - right),
+    );
+  });
+
+  it('notes a bounded number of them, in any number of which the noted ones are right', () => {
+    const count = 70_000;
+    const inner = JSON.stringify('x'.repeat(31));
+    const text = `[${Array(count).fill(inner).join()}]`;
+    const { longValues } = scan(text);
+    assert.equal(longValues.length, 2 ** 17);
+    assert.equal(text.slice(longValues[0], longValues[1]), text);
+    assert.equal(text.slice(longValues.at(-2), longValues.at(-1)), inner);
   });
 
   it('reports every copy of a key, however its letters are escaped', () => {
@@ -164,7 +190,7 @@ describe('scanJson', () => {
       scanJson(bytes, 1, 8).members.map(({ valueStart, valueEnd }) => bytes.toString('utf8', valueStart, valueEnd)),
       ['1'],
     );
-    assert.deepEqual(scanJson(bytes, 10, 12), { kind: 'number', start: 10, end: 12, members: [] });
+    assert.deepEqual(scanJson(bytes, 10, 12), { kind: 'number', start: 10, end: 12, members: [], longValues: [] });
     assert.throws(() => scanJson(bytes, 1, 7), JsonSyntaxError);
     assert.throws(() => scanJson(bytes, 17, 19), JsonSyntaxError);
   });

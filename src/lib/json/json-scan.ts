@@ -28,6 +28,8 @@ export interface JsonOutline {
   readonly end: number;
   /** In the order of the text, duplicates included; empty unless the outermost value is an object. */
   readonly members: readonly JsonMember[];
+  /** Where values of more than `LONG_BYTES` begin and end, by their beginnings; readers pass them in a step (`JsonReader`). */
+  readonly longValues: readonly number[];
 }
 
 /** The text is not JSON, or beyond a limit. `offset` is the byte at which that became clear. */
@@ -83,6 +85,11 @@ const SHORT_KEY_BYTES = 64;
 /** The bytes of a string that are read one by one before reading by words pays. */
 const SHORT_BYTES = 32;
 
+/** The bytes of a value that a reader goes over in about the time that it takes to look up its end. */
+const LONG_BYTES = 32;
+/** The ends of further ones are not noted, which bounds the memory for them. */
+const LONG_PLACES_MAX = 2 ** 17;
+
 const NONE = -1;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -120,6 +127,9 @@ class JsonScanner {
   /** Those that values do not take. */
   #steps = 0;
   readonly #stepsMax: number;
+  readonly #longValues: number[] = [];
+  /** Where the ends of the containers that are open go in the long values, innermost last. */
+  readonly #places: number[] = [];
 
   constructor(bytes: Buffer, end: number, limits: JsonScanLimits) {
     this.#bytes = end === bytes.length ? bytes : bytes.subarray(0, end);
@@ -136,7 +146,7 @@ class JsonScanner {
     const end = kind === 'object' ? this.#members(start, members) : this.#value(start, 0);
     const after = this.#skipSpace(end);
     if (after < this.#end) throw new JsonSyntaxError('there is more text after the end of the value', after);
-    return { kind, start, end, members };
+    return { kind, start, end, members, longValues: this.#longValues };
   }
 
   /** Reads the outermost object, noting its members. */
@@ -170,6 +180,8 @@ class JsonScanner {
     const end = this.#end;
     /** Closing bytes of the containers that are open, innermost last. */
     const open: number[] = [];
+    const places = this.#places;
+    const long = this.#longValues;
     const { depthMax, valuesMax } = this.#limits;
     const most = Math.min(valuesMax, this.#stepsMax / VALUE_STEPS);
     let values = this.#values;
@@ -183,16 +195,20 @@ class JsonScanner {
           throw new JsonLimitError(`the value is nested deeper than ${depthMax} levels`, at);
         }
         const closing = byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
+        const begin = at;
         at = this.#skipSpace(at + 1);
         if (at < end && bytes[at] === closing) {
           at++;
         } else {
           open.push(closing);
+          places.push(long.length < LONG_PLACES_MAX ? long.push(begin, NONE) - 1 : NONE);
           if (closing === CLOSE_BRACE) at = this.#afterColon(this.#key(at));
           continue;
         }
       } else {
+        const begin = at;
         at = this.#scalar(at);
+        if (at - begin > LONG_BYTES && long.length < LONG_PLACES_MAX) long.push(begin, at);
       }
       // A value has ended: close what closes here, or go on to the next value of the innermost container.
       for (;;) {
@@ -205,6 +221,12 @@ class JsonScanner {
         if (at < end && bytes[at] === closing) {
           open.pop();
           at++;
+          const place = places.pop()!;
+          if (place !== NONE) {
+            long[place] = at;
+            // No long value stands in a short one.
+            if (at - long[place - 1]! <= LONG_BYTES) long.length -= 2;
+          }
           continue;
         }
         at = this.#afterComma(at);

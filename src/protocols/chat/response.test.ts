@@ -12,7 +12,7 @@ describe('chat response', () => {
     const found = ['web_search', 'search_info', 'search_results', 'citations', 'references'];
     const rounds = ['usage_breakdown', 'server_side_tool_usage'];
     assert.deepEqual([chatResponse().keep, chatResponse().count], [['usage', 'service_tier', ...found, ...rounds], []]);
-    assert.deepEqual(chatResponse().keepSmall, ['choices']);
+    assert.equal(chatResponse().keepMarked?.name, 'choices');
     assert.ok(chatResponse({ offersTools: true }).keep.includes('choices'));
   });
 
@@ -39,7 +39,8 @@ describe('chat response', () => {
 
   it('parses its choices only if they have a mark of a tool', () => {
     const parsed = (message: object, offersTools = false): boolean => {
-      const response = responseOf({ usage: { prompt_tokens: 1, completion_tokens: 2 }, choices: [{ message }] });
+      const members = { usage: { prompt_tokens: 1, completion_tokens: 2 }, choices: [{ message }] };
+      const response = captureResponse(chatResponse({ offersTools }), JSON.stringify(members));
       const names: string[] = [];
       chatResponse({ offersTools }).usage(
         {
@@ -47,7 +48,7 @@ describe('chat response', () => {
             names.push(name);
             return response.member(name);
           },
-          bytes: (name) => response.bytes(name),
+          isMarked: (name) => response.isMarked(name),
           count: () => null,
           holding: () => 0,
         },
@@ -59,7 +60,7 @@ describe('chat response', () => {
     assert.equal(parsed({ content: 'about "url_citation" and "tool_calls"', annotations: [] }), false);
     assert.deepEqual([parsed(calls), parsed(calls, true)], [false, true]);
     assert.equal(parsed({ annotations: [{ type: 'url_citation' }] }), true);
-    assert.equal(parsed({ executed_tools: [] }), true);
+    assert.deepEqual([parsed({ executed_tools: [] }), parsed({ executed_tools: [{}] })], [false, true]);
   });
 
   it('shows searches and tools that ran, also of a request that names no tool', () => {
@@ -81,9 +82,10 @@ describe('chat response', () => {
       [2, 1, 3],
     ]);
     const call = { tool_calls: [{ type: 'builtin_function', function: { name: '$web_search' } }] };
-    const called = responseOf({ choices: [{ index: 0, message: call }], usage });
+    const called = JSON.stringify({ choices: [{ index: 0, message: call }], usage });
     for (const offersTools of [true, false]) {
-      assert.equal(chatResponse({ offersTools }).usage(called, 'tokens')?.webSearches, offersTools ? 1 : 0);
+      const reading = chatResponse({ offersTools });
+      assert.equal(reading.usage(captureResponse(reading, called), 'tokens')?.webSearches, offersTools ? 1 : 0);
     }
   });
 

@@ -8,7 +8,7 @@ import { ROUND_MEMBERS, roundsOutsideUsage } from '../metering/rounds.ts';
 import type { ToolUses } from '../metering/tool-uses.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia } from './media.ts';
-import { mayShowTools, RESULT_MEMBERS, shownTools } from './shown-tools.ts';
+import { MARKED_CHOICES, MARKED_CHOICES_WITH_CALLS, RESULT_MEMBERS, shownTools } from './shown-tools.ts';
 import { readChatUsage } from './usage.ts';
 import { COMPLETION_TEXT } from './written.ts';
 
@@ -73,7 +73,7 @@ export function chatResponse({
   );
   const withEstimate: ResponseReading = {
     ...reading,
-    keepSmall: ['choices'],
+    keepMarked: offersTools ? MARKED_CHOICES_WITH_CALLS : MARKED_CHOICES,
     written: COMPLETION_TEXT,
     estimate: audioFormat === null ? SILENT : estimateOf(audioFormat),
   };
@@ -90,8 +90,7 @@ function shownIn(response: ReadResponse, offersTools: boolean): ToolUses {
     members ??= {};
     members[name] = value;
   }
-  const choices = response.bytes('choices');
-  if (choices !== undefined && mayShowTools(choices, offersTools)) {
+  if (response.isMarked('choices')) {
     members ??= {};
     members.choices = response.member('choices');
   }

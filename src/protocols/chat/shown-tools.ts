@@ -1,5 +1,7 @@
 import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord } from '../../lib/json/json.ts';
+import type { MarkedMember } from '../../lib/json/json-captured-members.ts';
+import { MemberNames } from '../../lib/json/json-reader.ts';
 import { ShownUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
 
 /**
@@ -43,15 +45,14 @@ export const TOOL_MARKS: readonly Buffer[] = [
 ];
 const MARK_PATTERNS = new BytePatterns(TOOL_MARKS);
 
-/** A byte test: whether the choices of a whole response may show a use. */
-export function mayShowTools(choices: Buffer, readsCalls: boolean): boolean {
-  const isRead = (mark: Buffer): boolean => readsCalls || mark !== CALLS;
-  // In a long text a search for each mark takes a tenth of the one pass.
-  if (choices.length > ONE_PASS_BYTES_MAX) return TOOL_MARKS.some((mark) => isRead(mark) && choices.includes(mark));
-  return MARK_PATTERNS.some(choices, (mark) => isRead(TOOL_MARKS[mark]!));
-}
-
-const ONE_PASS_BYTES_MAX = 1_024;
+/** The members in the choices of a whole response that show a use, if they are not empty. */
+const SHOWN_IN_CHOICES = [...RESULT_MEMBERS, 'annotations', EXECUTED];
+export const MARKED_CHOICES: MarkedMember = { name: 'choices', marks: new MemberNames(...SHOWN_IN_CHOICES) };
+/** ... of a request that offers tools which the provider runs. */
+export const MARKED_CHOICES_WITH_CALLS: MarkedMember = {
+  name: 'choices',
+  marks: new MemberNames(...SHOWN_IN_CHOICES, 'tool_calls'),
+};
 
 /** Calls of these types are run by the caller, unless their name says that the provider does. */
 const CLIENT_TYPES: readonly unknown[] = [undefined, null, '', 'function', 'custom'];

@@ -1,3 +1,4 @@
+import type { JsonReader } from '../../lib/json/json-reader.ts';
 import { type NamedState, type RequestTable, readNamedState } from '../request-reader.ts';
 import { LINK, listOf, open, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
 import { skill } from '../skills.ts';
@@ -56,6 +57,6 @@ export const CHAT_TABLE: RequestTable = {
 };
 
 /** What a chat request names at its provider, in the order of the text. */
-export function readChatReferences(body: Buffer): NamedState {
+export function readChatReferences(body: JsonReader): NamedState {
   return readNamedState(body, CHAT_TABLE);
 }

@@ -7,7 +7,7 @@ import { firstCount } from './token-counts.ts';
 
 const responseOf = (members: Record<string, unknown>): ReadResponse => ({
   member: (name) => members[name],
-  bytes: () => undefined,
+  isMarked: () => false,
   count: () => null,
   holding: () => 0,
 });

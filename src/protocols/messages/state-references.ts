@@ -1,3 +1,4 @@
+import type { JsonReader } from '../../lib/json/json-reader.ts';
 import { type NamedState, type RequestTable, readNamedState } from '../request-reader.ts';
 import { listOf, Members, open, openMembers, type Rule, state } from '../request-rules.ts';
 import { skill } from '../skills.ts';
@@ -39,6 +40,6 @@ export const MESSAGES_TABLE: RequestTable = {
 };
 
 /** What a messages request names at its provider, in the order of the text. */
-export function readMessagesReferences(body: Buffer): NamedState {
+export function readMessagesReferences(body: JsonReader): NamedState {
   return readNamedState(body, MESSAGES_TABLE);
 }

@@ -40,12 +40,15 @@ export class MessagesUsage {
 
   /** The facts with another count of output tokens; `null` where the input side is missing or unreadable. */
   withOutput(outputTokens: number): Usage | null {
-    const tokens = readTokens({ ...this.#fields, output_tokens: outputTokens });
+    const tokens = readTokens(this.#fields, outputTokens);
     if (tokens === null) return null;
     const servedOn = readTerms(this.#fields);
-    const unexplained = [...readCacheCounts(this.#fields, 'messages').unexplained, ...unreadCounts(this.#fields)];
-    const noted = unexplained.length > 0 ? { ...tokens, unexplained } : tokens;
-    const own = servedOn ? { ...noted, servedOn } : noted;
+    const [ofCache, others] = [readCacheCounts(this.#fields, 'messages').unexplained, unreadCounts(this.#fields)];
+    const own = {
+      ...tokens,
+      ...(ofCache.length + others.length > 0 && { unexplained: [...ofCache, ...others] }),
+      ...(servedOn && { servedOn }),
+    };
     const iterations = this.#fields.iterations;
     if (!Array.isArray(iterations)) return own;
     let sum = own;
@@ -98,9 +101,11 @@ function areSameRuns(before: readonly unknown[], reported: readonly unknown[]): 
   return before.slice(0, reported.length).every((run, place) => kindOf(run) === kindOf(reported[place]));
 }
 
-function readTokens(fields: Record<string, unknown>): Usage | null {
+function readTokens(
+  fields: Readonly<Record<string, unknown>>,
+  outputTokens = readCount(fields.output_tokens),
+): Usage | null {
   const inputTokens = readCount(fields.input_tokens);
-  const outputTokens = readCount(fields.output_tokens);
   const cachedInputTokens = readCount(fields.cache_read_input_tokens);
   const written = readCount(fields.cache_creation_input_tokens);
   if (inputTokens == null || outputTokens == null || cachedInputTokens === undefined || written === undefined) {

@@ -138,7 +138,7 @@ export function readCacheCounts(usage: Readonly<Record<string, unknown>>, protoc
 
 /** Whether a member is named after a cache. */
 export function isOfCache(name: string): boolean {
-  return name.includes('cache') || name.includes('Cache');
+  return name.includes('ache') && (name.includes('cache') || name.includes('Cache'));
 }
 
 class CacheReader {

@@ -16,8 +16,8 @@ export class CapturedResponse implements ReadResponse {
     return value === undefined ? undefined : parseJson(value.toString('utf8'));
   }
 
-  bytes(name: string): Buffer | undefined {
-    return this.#capture.value(name);
+  isMarked(name: string): boolean {
+    return this.#capture.isMarked(name);
   }
 
   count(name: string): number | null {

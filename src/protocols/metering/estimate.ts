@@ -54,11 +54,14 @@ function isFurtherData(bytes: Buffer, at: number): boolean {
  * estimate of Chinese. Half an escape at the end is not counted.
  */
 export function decodedSize(bytes: Buffer, start: number, end: number): number {
-  let at = bytes.indexOf(BACKSLASH, start);
-  if (at === -1 || at >= end) return end - start;
-  let size = at - start;
-  while (at < end) {
-    const length = bytes[at] === BACKSLASH ? escapeLength(bytes, at) : 1;
+  let size = 0;
+  for (let at = start; at < end; ) {
+    if (bytes[at] !== BACKSLASH) {
+      size++;
+      at++;
+      continue;
+    }
+    const length = escapeLength(bytes, at);
     if (at + length <= end) size += length === UNICODE_ESCAPE ? utf8Size(bytes, at + 2) : 1;
     at += length;
   }

@@ -28,7 +28,7 @@ export function restatedResponse(response: ReadResponse, restate: RestateUsage |
   if (restate === undefined) return response;
   return {
     member: (name) => (name === 'usage' ? restate(response.member(name)) : response.member(name)),
-    bytes: (name) => response.bytes(name),
+    isMarked: (name) => response.isMarked(name),
     count: (name) => response.count(name),
     holding: (group) => response.holding(group),
   };

@@ -1,3 +1,4 @@
+import type { MarkedMember } from '../../lib/json/json-captured-members.ts';
 import type { HoldingRules } from '../../lib/json/json-holdings.ts';
 import type { ChargeBasis, MediaTokens, Usage } from './usage-facts.ts';
 import type { WrittenRules } from './written-paths.ts';
@@ -6,8 +7,8 @@ import type { WrittenRules } from './written-paths.ts';
 export interface ReadResponse {
   /** A member of the outermost object as a value; `undefined` if it is absent. */
   member(name: string): unknown;
-  /** The bytes of its JSON, which can be searched without parsing them. */
-  bytes(name: string): Buffer | undefined;
+  /** Whether the member has a mark that the reading looks for. */
+  isMarked(name: string): boolean;
   /** How many items an array member has; `null` if there is no such array. */
   count(name: string): number | null;
   /** How many items hold something of a group that the reading looks for. */
@@ -18,8 +19,8 @@ export interface ReadResponse {
 export interface ResponseReading {
   /** Members of the outermost object that have to be kept. They are small, or the response as a whole is. */
   readonly keep: readonly string[];
-  /** Members that are kept unless they are large: what they show does not decide if the response can be charged. Absent: none. */
-  readonly keepSmall?: readonly string[];
+  /** A member that is kept if it has a mark, unless it is large: what it shows does not decide if the response can be charged. Absent: none. */
+  readonly keepMarked?: MarkedMember;
   /** Array members whose items have to be counted; they may be as large as they like. */
   readonly count: readonly string[];
   /** What is looked for in the response and its items, however large they are. Absent: nothing. */
@@ -52,7 +53,7 @@ export interface ResponseEstimate {
   readonly count: readonly string[];
   /** Whether the response is a success of this kind. */
   isSuccess(response: ReadResponse): boolean;
-  /** The output that is no text, without pictures within the text. Absent: there is none. */
+  /** The output that is no text, without pictures that stand in the text. Absent: there is none. */
   mediaTokens?(response: ReadResponse): MediaTokens;
   /** The members by which a provider would report these tokens. */
   members(tokens: EstimatedTokens): Readonly<Record<string, unknown>>;

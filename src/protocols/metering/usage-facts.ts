@@ -105,7 +105,9 @@ const DIGITS = /^\d{1,10}$/;
 /** The sum of the counts that an object has, such as one for each kind of tool; other members are ignored. */
 export function sumCounts(counts: unknown): number {
   if (typeof counts !== 'object' || counts === null) return 0;
-  return Object.values(counts).reduce((sum: number, value) => sum + (readCount(value) ?? 0), 0);
+  let sum = 0;
+  for (const value of Object.values(counts)) sum += readCount(value) ?? 0;
+  return sum;
 }
 
 const INPUT = unitsWhere(({ side }) => side === 'input');

@@ -36,6 +36,8 @@ export const NONE = -1;
 
 export interface PathNode {
   readonly members: PathMember[];
+  /** A bit for the length of each name, from 32 on again from the first. */
+  lengths: number;
   items: PathNode | null;
   counter: number;
   /** Whether an object or an array counts as well. */
@@ -81,7 +83,7 @@ export function pathsUnder(prefix: string, paths: readonly string[]): string[] {
 }
 
 function emptyNode(): PathNode {
-  return { members: [], items: null, counter: NONE, isJson: false, run: NONE, tell: NONE, isJudged: false };
+  return { members: [], lengths: 0, items: null, counter: NONE, isJson: false, run: NONE, tell: NONE, isJudged: false };
 }
 
 function nodeAt(root: PathNode, path: string): PathNode {
@@ -93,11 +95,12 @@ function nodeAt(root: PathNode, path: string): PathNode {
   return node;
 }
 
-function memberOf({ members }: PathNode, name: string): PathNode {
+function memberOf(parent: PathNode, name: string): PathNode {
   const bytes = Buffer.from(name);
-  const known = members.find((member) => member.name.equals(bytes));
+  const known = parent.members.find((member) => member.name.equals(bytes));
   if (known !== undefined) return known.node;
   const node = emptyNode();
-  members.push({ name: bytes, node });
+  parent.members.push({ name: bytes, node });
+  parent.lengths |= 1 << bytes.length;
   return node;
 }

@@ -193,7 +193,7 @@ export class WrittenText {
 
   #restOfLine(bytes: Buffer, start: number): number {
     let at = start;
-    while (at < bytes.length && !isLineEnd(bytes[at]!)) at++;
+    while (at < bytes.length && (bytes[at]! > CR || !isLineEnd(bytes[at]!))) at++;
     if (at === bytes.length) return at;
     this.#lineEnds(bytes[at]!);
     return at + 1;
@@ -239,14 +239,23 @@ export class WrittenText {
       const member = memberNode(node, bytes, from + 1, at);
       at++;
       const end = member === null ? plainMemberEnd(bytes, at) : NONE;
-      if (end === NONE) {
-        this.#node = member;
-        this.#state = BEHIND_KEY;
-        return at;
+      if (end === NONE) return this.#behindKey(member, bytes, at, isLast);
+      if (bytes[end] === CLOSE_BRACE) {
+        this.#close();
+        return end + 1;
       }
-      from = end;
+      from = bytes[end + 1] === SPACE ? end + 2 : end + 1;
     }
     return this.#noKey(bytes, from);
+  }
+
+  #behindKey(node: PathNode | null, bytes: Buffer, start: number, isLast: boolean): number {
+    this.#node = node;
+    this.#state = BEHIND_KEY;
+    if (bytes[start] !== COLON) return start;
+    this.#state = VALUE;
+    const at = bytes[start + 1] === SPACE ? start + 2 : start + 1;
+    return at < bytes.length && bytes[at]! > SPACE ? this.#value(bytes, at, isLast) : at;
   }
 
   #noKey(bytes: Buffer, at: number): number {
@@ -268,8 +277,9 @@ export class WrittenText {
     }
     switch (byte) {
       case QUOTE:
-        this.#beginString(node?.counter ?? NONE, node?.run ?? NONE, BEHIND_VALUE);
-        break;
+        if (node === null) this.#beginString(NONE, NONE, BEHIND_VALUE);
+        else this.#beginString(node.counter, node.run, BEHIND_VALUE);
+        return this.#string(bytes, start + 1, isLast);
       case OPEN_BRACE:
         if (node !== null && (node.members.length > 0 || node.isJudged)) this.#enter(node, true);
         else this.#skip(node);
@@ -415,16 +425,19 @@ function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
   return true;
 }
 
-function memberNode({ members }: PathNode, bytes: Buffer, start: number, end: number): PathNode | null {
-  for (const { name, node } of members) {
-    if (name.length === end - start && startsWith(bytes, start, name)) return node;
+function memberNode({ members, lengths }: PathNode, bytes: Buffer, start: number, end: number): PathNode | null {
+  const length = end - start;
+  if ((lengths & (1 << length)) === 0) return null;
+  for (let i = 0; i < members.length; i++) {
+    const { name, node } = members[i]!;
+    if (name.length === length && startsWith(bytes, start, name)) return node;
   }
   return null;
 }
 
 /**
- * Where the next key begins behind a key that ends at `start`, if its value is a string without escapes, a number or a literal, and a comma
- * follows it; `NONE` if that takes a second look or more bytes.
+ * Where the comma or the brace stands that follows a member whose key ends at `start`, if its value is a string without escapes, a number
+ * or a literal; `NONE` if that takes a second look or more bytes.
  */
 function plainMemberEnd(bytes: Buffer, start: number): number {
   if (bytes[start] !== COLON) return NONE;
@@ -440,9 +453,7 @@ function plainMemberEnd(bytes: Buffer, start: number): number {
     if (first === OPEN_BRACE || first === OPEN_BRACKET) return NONE;
     while (at < bytes.length && !endsWord(bytes[at]!)) at++;
   }
-  if (bytes[at] !== COMMA) return NONE;
-  at++;
-  return bytes[at] === SPACE ? at + 1 : at;
+  return bytes[at] === COMMA || bytes[at] === CLOSE_BRACE ? at : NONE;
 }
 
 /** Where a string, a number or a literal ends, or the bytes do. */

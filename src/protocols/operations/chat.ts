@@ -36,7 +36,7 @@ export const chat = jsonOperation({
     return {
       model,
       isStream,
-      named: readChatReferences(fields.bytes),
+      named: readChatReferences(fields.reader()),
       splices: usageSplice === null ? [] : [usageSplice],
       details: {
         dropsUsageChunk: usageSplice !== null,

@@ -47,7 +47,7 @@ export const compact = jsonOperation({
     return {
       model,
       continuationKeys,
-      named: readResponsesReferences(fields.bytes),
+      named: readResponsesReferences(fields.reader()),
       demand: { outputTokensLimit: null },
       details: null,
     };

@@ -39,7 +39,7 @@ describe('what a request may cost', () => {
       '"response_format":{"type":"json_schema","json_schema":{"schema":{"properties":{"model":{"enum":["x"]},"n":{}}}}}',
       '"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"model":"x"}}}}]',
       '"tools":[{"name":"f","input_schema":{"type":"object","properties":{"model":{"default":"x"}}}}]',
-      '"tools":[{"type":"custom","name":"f"},{"type":"bash_20250124"},{"type":"local_shell"},{"type":"apply_patch"}]',
+      '"tools":[{"type":"custom","name":"f"},{"type":"bash_20250124"},{"type":"local_shell"},{"type":"apply_patch"},{"type":"computer_20250124"},{"type":"browser_toolset"}]',
       '"tools":[{"type":"namespace","tools":[{"type":"function","name":"f"}]}]',
       '"tools":[{"type":"function","name":"f","parameters":{"type":"object","cache_control":{},"$defs":{"models":["x"]}}}]',
       '"guided_json":{"properties":{"n":{}},"models":["x"],"cache_control":{}}',

@@ -1,9 +1,10 @@
-import { JsonReader } from '../../lib/json/json-reader.ts';
+import type { JsonReader } from '../../lib/json/json-reader.ts';
 import { decodeString } from '../../lib/json/json-string.ts';
 import { estimateTokens } from '../metering/estimate.ts';
 import { isPlainTerm, type TermName } from '../metering/service-terms.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { BUDGETS } from '../token-estimate/budgets.ts';
+import { toolRule } from '../tools.ts';
 import { ContentReader } from './content-demand.ts';
 import { Meaning, meaningOf, termOf } from './demand-names.ts';
 import type { BodyFields } from './fields.ts';
@@ -90,7 +91,7 @@ class DemandReader {
 
   constructor(fields: BodyFields, imageTokens: number) {
     this.#fields = fields;
-    this.#reader = new JsonReader(fields.bytes, fields.start);
+    this.#reader = fields.reader();
     this.#content = new ContentReader(this.#reader, imageTokens, () => this.#offered(true));
   }
 
@@ -408,10 +409,7 @@ const TOO_LONG = '…';
  */
 const OPEN_THINKING_TOKENS = 38_912;
 
-/** Tools that the caller runs: functions, and those whose results come with the next request. */
-const CLIENT_TOOLS: readonly string[] = ['', 'function', 'custom', 'local_shell', 'apply_patch', 'namespace'];
-const CLIENT_TOOL_KINDS = ['bash_', 'text_editor_', 'memory_'];
-
+/** The caller runs functions, and tools whose results come with the next request. */
 function isServerTool(type: string): boolean {
-  return !CLIENT_TOOLS.includes(type) && !CLIENT_TOOL_KINDS.some((kind) => type.startsWith(kind));
+  return type !== '' && toolRule(type)?.runs !== 'client';
 }

@@ -1,4 +1,4 @@
-import { JsonReader } from '../../lib/json/json-reader.ts';
+import type { JsonReader } from '../../lib/json/json-reader.ts';
 import { embeddingsResponse } from '../chat/embeddings.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
@@ -21,7 +21,7 @@ export const embeddings = jsonOperation({
     const model = fields.requiredText('model');
     fields.requireKind('input', ['string', 'array']);
     const input = fields.member('input')!;
-    const { inputs, numbers } = readTexts(fields.bytes, input.valueStart);
+    const { inputs, numbers } = readTexts(fields.reader(input.valueStart));
     return {
       model,
       inputTokensEstimate: Math.max(estimateRequestTokens(fields.bytes), numbers),
@@ -33,8 +33,7 @@ export const embeddings = jsonOperation({
 });
 
 /** The number of texts in an input, and of tokens that are given as numbers. */
-function readTexts(bytes: Buffer, start: number): { inputs: number; numbers: number } {
-  const reader = new JsonReader(bytes, start);
+function readTexts(reader: JsonReader): { inputs: number; numbers: number } {
   let texts = 0;
   let numbers = 0;
   const readItem = (): void => {

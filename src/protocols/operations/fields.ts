@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { foldedName } from '../../lib/folded-name.ts';
 import { isExactWhole } from '../../lib/json/json-number.ts';
+import { JsonReader } from '../../lib/json/json-reader.ts';
 import {
   defaultJsonScanLimits,
   type JsonKind,
@@ -30,7 +31,9 @@ export class BodyFields {
   /** Offsets of the opening brace of the object and of the byte behind its closing one. */
   readonly start: number;
   readonly end: number;
-  readonly #members: readonly JsonMember[];
+  /** In the order of the text, duplicates included. */
+  readonly members: readonly JsonMember[];
+  readonly #longValues: readonly number[];
   readonly #path: string;
   /** By folded key. Built on first use. */
   #byFoldedKey: Map<string, readonly JsonMember[]> | null = null;
@@ -39,7 +42,8 @@ export class BodyFields {
     this.bytes = bytes;
     this.start = outline.start;
     this.end = outline.end;
-    this.#members = outline.members;
+    this.members = outline.members;
+    this.#longValues = outline.longValues;
     this.#path = path;
   }
 
@@ -52,8 +56,13 @@ export class BodyFields {
     return new BodyFields(bytes, outline, '');
   }
 
+  /** A reader of the whole object, or of the value at an offset of it. */
+  reader(start = this.start): JsonReader {
+    return new JsonReader(this.bytes, start, this.#longValues);
+  }
+
   get isEmpty(): boolean {
-    return this.#members.length === 0;
+    return this.members.length === 0;
   }
 
   /** Whether the key is there with a value other than null. */
@@ -89,7 +98,7 @@ export class BodyFields {
    */
   member(key: string): JsonMember | undefined {
     if (this.#byFoldedKey === null) {
-      this.#byFoldedKey = groupByFoldedKey(this.#members);
+      this.#byFoldedKey = groupByFoldedKey(this.members);
       if (this.#path === '' && hasDoubtfulKeys(this.#byFoldedKey)) {
         for (const decisive of DECISIVE_FIELDS) this.member(decisive);
       }
@@ -104,11 +113,6 @@ export class BodyFields {
     }
     if (members.length > 1) throw this.#refusal(key, 'appears more than once', 'key');
     return members[0];
-  }
-
-  /** The last member spelt exactly so, as most parsers read it: for what guides and refuses nothing. */
-  lastMember(key: string): JsonMember | undefined {
-    return this.#members.findLast((member) => member.key === key);
   }
 
   /** The text of a field that must be there and not be empty. */

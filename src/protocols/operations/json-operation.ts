@@ -20,7 +20,7 @@ import {
   type RequestFacts,
   type Splice,
 } from './operation.ts';
-import { bodySession, readSession } from './session.ts';
+import { bodySession, readSession, sessionPlaces } from './session.ts';
 
 /** What is read of one body; what is left out has the value that most operations give it. */
 export interface ReadRequest<Details> {
@@ -78,7 +78,8 @@ export function jsonOperation<Details, const Name extends string>(
       const fields = BodyFields.read(body, limits);
       const request = readRequest(fields);
       const { choices, ...demand } = readDemand(fields, operation.protocol.imageTokens);
-      const { references, unlisted } = request.named ?? readPlainReferences(body);
+      const { references, unlisted } = request.named ?? readPlainReferences(fields.reader());
+      const places = hasSessions ? sessionPlaces(fields.members) : null;
       return {
         model: request.model,
         modelPlace: fields.modelPlace(),
@@ -86,8 +87,8 @@ export function jsonOperation<Details, const Name extends string>(
         continuationKeys: request.continuationKeys ?? [],
         references,
         unlisted,
-        session: hasSessions ? bodySession(body, fields) : null,
-        messagesAt: hasSessions ? (fields.lastMember('messages')?.valueStart ?? -1) : -1,
+        session: places === null ? null : bodySession(body, places),
+        messagesAt: places?.messages ?? -1,
         isStream: request.isStream ?? false,
         inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
         choices: request.choices ?? (givesChoices ? choices : 1),

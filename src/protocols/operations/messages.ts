@@ -26,7 +26,7 @@ export const messages = jsonOperation({
     const model = fields.requiredText('model');
     fields.requireKind('messages', ['array']);
     fields.optionalWhole('max_tokens', 0);
-    const named = readMessagesReferences(fields.bytes);
+    const named = readMessagesReferences(fields.reader());
     return {
       model,
       isStream: fields.optionalBoolean('stream') ?? false,

@@ -1,4 +1,3 @@
-import { JsonReader } from '../../lib/json/json-reader.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { rerankResponse } from '../chat/rerank.ts';
@@ -35,7 +34,7 @@ export const rerank = jsonOperation({
 
 function readSearch(fields: BodyFields) {
   const query = fields.member('query')!;
-  const reader = new JsonReader(fields.bytes, fields.member('documents')!.valueStart);
+  const reader = fields.reader(fields.member('documents')!.valueStart);
   const documentBytes: number[] = [];
   reader.items(() => {
     const { offset } = reader;

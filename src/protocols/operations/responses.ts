@@ -37,7 +37,7 @@ export const responses = jsonOperation({
       );
     }
     fields.optionalWhole('max_output_tokens', 0);
-    const named = readResponsesReferences(fields.bytes);
+    const named = readResponsesReferences(fields.reader());
     const containers = named.references.flatMap(({ kind, id }) => (kind === 'container' ? [id] : []));
     return {
       model,

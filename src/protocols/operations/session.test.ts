@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, it } from 'node:test';
 import { BodyFields } from './fields.ts';
-import { bodySession, readSession, SESSION_HEADERS } from './session.ts';
+import { bodySession, readSession, SESSION_HEADERS, sessionPlaces } from './session.ts';
 
 const sessionOf = (request: object, headers: IncomingHttpHeaders = {}) => {
   const body = Buffer.from(JSON.stringify(request));
-  return readSession(headers, body, bodySession(body, BodyFields.read(body)));
+  return readSession(headers, body, bodySession(body, sessionPlaces(BodyFields.read(body).members)));
 };
 const textOf = (request: object) => {
   const session = sessionOf(request);
@@ -36,7 +36,7 @@ describe('the session of a call', () => {
     const body = Buffer.from(
       '{"messages":[],"prompt_cache_key":"a","metadata":[],"prompt_cache_key":"b","metadata":{}}',
     );
-    assert.deepEqual(readSession({}, body, bodySession(body, BodyFields.read(body))), {
+    assert.deepEqual(readSession({}, body, bodySession(body, sessionPlaces(BodyFields.read(body).members))), {
       by: 'prompt_cache_key',
       value: 'b',
     });
@@ -93,7 +93,7 @@ describe('the session of a call', () => {
       [{}, { by: 'session-id', value: 's1' }],
     ] as const) {
       const body = request(more);
-      const inBody = bodySession(body, BodyFields.read(body));
+      const inBody = bodySession(body, sessionPlaces(BodyFields.read(body).members));
       // Whoever reads on in these bytes finds nothing that ends.
       body.fill('[');
       const own = 'prompt_cache_key' in more ? byHeader : { by: 'conversation', value: 'Hello' };

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
+import type { JsonMember } from '../../lib/json/json-scan.ts';
 
 /**
  * The session of a call: what its conversation has in common with the other calls of the same conversation, so that all of them reach the
@@ -12,12 +13,26 @@ export interface Session {
 }
 
 /** Offsets of the values in a body that may name a session; -1 for a member that is absent or null. */
-type SessionPlaces = Readonly<Record<(typeof PLACES)[number], number>>;
-const PLACES = ['prompt_cache_key', 'metadata', 'system', 'instructions', 'tools', 'messages', 'input'] as const;
+type SessionPlaces = Readonly<typeof NO_PLACES>;
+const NO_PLACES = {
+  prompt_cache_key: -1,
+  metadata: -1,
+  system: -1,
+  instructions: -1,
+  tools: -1,
+  messages: -1,
+  input: -1,
+};
+const PLACES = new Map(Object.keys(NO_PLACES).map((name) => [name, name as keyof SessionPlaces]));
 
-/** The members at the top of a body. */
-interface TopMembers {
-  lastMember(key: string): { readonly kind: string; readonly valueStart: number } | undefined;
+/** By the members at the top of a body. Of two spelt the same the last one counts, as most parsers read it: a session refuses nothing. */
+export function sessionPlaces(members: readonly Pick<JsonMember, 'key' | 'kind' | 'valueStart'>[]): SessionPlaces {
+  const places = { ...NO_PLACES };
+  for (const { key, kind, valueStart } of members) {
+    const place = PLACES.get(key);
+    if (place !== undefined) places[place] = kind === 'null' ? -1 : valueStart;
+  }
+  return places;
 }
 
 /**
@@ -29,26 +44,9 @@ export type BodySession = { readonly places: SessionPlaces } | { readonly named:
 const READ_LATER_BYTES_MAX = 64 * 1024;
 
 /** Runs where the body is read: in another thread if it is large. */
-export function bodySession(body: Buffer, fields: TopMembers): BodySession {
-  const places = sessionPlaces(fields);
+export function bodySession(body: Buffer, places: SessionPlaces): BodySession {
   if (body.length <= READ_LATER_BYTES_MAX) return { places };
   return { named: cacheKeyAt(body, places) ?? conversationAt(body, places) };
-}
-
-function sessionPlaces(fields: TopMembers): SessionPlaces {
-  const at = (key: string): number => {
-    const member = fields.lastMember(key);
-    return member === undefined || member.kind === 'null' ? -1 : member.valueStart;
-  };
-  return {
-    prompt_cache_key: at('prompt_cache_key'),
-    metadata: at('metadata'),
-    system: at('system'),
-    instructions: at('instructions'),
-    tools: at('tools'),
-    messages: at('messages'),
-    input: at('input'),
-  };
 }
 
 /** Headers by which clients name a session: Claude Code, Codex (two spellings), opencode, and what several share. */

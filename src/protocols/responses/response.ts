@@ -31,7 +31,8 @@ export const responsesResponse = (keepsItems = true, context: ResponsesUsageCont
   count: [],
   usage(received) {
     if (received.member('object') !== 'response') return null;
-    const response = Object.fromEntries(['output', ...BILLED].map((name) => [name, received.member(name)]));
+    const response: Record<string, unknown> = { output: received.member('output') };
+    for (const name of BILLED) response[name] = received.member(name);
     return readResponsesUsage(received.member('usage'), response, context);
   },
   continuationKeys(received) {

@@ -1,3 +1,4 @@
+import type { JsonReader } from '../../lib/json/json-reader.ts';
 import { type NamedState, type RequestReader, type RequestTable, readNamedState } from '../request-reader.ts';
 import { open, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
 import { skill } from '../skills.ts';
@@ -111,6 +112,6 @@ export const RESPONSES_TABLE: RequestTable = {
 };
 
 /** What a responses or compact request names at its provider, in the order of the text. */
-export function readResponsesReferences(body: Buffer): NamedState {
+export function readResponsesReferences(body: JsonReader): NamedState {
   return readNamedState(body, RESPONSES_TABLE);
 }
