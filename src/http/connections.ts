@@ -1,6 +1,7 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { AtATime } from '../lib/fair/at-a-time.ts';
+import { type Share, Shares } from '../lib/fair/shares.ts';
 import type { AddressRange } from '../lib/ip-address.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ClientAddresses } from './client-address.ts';
@@ -47,6 +48,7 @@ export function watchConnections(
   const open = new Set<Connection>();
   const perAddress = new AtATime(perAddressMax(limits));
   const lingerTurns = new LingerTurns();
+  const waitingMemory = new Shares(WAITING_BYTES_MAX);
   let hasWarned = false;
   let hasWarnedOfAddress = false;
 
@@ -80,10 +82,15 @@ export function watchConnections(
       return;
     }
     if (leave !== null) socket.once('close', leave);
-    const connection = new Connection(socket, handler, lingerTurns, clientStallTimeout);
+    const holder = { accountId: network ?? '', isOnlyAccount: network === null };
+    const takeMemory = (bytes: number): Share | null => waitingMemory.take(holder, bytes);
+    const connection = new Connection(socket, handler, lingerTurns, clientStallTimeout, takeMemory);
     connections.set(socket, connection);
     open.add(connection);
-    socket.once('close', () => open.delete(connection));
+    socket.once('close', () => {
+      open.delete(connection);
+      connection.onClosed();
+    });
     socket.once('end', () => connection.onClientEnd());
   });
   server.on('request', (request, response) => connectionOf(request.socket).take(response));
@@ -110,6 +117,10 @@ export function perAddressMax({ connections, connectionsPerAddress }: Connection
  */
 const WAITING_PAUSE = 16;
 const WAITING_MAX = 1000;
+/** What requests that wait may take of the memory, on all connections; each address has its share. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+/** What a request takes that waits, without its headers. */
+const WAITING_REQUEST_BYTES = 3 * 1024;
 
 /**
  * One connection. Requests that were sent ahead wait for their turn: only requests that read may be served at the same
@@ -122,11 +133,22 @@ export class Connection {
   /** The response to the request that was passed to the handler last. */
   #responding: ServerResponse | null = null;
   #waiting: ServerResponse[] = [];
+  readonly #takeMemory: (bytes: number) => Share | null;
+  /** The memory of those that wait. */
+  #memory: Share | null = null;
   #endsAfterResponse = false;
   #lastUrl: string | null = null;
   readonly #pace: ReadPace;
 
-  constructor(socket: Socket, handler: RequestListener, lingerTurns: LingerTurns, stallTimeoutMs: number) {
+  /** `takeMemory`: for requests that wait; `null` if there is none. */
+  constructor(
+    socket: Socket,
+    handler: RequestListener,
+    lingerTurns: LingerTurns,
+    stallTimeoutMs: number,
+    takeMemory: (bytes: number) => Share | null,
+  ) {
+    this.#takeMemory = takeMemory;
     this.#socket = socket;
     this.#handler = handler;
     this.#lingerTurns = lingerTurns;
@@ -161,6 +183,10 @@ export class Connection {
       this.#hand(response);
       return;
     }
+    if (!this.#holdMemory(response)) {
+      this.#socket.destroy();
+      return;
+    }
     this.#waiting.push(response);
     if (this.#waiting.length === 1) responding?.once('close', () => this.#next());
     if (this.#waiting.length === WAITING_PAUSE) this.#socket.pause();
@@ -172,7 +198,7 @@ export class Connection {
    * behind those; returns whether there are any.
    */
   endBehindWholeRequests(): boolean {
-    if (this.#waiting.at(-1)?.req.complete === false) this.#waiting.pop();
+    if (this.#waiting.at(-1)?.req.complete === false) this.#memory?.shrink(memoryOf(this.#waiting.pop()!));
     const last = this.#waiting.at(-1) ?? this.responding;
     if (last === null || last.writableEnded || !last.req.complete) return false;
     if (!last.headersSent) last.shouldKeepAlive = false;
@@ -190,6 +216,20 @@ export class Connection {
     const { responding } = this;
     if (responding === null || responding.writableEnded || isSafe(responding)) return;
     this.#socket.destroy();
+  }
+
+  /** Requests that still wait are not served. */
+  onClosed(): void {
+    this.#waiting = [];
+    this.#memory?.release();
+  }
+
+  /** Takes memory for a request that waits. Returns false if there is none. */
+  #holdMemory(response: ServerResponse): boolean {
+    const bytes = memoryOf(response);
+    if (this.#memory !== null) return this.#memory.grow(bytes);
+    this.#memory = this.#takeMemory(bytes);
+    return this.#memory !== null;
   }
 
   /** Drops a client that is too slow for what it, and all clients together, have not read. */
@@ -210,6 +250,7 @@ export class Connection {
   #next(): void {
     const response = this.#waiting.shift();
     if (response === undefined) return;
+    this.#memory?.shrink(memoryOf(response));
     if (this.#waiting.length === WAITING_PAUSE - 1) this.#socket.resume();
     if (this.#waiting.length > 0) response.once('close', () => this.#next());
     this.#hand(response);
@@ -227,6 +268,10 @@ export class Connection {
     response.on('prefinish', () => lingerBehind(response, LINGER_LIMITS, this.#lingerTurns));
     this.#handler(response.req, response);
   }
+}
+
+function memoryOf({ req }: ServerResponse): number {
+  return req.rawHeaders.reduce((bytes, { length }) => bytes + length, WAITING_REQUEST_BYTES + (req.url ?? '').length);
 }
 
 /** Whether the request only reads (RFC 9110, 9.2.1). */

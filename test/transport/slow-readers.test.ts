@@ -193,7 +193,7 @@ describe('a connection that is looked at', { timeout: 60_000 }, () => {
 
   test('is dropped when its client takes nothing for the time that it has, and a byte that it sends puts nothing off', async (context) => {
     const { near, far } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS);
+    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS, () => null);
     near.write(Buffer.alloc(32 * MIB));
     near.resume();
     for (let nowMs = 0; nowMs < TIME_MS; nowMs += 2_000) {
@@ -208,7 +208,7 @@ describe('a connection that is looked at', { timeout: 60_000 }, () => {
 
   test('stays as long as the client takes enough in the time that it has, though it is all one write', async (context) => {
     const { near, far } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS);
+    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS, () => null);
     let isDone = false;
     let nowMs = 0;
     near.write(Buffer.alloc(128 * MIB), () => {
@@ -226,7 +226,7 @@ describe('a connection that is looked at', { timeout: 60_000 }, () => {
 
   test('stays for any time if nothing waits for the client', async (context) => {
     const { near } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS);
+    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS, () => null);
     for (let looks = 0; looks < 100; looks++) connection.look(looks * LIMIT_MS, 128 * MIB);
     assert.equal(near.destroyed, false);
   });

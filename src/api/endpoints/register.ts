@@ -12,6 +12,7 @@ import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../../ht
 import type { BodyBudgets } from '../../http/body-budgets.ts';
 import type { RequestKind } from '../../http/http-report.ts';
 import { readIdempotencyKey, usableIdempotencyKey } from '../../http/idempotency-key.ts';
+import { sendText } from '../../http/sent-text.ts';
 import { groupMethods, routedPath } from '../../http/served-addresses.ts';
 import { spoolBody } from '../../http/spool.ts';
 import type { CallInput } from '../../protocols/operations/operation.ts';
@@ -217,7 +218,7 @@ function bodyLimits({ bodyLimitBytes }: { readonly bodyLimitBytes: number }, { c
   return { sizeBytesMax: bodyLimitBytes, idleTimeoutMs: config.server.uploadIdleTimeout };
 }
 
-function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }: EndpointParts): Handler {
+function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources, bodyBudgets }: EndpointParts): Handler {
   const { path, credential, query } = endpoint;
   return async (request, reply, _settings, subject) => {
     const principal =
@@ -230,6 +231,6 @@ function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }:
     const etag = etagOf(text);
     reply.headers({ ...headers, etag }).type('application/json');
     if (isKnown(request.headers, etag)) await reply.code(304).send();
-    else await reply.send(text);
+    else await sendText(reply, text, bodyBudgets, principal ?? { accountId: subject.name, isOnlyAccount: false });
   };
 }

@@ -8,6 +8,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { BodyBudgets, BodyHolder } from '../../http/body-budgets.ts';
 import type { RequestKind } from '../../http/http-report.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
+import { sendText } from '../../http/sent-text.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
 import { ShareBusyError, type TimeShares } from '../../lib/fair/time-shares.ts';
 import type { WorkTime } from '../../lib/fair/work-time.ts';
@@ -181,7 +182,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
       return reply.type(response.contentType).send(Readable.from(response.chunks, { objectMode: false }));
     }
     if (response === null) await reply.send();
-    else await reply.type('application/json').send(response);
+    else await sendText(reply.type('application/json'), response, bodyBudgets, textHolderOf(context, holder, network));
     return reply;
   }
 
@@ -201,6 +202,11 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
 function bodyHolderOf({ actor }: ChangingContext, holder: string | null): BodyHolder | null {
   if (actor.kind === 'visitor') return null;
   return { accountId: holder ?? 'operators', isOnlyAccount: holder === null };
+}
+
+/** Whose memory the text of a response takes. */
+function textHolderOf(context: ChangingContext, holder: string | null, network: string): BodyHolder {
+  return bodyHolderOf(context, holder) ?? { accountId: network, isOnlyAccount: false };
 }
 
 /** Whether somebody asks for too much at a time: whoever does so again and again is responded to slowly. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { eachEvent, eventData, holdsData, SseSplitter } from './sse.ts';
@@ -284,5 +284,53 @@ describe('holdsData', () => {
     ]) {
       assert.equal(holdsData(Buffer.from(text)), true, JSON.stringify(text));
     }
+  });
+});
+
+describe('a large event that is needed whole', () => {
+  /** Passes the event in chunks; returns what the sink got. */
+  function splitWhole(event: Buffer, sizes: readonly number[]): Buffer[] {
+    const given: Buffer[] = [];
+    const splitter = new SseSplitter({
+      events: (bytes) => given.push(bytes),
+      oversize: () => assert.fail('it was passed on in parts'),
+      isNeededWhole: (beginning) => beginning.toString().startsWith('data: whole'),
+    });
+    for (let at = 0, i = 0; at < event.length; i++) {
+      const size = sizes[i % sizes.length]!;
+      splitter.push(event.subarray(at, at + size));
+      at += size;
+    }
+    return given;
+  }
+
+  const event = Buffer.from(`data: whole ${'0123456789'.repeat(500_000)}\n\n`);
+
+  it('is given out whole, however it is cut', () => {
+    const size = fc.oneof(
+      fc.integer({ min: 15, max: 70_000 }),
+      fc.integer({ min: 1_000_000, max: 1_100_000 }),
+      fc.constantFrom(1, 65_536, 2 ** 20, 2 ** 20 - 1, 2 ** 20 + 1, 3_000_000),
+    );
+    fc.assert(
+      fc.property(fc.array(size, { minLength: 1, maxLength: 5 }), (sizes) => {
+        // Single bytes alone would take long.
+        const given = splitWhole(event, [...sizes, 50_000]);
+        assert.equal(given.length, 1);
+        assert.ok(given[0]!.equals(event));
+      }),
+      { numRuns: propertyRuns(60) },
+    );
+  });
+
+  it('grows without leaving copies behind', (t: TestContext) => {
+    let allocatedBytes = 0;
+    const allocate = Buffer.allocUnsafeSlow;
+    t.mock.method(Buffer, 'allocUnsafeSlow', (size: number) => {
+      allocatedBytes += size;
+      return allocate(size);
+    });
+    splitWhole(event, [65_536]);
+    assert.ok(allocatedBytes < event.length + 3 * 2 ** 20, `${allocatedBytes} bytes for an event of ${event.length}`);
   });
 });

@@ -27,6 +27,8 @@ export const EVENT_BYTES_MAX = 1024 * 1024;
  * The longest event that is kept whole when it is needed: a terminal event repeats the output, or contains an image.
  */
 export const NEEDED_EVENT_BYTES_MAX = 64 * 1024 * 1024;
+/** An event is kept in blocks of this size once it is larger, so that its growth leaves no copies behind. */
+const BLOCK_BYTES = 1024 * 1024;
 /** The bytes at the beginning of an event that identify it. */
 const BEGINNING_BYTES = 1024;
 
@@ -34,10 +36,12 @@ export class SseSplitter {
   readonly #sink: SseSink;
   readonly #eventBytesMax: number;
   /**
-   * The beginning of an event whose end has not arrived, in the first `#keptBytes`. One run of bytes, not a list of
+   * The beginning of an event whose end has not arrived: full blocks, and behind them the first bytes of the last one. Blocks, not a list of
    * pieces: if a provider sends single bytes, a list would take a hundred times their size.
    */
-  #kept: Buffer = NO_BYTES;
+  #blocks: Buffer[] = [];
+  #lastBlock: Buffer = NO_BYTES;
+  #lastBytes = 0;
   #keptBytes = 0;
   /** The limit for the event that has begun; raised once the event proves to be needed. */
   #keptBytesMax: number;
@@ -90,29 +94,48 @@ export class SseSplitter {
   }
 
   #takeKept(): Buffer {
-    const taken = this.#kept.subarray(0, this.#keptBytes);
-    this.#kept = NO_BYTES;
+    const last = this.#lastBlock.subarray(0, this.#lastBytes);
+    const taken = this.#blocks.length === 0 ? last : Buffer.concat([...this.#blocks, last], this.#keptBytes);
+    this.#blocks = [];
+    this.#lastBlock = NO_BYTES;
+    this.#lastBytes = 0;
     this.#keptBytes = 0;
     this.#keptBytesMax = this.#eventBytesMax;
     return taken;
   }
 
   #append(bytes: Buffer): void {
-    const total = this.#keptBytes + bytes.length;
     if (this.#keptBytes === 0) {
       // A part of the chunk, and full: what is appended to it is never written into the chunk.
-      this.#kept = bytes;
+      this.#lastBlock = bytes;
+      this.#lastBytes = bytes.length;
     } else {
-      if (total > this.#kept.length) this.#grow(Math.max(total, Math.min(2 * this.#keptBytes, this.#keptBytesMax)));
-      bytes.copy(this.#kept, this.#keptBytes);
+      this.#makeRoom(bytes.length);
+      for (let at = 0; at < bytes.length; ) {
+        if (this.#lastBytes === this.#lastBlock.length) this.#addBlock();
+        const copied = bytes.copy(this.#lastBlock, this.#lastBytes, at);
+        this.#lastBytes += copied;
+        at += copied;
+      }
     }
-    this.#keptBytes = total;
+    this.#keptBytes += bytes.length;
   }
 
-  #grow(size: number): void {
+  /** Makes the last block larger for this number of bytes, up to the size of a block. */
+  #makeRoom(more: number): void {
+    const kept = this.#lastBytes;
+    const needed = Math.min(kept + more, BLOCK_BYTES);
+    if (needed <= this.#lastBlock.length) return;
+    const size = Math.max(needed, Math.min(2 * kept, this.#keptBytesMax, BLOCK_BYTES));
     const grown = Buffer.allocUnsafeSlow(size);
-    this.#kept.copy(grown, 0, 0, this.#keptBytes);
-    this.#kept = grown;
+    this.#lastBlock.copy(grown, 0, 0, kept);
+    this.#lastBlock = grown;
+  }
+
+  #addBlock(): void {
+    this.#blocks.push(this.#lastBlock);
+    this.#lastBlock = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    this.#lastBytes = 0;
   }
 
   #keep(tail: Buffer): void {
@@ -132,7 +155,8 @@ export class SseSplitter {
 
   /** The first bytes of the event that is being kept. */
   #beginning(): Buffer {
-    return this.#kept.subarray(0, Math.min(this.#keptBytes, BEGINNING_BYTES));
+    const first = this.#blocks[0] ?? this.#lastBlock;
+    return first.subarray(0, Math.min(this.#keptBytes, BEGINNING_BYTES));
   }
 
   /** Offset behind the last empty line of the chunk, 0 if there is none. Carries the line state over to the next. */

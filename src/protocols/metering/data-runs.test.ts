@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import { DataRuns } from './data-runs.ts';
 import { compilePaths } from './written-paths.ts';
 import { WrittenText } from './written-text.ts';
 
@@ -62,5 +65,53 @@ describe('pictures in a text', () => {
     const escaped = chinese.replace(/./gu, (each) => `\\u${each.charCodeAt(0).toString(16)}`);
     const event = Buffer.from(`data: {"delta":{"content":"${escaped}"}}\n\n`);
     assert.deepEqual(measured(event), { sizeBytes: Buffer.byteLength(chinese), pictures: 0 });
+  });
+});
+
+/** A naive reading of the same rule: bytes of runs that are longer than 16,384 bytes and have 48 different characters. */
+function dataBytesOf(text: string): number {
+  const runs = text.match(/(?:[A-Za-z0-9+/=_-]|\\(?=\/))+/g) ?? [];
+  const sizes = runs.map((run) => run.replaceAll('\\', '').length);
+  return sizes.reduce((sum, size, i) => sum + (size > 16_384 && new Set(runs[i]).size >= 48 ? size : 0), 0);
+}
+
+describe('runs of base64', () => {
+  it('are found wherever they begin and however the text is cut', () => {
+    const run = fc.integer({ min: 0, max: 40_000 }).map((length) => data.slice(0, length));
+    const long = fc.integer({ min: 16_370, max: 16_400 }).map((length) => data.slice(0, length));
+    const escaped = long.map((text) => text.replaceAll('/', '\\/'));
+    const between = fc.constantFrom(' ', '.', ' and ', '\\n', '\\\\', 'x'.repeat(17_000), '');
+    const text = fc.array(fc.oneof(run, long, escaped, between), { maxLength: 8 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(text, fc.array(fc.integer({ min: 1_024, max: 30_000 })), (whole, sizes) => {
+        const bytes = Buffer.from(whole);
+        const runs = new DataRuns();
+        let found = 0;
+        let at = 0;
+        for (const size of [...sizes, bytes.length]) {
+          // An escape is never cut in two, and a piece that is too small is not looked at.
+          let end = Math.min(at + size, bytes.length);
+          if (bytes[end - 1] === 0x5c) end++;
+          if (bytes.length - end < 1_024) end = bytes.length;
+          found += runs.dataIn(bytes, at, end);
+          at = end;
+        }
+        assert.equal(found, whole.length < 1_024 ? 0 : dataBytesOf(whole));
+      }),
+      { numRuns: propertyRuns(400) },
+    );
+  });
+
+  it('cost next to nothing if there are none', () => {
+    const bytes = Buffer.from(' apple'.repeat(20_000));
+    let read = 0;
+    const watched = new Proxy(bytes, {
+      get(target, name) {
+        read++;
+        return Reflect.get(target, name) as unknown;
+      },
+    });
+    assert.equal(new DataRuns().dataIn(watched, 0, bytes.length), 0);
+    assert.ok(read < bytes.length / 100, `${read} reads of ${bytes.length} bytes`);
   });
 });

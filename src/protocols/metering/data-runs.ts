@@ -38,6 +38,7 @@ export class DataRuns {
     if (this.#runBytes === 0 && end - start < PIECE_BYTES_MIN) return 0;
     let data = 0;
     for (let at = start; at < end; at++) {
+      if (this.#runBytes === 0) at = nextRun(bytes, at, end);
       this.#escapes = 0;
       const runEnd = this.#endOfRun(bytes, at, end);
       data += this.#extend(runEnd - at - this.#escapes);
@@ -64,20 +65,41 @@ export class DataRuns {
     return this.#runBytes;
   }
 
-  /** Some servers escape the slash, which is a character of base64. */
   #endOfRun(bytes: Buffer, start: number, end: number): number {
     const seen = this.#seen;
     let at = start;
     for (; at < end; at++) {
       const byte = bytes[at]!;
-      if (IN_RUN[byte] !== 1) {
-        if (byte !== BACKSLASH || bytes[at + 1] !== SLASH) break;
-        this.#escapes++;
-      }
+      if (!isInRun(bytes, at)) break;
+      if (byte === BACKSLASH) this.#escapes++;
       if (seen[byte] === 1) continue;
       seen[byte] = 1;
       this.#characters++;
     }
     return at;
   }
+}
+
+/** Some servers escape the slash, which is a character of base64. */
+function isInRun(bytes: Buffer, at: number): boolean {
+  const byte = bytes[at]!;
+  return IN_RUN[byte] === 1 || (byte === BACKSLASH && bytes[at + 1] === SLASH);
+}
+
+/**
+ * Where the first run begins that is longer than `RUN_BYTES_MAX`, or reaches `end`. The last byte that such a run must have is read first:
+ * if it is in none, neither are the bytes before it, so most bytes of a text of words are never read.
+ */
+function nextRun(bytes: Buffer, start: number, end: number): number {
+  let runStart = start;
+  let at = Math.min(start + RUN_BYTES_MAX, end - 1);
+  while (at >= runStart) {
+    if (isInRun(bytes, at)) {
+      at--;
+    } else {
+      runStart = at + 1;
+      at = Math.min(runStart + RUN_BYTES_MAX, end - 1);
+    }
+  }
+  return runStart;
 }

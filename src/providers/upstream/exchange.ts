@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ClientHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { LoopBudget } from '../../lib/fair/loop-budget.ts';
 import type { ShareHolder } from '../../lib/fair/shares.ts';
 import { errors } from '../../lib/http-client.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
@@ -70,6 +71,13 @@ export function startExchange(
 const WHOLE_BODY_BYTES_MAX = 1024 * 1024;
 const PART_BYTES = 64 * 1024;
 
+/** What all exchanges of this process read in one iteration of the event loop. */
+const reading = new LoopBudget();
+/** A response is never paused for others up to this size, which few exceed whose clients wait for each of their parts. */
+const READ_AT_ONCE_BYTES = 128 * 1024;
+/** What a chunk costs besides its bytes. */
+const CHUNK_BYTES = 256;
+
 /**
  * In HTTP/2 undici has limits of its own. They start anew with every received byte, so they do not bound a call, but
  * when one passes, undici checks whether the connection is still alive and replaces a dead one. They have to pass
@@ -113,7 +121,11 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   #timer: NodeJS.Timeout | undefined;
   #firesAtMs = 0;
   #wasSent = false;
+  #receivedBytes = 0;
+  /** The receiver has stopped the flow. */
   #isPaused = false;
+  /** Other exchanges are read first. */
+  #awaitsTurn = false;
   #isOver = false;
 
   constructor(request: UpstreamRequest, onHead: (head: UpstreamHead) => ReceiveChunk) {
@@ -146,17 +158,41 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   pause(): void {
     if (this.#isOver) return;
     this.#isPaused = true;
-    this.#dueMs = Number.POSITIVE_INFINITY;
-    this.#controller?.pause();
+    this.#stopFlow();
   }
 
   resume(): void {
     // A timer that is set after the end would keep the process alive until it fires.
     if (!this.#isPaused || this.#isOver) return;
     this.#isPaused = false;
+    if (!this.#awaitsTurn) this.#continueFlow();
+  }
+
+  #stopFlow(): void {
+    this.#dueMs = Number.POSITIVE_INFINITY;
+    this.#controller?.pause();
+  }
+
+  #continueFlow(): void {
     if (this.#receive !== null) this.#begin(LIMITS.idle);
     this.#controller?.resume();
   }
+
+  /** Lets other exchanges be read first, if this iteration of the event loop has read much. */
+  #awaitTurn(readBytes: number): void {
+    if (this.#receivedBytes <= READ_AT_ONCE_BYTES || this.#isPaused || this.#awaitsTurn || this.#isOver) {
+      reading.count(readBytes);
+      return;
+    }
+    if (reading.mayContinue(this.#request.account.accountId, readBytes, this.#onTurn)) return;
+    this.#awaitsTurn = true;
+    this.#stopFlow();
+  }
+
+  readonly #onTurn = (): void => {
+    this.#awaitsTurn = false;
+    if (!this.#isPaused && !this.#isOver) this.#continueFlow();
+  };
 
   abort(): void {
     if (!this.#end()) return;
@@ -250,7 +286,9 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
     this.#postpone();
+    this.#receivedBytes += chunk.length;
     this.#receive?.(chunk);
+    this.#awaitTurn(chunk.length + CHUNK_BYTES);
   }
 
   onResponseEnd(): void {
@@ -276,7 +314,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
 
   /** The provider has made progress: the same limit begins anew, unless the flow is stopped. */
   #postpone(): void {
-    if (this.#isPaused) return;
+    if (this.#isPaused || this.#awaitsTurn) return;
     const { timeouts } = this.#request.provider;
     this.#dueMs = performance.now() + timeouts[this.#limit.of] + this.#graceMs;
   }

@@ -10,7 +10,7 @@ const MIB = 2 ** 20;
 const SECONDS = 20;
 /** What is counted is what there is, so a chunk or two of each response may come before its provider stops. */
 const BESIDE_MIB = 16;
-/** One response may be kept beyond the budget; an event that grows is copied. */
+/** One response may be kept beyond the budget, and its event is put together of blocks. */
 const BEYOND_MIB = 64;
 /** Garbage that is not collected yet. */
 const GARBAGE_MIB = 128;
@@ -58,7 +58,7 @@ async function countedMiB({ url }: Scene): Promise<number> {
 }
 
 const WHAT = 'responses that nobody reads';
-const whole = { sockets: 16, mebibytes: 30, path: '/v1/chat/completions', mostMiB: BESIDE_MIB };
+const whole = { sockets: 40, mebibytes: 30, path: '/v1/chat/completions', mostMiB: BESIDE_MIB };
 
 export const unreadResponses: Attack = {
   name: 'unread-responses',
@@ -72,14 +72,14 @@ export const unreadResponses: Attack = {
   },
 };
 
-const ends = { sockets: 16, mebibytes: 30, path: '/v1/responses', mostMiB: BESIDE_MIB + BEYOND_MIB };
+const ends = { sockets: 40, mebibytes: 30, path: '/v1/responses', mostMiB: BESIDE_MIB + BEYOND_MIB };
 
 export const unreadEnds: Attack = {
   name: 'unread-ends',
   sends: `${ends.sockets} streams whose last event has ${ends.mebibytes} MiB, of which nothing is read`,
   seconds: SECONDS,
   callers: { funded: { balanceYuan: '100' } },
-  // An event that grows leaves its copies behind.
+  // Buffers of connections to providers that wait, and garbage.
   memoryMiB: BODY_MEMORY_MIB + BEYOND_MIB + 2 * GARBAGE_MIB,
   async run(scene) {
     await leaveUnread(scene, { ...ends, body: { input: 'Go.', stream: true } });
