@@ -14,7 +14,7 @@ const PICTURES = {
   mask: MEDIA,
 };
 
-const PLAIN_TABLE: RequestTable = { top: topMembers(CONTENT_AT_TOP, PICTURES), readBy: { skill } };
+export const PLAIN_TABLE: RequestTable = { top: topMembers(CONTENT_AT_TOP, PICTURES), readBy: { skill } };
 
 /** What a request for embeddings, a ranking or pictures names at its provider. */
 export function readPlainReferences(body: Buffer): NamedState {
