@@ -1,3 +1,4 @@
+import { foldedName } from '../../src/lib/folded-name.ts';
 import type { RequestTable } from '../../src/protocols/request-reader.ts';
 import type { Form, Members, Rule, TextRule } from '../../src/protocols/request-rules.ts';
 import { CONTENT_OF_TYPE } from '../../src/protocols/responses/state-references.ts';
@@ -37,7 +38,7 @@ class Reader {
       if (value === null) continue;
       if (Object.hasOwn(rules, name)) this.#value(rules[name]!, value, isProviders);
       else if (typeof others === 'object') this.#value(others.each, value, isProviders);
-      else if (others === 'unknown' && isProviders) this.#named.unlisted.add(name);
+      else if (others === 'unknown' && isProviders && !isContent(rules, name)) this.#named.unlisted.add(name);
     }
   }
 
@@ -103,6 +104,12 @@ class Reader {
       }
     }
   }
+}
+
+/** Whether it is another spelling of what is not inspected. */
+function isContent(rules: Members['rules'], name: string): boolean {
+  const own = Object.keys(rules).find((each) => foldedName(each) === foldedName(name));
+  return own !== undefined && (rules[own] === 'content' || rules[own] === 'model');
 }
 
 function isObject(value: unknown): value is Fields {
