@@ -65,15 +65,28 @@ function isSchemeByte(byte: number): boolean {
   return (small >= 0x61 && small <= 0x7a) || (byte >= 0x2b && byte <= 0x39 && byte !== 0x2c && byte !== 0x2f);
 }
 
+/** The beginning of the text behind the quote at `offset`, long enough for the server of an address. */
+export function addressStart(bytes: Buffer, offset: number): string {
+  const start = offset + 1;
+  let end = start;
+  while (bytes[end] !== QUOTE && end - start < ADDRESS_START_BYTES) end = escapeEnd(bytes, end);
+  return decodeString(bytes, start, end);
+}
+
+const ADDRESS_START_BYTES = 1_024;
+
 /** Whether a text is the address of a server on the internet, and not one of the provider's own network. */
 export function isPublicServer(text: string | null): boolean {
-  const url = text === null ? null : URL.parse(text);
+  const url = text === null || AMBIGUOUS.test(text) ? null : URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
   const host = withoutTrailing(url.hostname, '.');
   const address = host.startsWith('[') ? host.slice(1, -1) : host;
   if (isIP(address) !== 0) return isPublicAddress(address);
   return host.includes('.') && !OWN_DOMAINS.some((domain) => host.endsWith(domain));
 }
+
+/** Readers of addresses differ on which server one means that has a backslash, or a name in front of an `@`. */
+const AMBIGUOUS = /^[^/\\]*[/\\]{2}[^/?#]*[\\@]/;
 
 /** Domains that no server on the internet has. */
 const OWN_DOMAINS = [
