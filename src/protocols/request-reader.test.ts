@@ -77,6 +77,12 @@ const REFERENCES: readonly Case[] = [
   ['plain', { query: { image: 'file:///etc/passwd' } }, 'file file:///etc/passwd at query.image'],
   ['plain', { documents: [{ file_id: 'f' }] }, 'file f at documents[0].file_id'],
   // A list in a list.
+  ['responses', { input: [[{ type: 'item_reference', id: 'msg_1' }]] }, 'item msg_1 at input[0][0].id'],
+  [
+    'messages',
+    said([{ type: 'image', source: { file_id: 'f' } }] as object),
+    'file f at messages[0].content[0][0].source.file_id',
+  ],
   ['chat', said([{ image_url: 'oss://b/k' }] as object), 'file oss://b/k at messages[0].content[0][0].image_url'],
   ['chat', said({ image_url: [['oss://b/k']] }), 'file oss://b/k at messages[0].content[0].image_url[0][0]'],
   // Stored prompts, whose name is that of the text at other vendors.

@@ -179,7 +179,7 @@ export class RequestReader {
         break;
       case 'array':
         if (items !== undefined) this.#items(() => this.#value(items));
-        else if (members !== undefined) this.#listed(rule);
+        else if (members !== undefined || readBy !== undefined) this.#listed(rule);
         else this.#unexpected(rule);
         break;
       default:

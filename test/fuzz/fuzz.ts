@@ -192,7 +192,8 @@ class FuzzRun {
     const isOfProvider = response.status === 502 && response.code === 'upstream_error' && isCall(path);
     // A machine with too much to do is no fault of the gateway.
     const isSlow = response.text.includes('does not respond in time');
-    if (response.status >= 500 && !isOfProvider && !isSlow) violate(`status ${response.status}: ${response.text.slice(0, 300)}`);
+    if (response.status >= 500 && !isOfProvider && !isSlow)
+      violate(`status ${response.status}: ${response.text.slice(0, 300)}`);
     if (!asked.asksForMuch) {
       this.#largestBytes = Math.max(this.#largestBytes, response.sizeBytes);
       if (response.sizeBytes > ANSWER_BYTES_MAX) violate(`a response of ${response.sizeBytes} bytes`);

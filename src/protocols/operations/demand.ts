@@ -91,7 +91,9 @@ class DemandReader {
   constructor(fields: BodyFields, imageTokens: number) {
     this.#fields = fields;
     this.#reader = new JsonReader(fields.bytes, fields.start);
-    this.#content = new ContentReader(this.#reader, imageTokens, () => this.#offered(true));
+    const onTools = (): void => this.#offered(true);
+    const onTool = (): void => this.#readTool(false);
+    this.#content = new ContentReader(this.#reader, imageTokens, onTools, onTool);
   }
 
   read(): ReadDemand {
