@@ -175,7 +175,7 @@ class FuzzRun {
     await child.ask('reportedSum');
     let response: Response;
     try {
-      response = await send(agent, gateway.url, asked);
+      response = await sendPatiently(agent, gateway.url, asked);
     } catch (error) {
       violate(`no response: ${(error as Error).message}`);
       return null;
@@ -347,6 +347,16 @@ function roleFor(path: string, dice: Dice): Role {
 }
 
 const plain = (path: string): FuzzRequest => ({ method: 'GET', path, headers: {}, body: null, asksForMuch: true });
+
+/** What times out is sent once more: the machine may have been busy with something else. */
+async function sendPatiently(agent: Agent, url: string, asked: FuzzRequest): Promise<Response> {
+  try {
+    return await send(agent, url, asked);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+    return send(agent, url, asked);
+  }
+}
 
 function send(agent: Agent, url: string, { method, path, headers, body }: FuzzRequest): Promise<Response> {
   return new Promise((resolve, reject) => {
