@@ -43,6 +43,7 @@ const INNER_ADDRESSES = [
   ],
   ...['http://0x7f.1/a.png', 'http://\uff11\uff12\uff17.0.0.1/a', 'http://minio:9000/b/a.png', 'https://localhost./a'],
   ...['https://example.com\\@127.0.0.1/a.png', 'https://example.com@127.0.0.1/a', 'http://db.svc/a', 'https://'],
+  ...['http://DB.Internal?a', 'http://a.local', 'http://127.0.0.0x1/a', 'https://a.b.lan:80/', 'http://a.b\\@c.corp/'],
 ];
 
 const REFERENCES: readonly Case[] = [

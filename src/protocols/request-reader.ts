@@ -1,7 +1,7 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { JsonMemberError, JsonReader, MemberNames } from '../lib/json/json-reader.ts';
 import { decodeString, hasBytes } from '../lib/json/json-string.ts';
-import { addressStart, isPublicServer, schemeAt } from './addresses.ts';
+import { isPublicServer, isPublicServerAt, schemeAt } from './addresses.ts';
 import { type Form, type Members, type Rule, state, type TextRule } from './request-rules.ts';
 import { FIELD, kindByName, kindByValue, OPEN } from './shown-references.ts';
 import { type StateReference, StateReferences } from './state-references.ts';
@@ -237,7 +237,7 @@ export class RequestReader {
     }
     if (rule === 'prose' ? scheme !== FILE_SCHEME : WEB.includes(scheme)) {
       const isFetched = rule === 'media' && scheme.startsWith('http');
-      if (!isFetched || isPublicServer(addressStart(json.bytes, json.offset))) return;
+      if (!isFetched || isPublicServerAt(json.bytes, json.offset)) return;
       this.references.add({ kind: 'network', id: '', param: this.param() });
       return;
     }
