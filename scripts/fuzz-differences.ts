@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { compareForm, compareJson, type Outcome } from '../test/differential/differences.ts';
+import { compareForm, compareJson, compareNamed, type Outcome } from '../test/differential/differences.ts';
 import { formCase } from '../test/differential/forms.ts';
-import { jsonCase } from '../test/differential/json-bodies.ts';
+import { jsonCase, tableCase } from '../test/differential/json-bodies.ts';
 import { type BodyReader, startGoReader, startPythonReader } from '../test/differential/readers.ts';
 import { readOptions } from './read-options.ts';
 
@@ -14,6 +14,7 @@ const { minutes, seed } = readOptions({ minutes: 1, seed: Date.now() % 2 ** 31 }
 if (!(minutes > 0) || !Number.isInteger(seed)) throw new RangeError('--minutes and --seed are numbers');
 
 const BATCH_RUNS = 2000;
+const PROGRESS_MS = 60_000;
 
 /** What became of all cases of one sort. */
 class Tally {
@@ -61,16 +62,22 @@ async function main(): Promise<boolean> {
   const start = Date.now();
   const end = start + minutes * 60_000;
   const json = new Tally('JSON');
+  const named = new Tally('JSON by the tables');
   const forms = new Tally('forms');
   let isAlike = true;
+  let shownMs = start;
   for (let batch = 0; isAlike && Date.now() < end; batch++) {
     const batchSeed = (seed + batch) | 0;
     isAlike = await runBatch(jsonCase, (given) => compareJson(given, readers), json, batchSeed);
+    isAlike &&= await runBatch(tableCase, (given) => compareNamed(given, readers), named, batchSeed);
     isAlike &&= await runBatch(formCase, (given) => compareForm(given, readers), forms, batchSeed);
+    if (Date.now() - shownMs < PROGRESS_MS) continue;
+    shownMs = Date.now();
+    process.stderr.write(`${Math.round((shownMs - start) / 1_000)} s\n${json}\n${named}\n${forms}\n`);
   }
   const versions = [`Node ${process.versions.node}`, ...readers.map(({ version }) => version)].join('; ');
   const lasted = ((Date.now() - start) / 60_000).toFixed(1);
-  process.stdout.write(`${json}\n${forms}\nseed ${seed}, ${lasted} min; ${versions}\n`);
+  process.stdout.write(`${json}\n${named}\n${forms}\nseed ${seed}, ${lasted} min; ${versions}\n`);
   process.stdout.write(isAlike ? 'no difference\n' : '');
   await Promise.all(readers.map((reader) => reader.close()));
   return isAlike;

@@ -3,7 +3,7 @@ import { MESSAGES_TABLE } from '../src/protocols/messages/state-references.ts';
 import type { Rule } from '../src/protocols/request-rules.ts';
 import { CONTENT_OF_TYPE, RESPONSES_TABLE } from '../src/protocols/responses/state-references.ts';
 import { COMMON, TOOLS } from '../src/protocols/tools.ts';
-import { STATE_AT_TOP } from '../src/protocols/top-members.ts';
+import { BLOCK_MEMBERS, STATE_AT_TOP } from '../src/protocols/top-members.ts';
 import { writeLastPart } from './generated-doc.ts';
 import { markdownTable } from './markdown.ts';
 
@@ -13,7 +13,9 @@ type Rules = Readonly<Record<string, Rule>>;
 
 /** The members of which `what` is true, as paths. */
 function paths(rules: Rules, what: (rule: Rule) => string | null, path = ''): string[] {
-  return Object.entries(rules).flatMap(([name, rule]) => pathsOf(rule, what, path === '' ? name : `${path}.${name}`));
+  // What all blocks may have stands in a row of its own.
+  const own = Object.entries(rules).filter(([name, rule]) => rules === BLOCK_MEMBERS || rule !== BLOCK_MEMBERS[name]);
+  return own.flatMap(([name, rule]) => pathsOf(rule, what, path === '' ? name : `${path}.${name}`));
 }
 
 function pathsOf(rule: Rule, what: (rule: Rule) => string | null, path: string): string[] {
@@ -68,6 +70,7 @@ const tools = Object.entries(TOOLS).map(
 
 const tops = [
   ['all', listed(paths(STATE_AT_TOP, state))],
+  ['all, in blocks of content', listed(paths(BLOCK_MEMBERS, state))],
   ...(
     [
       ['chat', CHAT_TABLE],

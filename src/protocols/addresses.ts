@@ -65,15 +65,38 @@ function isSchemeByte(byte: number): boolean {
   return (small >= 0x61 && small <= 0x7a) || (byte >= 0x2b && byte <= 0x39 && byte !== 0x2c && byte !== 0x2f);
 }
 
+/** As `isPublicServer`, of the text behind the quote at `offset`. */
+export function isPublicServerAt(bytes: Buffer, offset: number): boolean {
+  const start = offset + 1;
+  const host = USUAL.exec(bytes.toString('latin1', start, start + USUAL_BYTES))?.[1];
+  if (host !== undefined) return !isOwnDomain(host.toLowerCase());
+  let end = start;
+  while (bytes[end] !== QUOTE && end - start < ADDRESS_START_BYTES) end = escapeEnd(bytes, end);
+  return isPublicServer(decodeString(bytes, start, end));
+}
+
+/** Nearly all addresses: a name whose last part is no number, and neither a port nor an escape. Parsing one takes ten times as long. */
+const USUAL = /^https?:\/\/([\w.-]*\.[a-z][\w-]*)[/?#"]/i;
+const USUAL_BYTES = 256;
+/** Long enough for the server of an address. */
+const ADDRESS_START_BYTES = 1_024;
+
 /** Whether a text is the address of a server on the internet, and not one of the provider's own network. */
 export function isPublicServer(text: string | null): boolean {
-  const url = text === null ? null : URL.parse(text);
+  const url = text === null || AMBIGUOUS.test(text) ? null : URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
   const host = withoutTrailing(url.hostname, '.');
   const address = host.startsWith('[') ? host.slice(1, -1) : host;
   if (isIP(address) !== 0) return isPublicAddress(address);
-  return host.includes('.') && !OWN_DOMAINS.some((domain) => host.endsWith(domain));
+  return host.includes('.') && !isOwnDomain(host);
 }
+
+function isOwnDomain(host: string): boolean {
+  return OWN_DOMAINS.some((domain) => host.endsWith(domain));
+}
+
+/** Readers of addresses differ on which server one means that has a backslash, or a name in front of an `@`. */
+const AMBIGUOUS = /^[^/\\]*[/\\]{2}[^/?#]*[\\@]/;
 
 /** Domains that no server on the internet has. */
 const OWN_DOMAINS = [

@@ -1,10 +1,16 @@
 import type { JsonReader } from '../lib/json/json-reader.ts';
 import { type NamedState, type RequestTable, readNamedState } from './request-reader.ts';
+import { openMembers, type Rule } from './request-rules.ts';
 import { skill } from './skills.ts';
-import { MEDIA, topMembers } from './top-members.ts';
+import { BLOCK_MEMBERS, MEDIA, STORED_PROMPT, topMembers } from './top-members.ts';
 
-/** What a model reads, in requests that are no conversation. */
-const CONTENT_AT_TOP = ['input', 'prompt', 'query', 'documents', 'output_format', 'response_format'];
+const CONTENT_AT_TOP = ['output_format', 'response_format'];
+
+/** Texts, tokens, or blocks: some models make vectors of pictures. */
+const BLOCKS: Rule = { text: 'setting', items: { text: 'setting', readBy: 'block' }, readBy: 'block' };
+
+/** `contents`: DashScope. */
+const BLOCK = openMembers({ ...BLOCK_MEMBERS, content: BLOCKS, contents: BLOCKS });
 
 const PICTURES = {
   image: MEDIA,
@@ -15,7 +21,13 @@ const PICTURES = {
   mask: MEDIA,
 };
 
-const PLAIN_TABLE: RequestTable = { top: topMembers(CONTENT_AT_TOP, PICTURES), readBy: { skill } };
+/** `inputs`: Voyage, Cohere. */
+const CONTENT = { input: BLOCKS, inputs: BLOCKS, query: BLOCKS, documents: BLOCKS, prompt: STORED_PROMPT };
+
+export const PLAIN_TABLE: RequestTable = {
+  top: topMembers(CONTENT_AT_TOP, { ...PICTURES, ...CONTENT }),
+  readBy: { skill, block: { members: BLOCK } },
+};
 
 /** What a request for embeddings, a ranking or pictures names at its provider. */
 export function readPlainReferences(body: JsonReader): NamedState {

@@ -34,7 +34,63 @@ const tools = (...list: unknown[]) => ({ tools: list });
 const items = (...list: object[]) => ({ input: list });
 const said = (...blocks: object[]) => ({ messages: [{ role: 'user', content: blocks }] });
 
+/** Addresses that are not on the internet for all who read them. */
+const INNER_ADDRESSES = [
+  ...[
+    'http://169.254.169.254/latest/meta-data/',
+    'HTTP://127.0.0.1:8000/a.png',
+    'https://[::1]/a',
+    'http://2130706433/a',
+  ],
+  ...['http://0x7f.1/a.png', 'http://\uff11\uff12\uff17.0.0.1/a', 'http://minio:9000/b/a.png', 'https://localhost./a'],
+  ...['https://example.com\\@127.0.0.1/a.png', 'https://example.com@127.0.0.1/a', 'http://db.svc/a', 'https://'],
+  ...['http://DB.Internal?a', 'http://a.local', 'http://127.0.0.0x1/a', 'https://a.b.lan:80/', 'http://a.b\\@c.corp/'],
+];
+
 const REFERENCES: readonly Case[] = [
+  ...INNER_ADDRESSES.flatMap((url): Case[] => [
+    ['chat', said({ type: 'image_url', image_url: { url } }), 'network  at messages[0].content[0].image_url.url'],
+    [
+      'messages',
+      said({ type: 'image', source: { type: 'url', url } }),
+      'network  at messages[0].content[0].source.url',
+    ],
+    ['responses', items({ role: 'user', content: [{ image_url: url }] }), 'network  at input[0].content[0].image_url'],
+    ['plain', { input: [{ image: url }] }, 'network  at input[0].image'],
+  ]),
+  // Blocks under the names of other vendors than the protocol's own.
+  [
+    'responses',
+    items({ role: 'user', content: [{ type: 'input_video', video_url: 'oss://b/k' }] }),
+    'file oss://b/k at input[0].content[0].video_url',
+  ],
+  [
+    'messages',
+    said({ type: 'image_url', image_url: 'oss://b/k' }),
+    'file oss://b/k at messages[0].content[0].image_url',
+  ],
+  ['messages', said({ type: 'video', video: ['gs://b/k'] }), 'file gs://b/k at messages[0].content[0].video[0]'],
+  ['plain', { input: { contents: [{ image: 'oss://b/k' }] } }, 'file oss://b/k at input.contents[0].image'],
+  [
+    'plain',
+    { inputs: [{ content: [{ image_url: 'file-abc123' }] }] },
+    'file file-abc123 at inputs[0].content[0].image_url',
+  ],
+  ['plain', { query: { image: 'file:///etc/passwd' } }, 'file file:///etc/passwd at query.image'],
+  ['plain', { documents: [{ file_id: 'f' }] }, 'file f at documents[0].file_id'],
+  // A list in a list.
+  ['responses', { input: [[{ type: 'item_reference', id: 'msg_1' }]] }, 'item msg_1 at input[0][0].id'],
+  [
+    'messages',
+    said([{ type: 'image', source: { file_id: 'f' } }] as object),
+    'file f at messages[0].content[0][0].source.file_id',
+  ],
+  ['chat', said([{ image_url: 'oss://b/k' }] as object), 'file oss://b/k at messages[0].content[0][0].image_url'],
+  ['chat', said({ image_url: [['oss://b/k']] }), 'file oss://b/k at messages[0].content[0].image_url[0][0]'],
+  // Stored prompts, whose name is that of the text at other vendors.
+  ['chat', { prompt: { id: 'pmpt_1' } }, 'prompt pmpt_1 at prompt.id'],
+  ['messages', { prompt: { id: 'my-prompt' } }, 'prompt my-prompt at prompt.id'],
+  ['chat', { lora: [{ id: 0, scale: 1 }] }, 'adapter  at lora'],
   // Addresses, in whatever way they are written.
   ...['\\u006ds://f', 'ms:\\u002f/f', 'ms:\\/\\/f', ' \\n\\u0009ms://f'].flatMap((url): Case[] => [
     [

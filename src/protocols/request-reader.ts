@@ -1,7 +1,7 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { JsonMemberError, type JsonReader, MemberNames } from '../lib/json/json-reader.ts';
 import { decodeString, hasBytes } from '../lib/json/json-string.ts';
-import { isPublicServer, schemeAt } from './addresses.ts';
+import { isPublicServer, isPublicServerAt, schemeAt } from './addresses.ts';
 import { type Form, type Members, type Rule, state, type TextRule } from './request-rules.ts';
 import { FIELD, kindByName, kindByValue, OPEN } from './shown-references.ts';
 import { type StateReference, StateReferences } from './state-references.ts';
@@ -179,12 +179,19 @@ export class RequestReader {
         break;
       case 'array':
         if (items !== undefined) this.#items(() => this.#value(items));
+        else if (members !== undefined || readBy !== undefined) this.#listed(rule);
         else this.#unexpected(rule);
         break;
       default:
         if (text !== undefined) this.#text(text);
         else this.#unexpected(rule);
     }
+  }
+
+  /** A list in the place of what it lists. */
+  #listed(rule: Form): void {
+    this.#unlistHere('form');
+    this.#items(() => this.#value(rule));
   }
 
   #own({ members, read }: OwnReading): void {
@@ -228,7 +235,12 @@ export class RequestReader {
       if (rule === 'media') this.#bareMedia();
       return;
     }
-    if (rule === 'prose' ? scheme !== FILE_SCHEME : WEB.includes(scheme)) return;
+    if (rule === 'prose' ? scheme !== FILE_SCHEME : WEB.includes(scheme)) {
+      const isFetched = rule === 'media' && scheme.startsWith('http');
+      if (!isFetched || isPublicServerAt(json.bytes, json.offset)) return;
+      this.references.add({ kind: 'network', id: '', param: this.param() });
+      return;
+    }
     this.references.add({ kind: 'file', id: json.text(ADDRESS_BYTES_MAX) ?? scheme, param: this.param() });
   }
 

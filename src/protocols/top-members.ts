@@ -49,6 +49,8 @@ export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   // LoRAX and TGI.
   adapter_id: anything('adapter'),
   adapter_source: anything('adapter'),
+  // llama.cpp.
+  lora: anything('adapter'),
   // A program that the server runs in place of the model's own, also where SGLang hands the settings of that on.
   chat_template: anything('adapter'),
   chat_template_kwargs: { members: new Members({ chat_template: anything('adapter') }, 'field') },
@@ -100,7 +102,7 @@ export const MEDIA_PLACES = {
 const MEDIA_MEMBERS = openMembers({ ...MEDIA_PLACES, file_data: 'content' });
 
 /** A sound in a content block: vendors other than OpenAI take its address in place of the bytes. */
-export const SOUND: Form = open({ data: { text: 'media' }, url: { text: 'media' } });
+const SOUND: Form = open({ data: { text: 'media' }, url: { text: 'media' } });
 
 /** An address of a picture, a video or a sound, the bytes of it, or an object that has either. */
 export const MEDIA: Form = {
@@ -108,3 +110,23 @@ export const MEDIA: Form = {
   items: { text: 'media', members: MEDIA_MEMBERS },
   members: MEDIA_MEMBERS,
 };
+
+/** What blocks of content consist of, under the names of all vendors: relays translate blocks as they do requests. */
+export const BLOCK_MEMBERS: Readonly<Record<string, Rule>> = {
+  text: { text: 'prose' },
+  file_id: state('file'),
+  file: MEDIA,
+  file_url: MEDIA,
+  image_url: MEDIA,
+  image: MEDIA,
+  images: MEDIA,
+  video_url: MEDIA,
+  video: MEDIA,
+  audio_url: MEDIA,
+  input_audio: SOUND,
+  pdf: MEDIA,
+  tools: 'tools',
+};
+
+/** Where a text is what the model reads: an object in its place names a stored prompt, as in requests for responses. */
+export const STORED_PROMPT: Form = { text: 'setting', items: 'content', members: openMembers({ id: state('prompt') }) };

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { isQuickRun, propertyRuns } from '../support/scope.ts';
-import { compareForm, compareJson, type Outcome } from './differences.ts';
+import { compareForm, compareJson, compareNamed, type Outcome } from './differences.ts';
 import { formCase } from './forms.ts';
-import { jsonCase } from './json-bodies.ts';
+import { jsonCase, tableCase } from './json-bodies.ts';
 import { type BodyReader, startGoReader, startPythonReader } from './readers.ts';
 
 /**
@@ -52,6 +52,16 @@ describe('readers of one body', () => {
       jsonCase,
       readers,
       (given) => compareJson(given, readers),
+      (reason) => context.skip(reason),
+      (text) => context.diagnostic(text),
+    );
+  });
+
+  test('what JSON that is relayed names at a provider is found alike by all', async (context) => {
+    await compare(
+      tableCase,
+      readers,
+      (given) => compareNamed(given, readers),
       (reason) => context.skip(reason),
       (text) => context.diagnostic(text),
     );

@@ -7,8 +7,10 @@ import { type JsonOperationName, jsonOperationOf } from '../../src/protocols/ope
 import { EditFormReader } from '../../src/protocols/operations/edit-form.ts';
 import { imageEdit } from '../../src/protocols/operations/image-edit.ts';
 import type { CallInput, RequestFacts, StoredBody, StoredUpload } from '../../src/protocols/operations/operation.ts';
+import { REQUEST_TABLES } from '../support/request-tables.ts';
 import type { FormCase } from './forms.ts';
 import type { JsonCase } from './json-bodies.ts';
+import { namedIn } from './named-state.ts';
 import type { BodyReader, Reading } from './readers.ts';
 
 /**
@@ -109,6 +111,47 @@ export async function compareJson({ kind, body }: JsonCase, readers: readonly Bo
     }
   }
   return { isRelayed: true, refusals };
+}
+
+/** Whatever another reader finds that a body names at a provider, by the tables, the gateway has found as well. */
+export async function compareNamed({ kind, body }: JsonCase, readers: readonly BodyReader[]): Promise<Outcome> {
+  const operation = jsonOperationOf(kind);
+  let facts: RequestFacts;
+  try {
+    facts = operation.read(body);
+  } catch (error) {
+    if (error instanceof GatewayError) return REFUSED;
+    throw error;
+  }
+  // What the gateway refuses unless a provider allows it.
+  if (facts.unlisted.length > 0) return REFUSED;
+  const found = {
+    ids: new Set(facts.references.map(({ id }) => wholeText(id))),
+    models: new Set(
+      [facts.model, ...facts.demand.innerModels.map(({ name }) => name)].map((name) => wholeText(`${name}`)),
+    ),
+    unlisted: new Set<string>(),
+  };
+  const readings = (await Promise.all(readers.map((reader) => reader.readValue(body)))).flat();
+  let refusals = 0;
+  for (const reading of readings) {
+    if (reading.fields === undefined) {
+      refusals++;
+      continue;
+    }
+    const named = namedIn(reading.fields.value, REQUEST_TABLES[kind]);
+    for (const what of ['ids', 'models', 'unlisted'] as const) {
+      for (const text of named[what]) {
+        if (!found[what].has(wholeText(text))) throw different(reading, what, text, [...found[what]].join(', '), body);
+      }
+    }
+  }
+  return { isRelayed: true, refusals };
+}
+
+/** Readers differ in what they make of half a character. */
+function wholeText(text: string): string {
+  return text.replace(/[^ -~]+/g, '?');
 }
 
 /** No reader may find more choices or a greater limit than the gateway reserves for. */

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
+import { Dice } from '../../src/lib/dice.ts';
 import type { JsonOperationName } from '../../src/protocols/operations/all.ts';
 import { STATE_AT_TOP } from '../../src/protocols/top-members.ts';
+import { RESPELLINGS, tableMembers } from '../fuzz/table-bodies.ts';
+import { REQUEST_TABLES } from '../support/request-tables.ts';
 
 /**
  * JSON bodies as clients send them, and as an attacker would write them so that two readers understand them differently:
@@ -30,26 +33,8 @@ const names = [
   ...Object.keys(STATE_AT_TOP),
 ];
 
-/** Other spellings of a name: by case, by characters that fold to its letters, by escapes, by what is around it. */
-const respellings: readonly ((name: string, at: number) => string)[] = [
-  (name) => name,
-  (name) => name,
-  (name) => name,
-  (name) => name.toUpperCase(),
-  (name, at) => name.slice(0, at) + name.slice(at, at + 1).toUpperCase() + name.slice(at + 1),
-  (name) => name.replace('s', '\u017f'),
-  (name) => name.replace('k', '\u212a'),
-  (name) => name.replace('i', '\u0131'),
-  (name) => name.replace('i', '\u0130'),
-  (name) => name.replace('_', ''),
-  (name) => name.replaceAll('_', '-'),
-  (name, at) => `${name.slice(0, at)}\\u${name.charCodeAt(at).toString(16).padStart(4, '0')}${name.slice(at + 1)}`,
-  (name) => `\\u017f${name.slice(1)}`,
-  (name) => `${name}\\u0000`,
-  (name) => ` ${name}`,
-  (name) => `${name}\\ud800`,
-  (name) => `\\ufeff${name}`,
-];
+const asItIs = (name: string): string => name;
+const respellings = [asItIs, asItIs, asItIs, ...RESPELLINGS];
 
 const name = fc
   .tuple(fc.constantFrom(...names), fc.constantFrom(...respellings), fc.nat(30))
@@ -177,4 +162,33 @@ export const jsonCase: fc.Arbitrary<JsonCase> = fc
     const at = order % (members.length + 1);
     const text = `{${[...members.slice(0, at), ...all, ...members.slice(at)].join(',')}}${tail}`;
     return { kind, body: damaged(Buffer.from(text), changes) };
+  });
+
+const IDS = ['resp_1', 'msg_2', 'cntr_3', 'file-abc123', 'vs_4', 'x', 'id\ud800', '\u0000', 'connector_gmail'];
+const MODELS = ['m', 'other', 'vendor/other'];
+
+/** Bodies with members that the tables of their protocol have, and nearly have. */
+export const tableCase: fc.Arbitrary<JsonCase> = fc
+  .record({
+    kind: fc.constantFrom(...(Object.keys(required) as JsonOperationName[])),
+    seed: fc.nat(),
+    oddness: fc.constantFrom(0, 0.02, 0.1),
+    isFirst: fc.boolean(),
+    changes: fc.oneof(
+      { weight: 9, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.array(damage(splinters), { minLength: 1, maxLength: 2 }) },
+    ),
+  })
+  .map(({ kind, seed, oddness, isFirst, changes }) => {
+    const dice = new Dice(seed);
+    const made = tableMembers({
+      dice,
+      table: REQUEST_TABLES[kind],
+      oddness,
+      id: () => dice.one(IDS),
+      model: () => dice.one(MODELS),
+    });
+    const own = required[kind].filter((each) => !made.some((member) => member.startsWith(each.split(':')[0]!)));
+    const members = isFirst ? [...own, ...made] : [...made, ...own];
+    return { kind, body: damaged(Buffer.from(`{${members.join(',')}}`), changes) };
   });

@@ -1,7 +1,7 @@
 // A server's reading of request bodies, for the tests in this folder: one process answers questions on its standard
 // input, each with what several ways of decoding make of the same bytes.
 //
-// A question is a letter (J: a JSON body, F: a form), the Content-Type and the body, each behind its length in four bytes.
+// A question is a letter (J: the fields of a JSON body, V: its whole value, F: a form), the Content-Type and the body, each behind its length in four bytes.
 // An answer is a JSON text behind its length.
 package main
 
@@ -17,6 +17,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"unicode"
 )
 
 type reading struct {
@@ -137,6 +138,73 @@ func readMap(body []byte) reading {
 	return reading{Reader: "go map", Fields: fields}
 }
 
+func readValues(body []byte) []reading {
+	return []reading{readValue("go map", body, false), readValue("go struct", body, true)}
+}
+
+func readValue(reader string, body []byte, foldsNames bool) reading {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	value, err := nextValue(decoder, foldsNames)
+	if err != nil {
+		return reading{Reader: reader, Error: err.Error()}
+	}
+	return reading{Reader: reader, Fields: map[string]any{"value": value}}
+}
+
+// No number counts. Of members with one name the last is kept, as in a map and in a struct.
+func nextValue(decoder *json.Decoder, foldsNames bool) (any, error) {
+	token, err := decoder.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('{'):
+		members := map[string]any{}
+		for decoder.More() {
+			name, err := decoder.Token()
+			if err != nil {
+				return nil, err
+			}
+			member, err := nextValue(decoder, foldsNames)
+			if err != nil {
+				return nil, err
+			}
+			if foldsNames {
+				members[strings.Map(foldedRune, name.(string))] = member
+			} else {
+				members[name.(string)] = member
+			}
+		}
+		_, err := decoder.Token()
+		return members, err
+	case json.Delim('['):
+		items := []any{}
+		for decoder.More() {
+			item, err := nextValue(decoder, foldsNames)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, item)
+		}
+		_, err := decoder.Token()
+		return items, err
+	}
+	if _, ok := token.(json.Number); ok {
+		return 0, nil
+	}
+	return token, nil
+}
+
+// As encoding/json compares the names of members with those of a struct: by the simple foldings of Unicode.
+func foldedRune(r rune) rune {
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return unicode.ToLower(least)
+}
+
 func readForm(contentType string, body []byte) []reading {
 	return []reading{readParsedForm(contentType, body), readParts(contentType, body)}
 }
@@ -246,9 +314,12 @@ func serve() error {
 			return err
 		}
 		var readings []reading
-		if kind == 'J' {
+		switch kind {
+		case 'J':
 			readings = readJSON(body)
-		} else {
+		case 'V':
+			readings = readValues(body)
+		default:
 			readings = readForm(string(contentType), body)
 		}
 		if err := answer(out, readings); err != nil {

@@ -105,6 +105,26 @@ def read_form(content_type, body):
     ]
 
 
+def readable(value):
+    """A value that JSON of every reader can state: no number counts."""
+    if isinstance(value, dict):
+        return {name: readable(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [readable(item) for item in value]
+    return value if isinstance(value, (str, bool)) or value is None else 0
+
+
+def read_values(body):
+    def attempt_value(reader, **hooks):
+        return attempt(reader, lambda: {"value": readable(json.loads(body, **hooks))})
+
+    return [
+        attempt_value("python json"),
+        attempt_value("python first member", object_pairs_hook=first_of_each),
+        attempt_value("python case folded", object_pairs_hook=case_folded),
+    ]
+
+
 def block(source):
     (size,) = struct.unpack(">I", source.read(4))
     return source.read(size)
@@ -123,7 +143,12 @@ def main():
     while kind := source.read(1):
         content_type = block(source).decode("latin-1")
         body = block(source)
-        answer(read_json(body) if kind == b"J" else read_form(content_type, body))
+        if kind == b"J":
+            answer(read_json(body))
+        elif kind == b"V":
+            answer(read_values(body))
+        else:
+            answer(read_form(content_type, body))
 
 
 main()

@@ -17,6 +17,8 @@ export interface BodyReader {
   /** Python does so with Werkzeug only. */
   readonly readsForms: boolean;
   readJson(body: Buffer): Promise<Reading[]>;
+  /** The field `value` is the whole body, in which each number is 0. */
+  readValue(body: Buffer): Promise<Reading[]>;
   readForm(contentType: string, body: Buffer): Promise<Reading[]>;
   close(): Promise<void>;
 }
@@ -89,6 +91,10 @@ class ChildReader implements BodyReader {
 
   readJson(body: Buffer): Promise<Reading[]> {
     return this.#ask('J', '', body);
+  }
+
+  readValue(body: Buffer): Promise<Reading[]> {
+    return this.#ask('V', '', body);
   }
 
   readForm(contentType: string, body: Buffer): Promise<Reading[]> {

@@ -1,7 +1,9 @@
 import { Agent, request } from 'node:http';
 import { Dice } from '../../src/lib/dice.ts';
+import { parseYuan } from '../../src/lib/yuan.ts';
 import { type Child, startChild } from '../attacks/scene/rpc.ts';
-import type { FuzzedGateway } from './gateway-process.ts';
+import { isCall } from './calls.ts';
+import { type FuzzedGateway, type FuzzedStart, SLASHED_MODEL } from './gateway-process.ts';
 import { type FuzzRequest, type Operation, operationsOf, refOf, requestOf } from './requests.ts';
 import type { Schema } from './values.ts';
 
@@ -9,6 +11,16 @@ import type { Schema } from './values.ts';
 const ANSWER_BYTES_MAX = 64 * 1024;
 const BUSY_MS_MAX = 200;
 const DEADLINE_MS = 20_000;
+const PROGRESS_MS = 60_000;
+
+/** More than any token costs, in nano-yuan, and than all that a call may cost beside its tokens. */
+const TOKEN_NANO_MAX = 40_000n;
+const CALL_NANO_MAX = 200_000n;
+const CALLS_A_PAGE = 100;
+/** Operations whose responses have a text here. */
+const WRITING: readonly string[] = ['chat', 'messages'];
+/** How often one of the few addresses of calls is asked, beside its share of all. */
+const CALLS_SHARE = 0.3;
 
 /** Requests after which another gateway is started: by then many of the first one's people are deleted. */
 const REQUESTS_A_GATEWAY = 2_000;
@@ -26,6 +38,7 @@ const ROLES: readonly Role[] = [
   { name: 'an owner', of: 'account' },
   { name: 'a member', of: 'account' },
   { name: 'an auditor’s token', of: 'operators' },
+  { name: 'a token for exports', of: 'operators' },
   { name: 'an operator who signed in', of: 'operators' },
   { name: 'the operator of the environment', of: 'operators' },
 ];
@@ -44,8 +57,27 @@ export interface FuzzReport {
 
 interface Response {
   readonly status: number;
+  readonly requestId: string | null;
+  readonly code: string | null;
   readonly sizeBytes: number;
   readonly text: string;
+}
+
+/** What is read of responses of the admin API. */
+interface Shown {
+  readonly isSound: boolean;
+  readonly invariants: unknown;
+  readonly data: readonly ShownCall[];
+  readonly nextCursor: string | null;
+}
+
+interface ShownCall {
+  readonly requestId: string;
+  readonly status: string;
+  readonly context: string;
+  readonly operation: string;
+  readonly chargeYuan: string | null;
+  readonly costYuan: string | null;
 }
 
 /** Sends requests that follow from a seed until there are so many, or the time is over. */
@@ -56,7 +88,7 @@ export async function fuzz(
   const run = new FuzzRun(seed);
   while (run.report.requests < requestsMax && Date.now() < untilMs) {
     const left = requestsMax - run.report.requests;
-    await run.onOneGateway(Math.min(left, REQUESTS_A_GATEWAY), untilMs);
+    await run.onOneGateway(Math.min(left, REQUESTS_A_GATEWAY), untilMs, onProgress);
     onProgress(run.report);
   }
   return run.report;
@@ -68,6 +100,8 @@ class FuzzRun {
   readonly #tried = new Set<string>();
   readonly #done = new Set<string>();
   readonly #violations: string[] = [];
+  /** By the ids of requests to one gateway: the tokens that a call cannot have, and who hears of more. */
+  readonly #tokensMax = new Map<string, { readonly tokens: number; violate(what: string): void }>();
   #requests = 0;
   #largestBytes = 0;
   #longestBusyMs = 0;
@@ -87,18 +121,21 @@ class FuzzRun {
     };
   }
 
-  async onOneGateway(requests: number, untilMs: number): Promise<void> {
+  async onOneGateway(requests: number, untilMs: number, onProgress: (report: FuzzReport) => void): Promise<void> {
     const child = startChild('./gateway-process.ts', import.meta.url);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    let shownMs = Date.now();
     try {
-      const gateway = await child.ask<FuzzedGateway>('start');
+      const start: FuzzedStart = { seed: this.#dice.upTo(2 ** 30), hurry: this.#dice.one([10_000, 10_000, 50]) };
+      const gateway = await child.ask<FuzzedGateway>('start', start);
       const description = JSON.parse((await send(agent, gateway.url, plain('/openapi.json'))).text);
       const operations = operationsOf(description).filter(({ method, path }) => !LEFT_OUT.has(`${method} ${path}`));
+      const calls = operations.filter(({ path }) => isCall(path));
       const ids = new RecentIds(this.#dice, gateway.ids);
       const resolve = (ref: string) => refOf(description, ref) as Schema;
       // Those that are left out do not count: for the few that were missing each time, another gateway would be started.
       for (let sent = 0; sent < requests && Date.now() < untilMs; ) {
-        const operation = this.#dice.one(operations);
+        const operation = this.#dice.one(this.#dice.happens(CALLS_SHARE) ? calls : operations);
         if (LAST_CALLS.test(`${operation.method} ${operation.path}`) && !this.#dice.happens(LAST_CALLS_SHARE)) continue;
         sent++;
         const role = roleFor(operation.path, this.#dice);
@@ -107,7 +144,11 @@ class FuzzRun {
         const asked = requestOf(operation, values, gateway.headers[role.name]!);
         const response = await this.#check(child, agent, gateway, operation, role, asked);
         if (response !== null) ids.addFrom(response.text);
+        if (Date.now() - shownMs < PROGRESS_MS) continue;
+        shownMs = Date.now();
+        onProgress(this.report);
       }
+      await this.#checkMoney(agent, gateway);
     } finally {
       agent.destroy();
       child.stop();
@@ -131,9 +172,10 @@ class FuzzRun {
       );
     };
     await child.ask('busyMs');
+    await child.ask('reportedSum');
     let response: Response;
     try {
-      response = await send(agent, gateway.url, asked);
+      response = await sendPatiently(agent, gateway.url, asked);
     } catch (error) {
       violate(`no response: ${(error as Error).message}`);
       return null;
@@ -143,7 +185,15 @@ class FuzzRun {
     const name = `${method} ${path}`;
     this.#tried.add(name);
     if (response.status < 400) this.#done.add(name);
-    if (response.status >= 500) violate(`status ${response.status}: ${response.text.slice(0, 300)}`);
+    if (response.requestId !== null) {
+      const tokens = (await child.ask<number>('reportedSum')) + (asked.body?.length ?? 0) + response.sizeBytes;
+      this.#tokensMax.set(response.requestId, { tokens, violate });
+    }
+    const isOfProvider = response.status === 502 && response.code === 'upstream_error' && isCall(path);
+    // A machine with too much to do is no fault of the gateway.
+    const isSlow = response.text.includes('does not respond in time');
+    if (response.status >= 500 && !isOfProvider && !isSlow)
+      violate(`status ${response.status}: ${response.text.slice(0, 300)}`);
     if (!asked.asksForMuch) {
       this.#largestBytes = Math.max(this.#largestBytes, response.sizeBytes);
       if (response.sizeBytes > ANSWER_BYTES_MAX) violate(`a response of ${response.sizeBytes} bytes`);
@@ -156,6 +206,45 @@ class FuzzRun {
       if (found !== undefined) violate(`what is another account's: ${found}`);
     }
     return response;
+  }
+
+  /** That no call is charged more than the provider can have meant, none of a failure, and that the books are balanced. */
+  async #checkMoney(agent: Agent, { url, headers }: FuzzedGateway): Promise<void> {
+    const ask = async (method: string, path: string): Promise<Shown> => {
+      const asked = {
+        method,
+        path,
+        headers: headers['the operator of the environment']!,
+        body: null,
+        asksForMuch: true,
+      };
+      return JSON.parse((await send(agent, url, asked)).text) as Shown;
+    };
+    const { isSound, invariants } = await ask('POST', '/admin/v1/audit');
+    if (!isSound) this.#violations.push(`the books are not balanced: ${JSON.stringify(invariants)}`);
+    let cursor: string | null = null;
+    do {
+      const from: string = cursor === null ? '' : `&cursor=${cursor}`;
+      const { data, nextCursor } = await ask('GET', `/admin/v1/calls?limit=${CALLS_A_PAGE}${from}`);
+      for (const call of data) this.#checkCharge(call);
+      cursor = nextCursor;
+    } while (cursor !== null);
+    this.#tokensMax.clear();
+  }
+
+  #checkCharge(call: ShownCall): void {
+    const of = this.#tokensMax.get(call.requestId);
+    if (of === undefined) return;
+    const charge = parseYuan(call.chargeYuan ?? '0')!;
+    const cost = call.costYuan === null ? null : parseYuan(call.costYuan)!;
+    const most = BigInt(Math.ceil(of.tokens)) * TOKEN_NANO_MAX + CALL_NANO_MAX;
+    const shown = JSON.stringify(call);
+    if (charge < 0n || charge > most)
+      of.violate(`a charge of ${call.chargeYuan} for at most ${of.tokens} tokens: ${shown}`);
+    if (cost !== null && charge > cost) of.violate(`a charge above the cost: ${shown}`);
+    const isFree = call.context === 'balance' && WRITING.includes(call.operation) && charge === 0n;
+    if (call.status === 'succeeded' && isFree) of.violate(`no charge for a text: ${shown}`);
+    if (call.status === 'failed' && charge > 0n) of.violate(`a charge for a failure: ${shown}`);
   }
 
   /** The machine may have been busy with something else: what costs that much does so again. */
@@ -195,7 +284,8 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   planId: ['wide'],
   provider: ['chatty', 'messaging'],
   providerId: ['chatty'],
-  model: ['test-chat', 'test-messages', 'test-both'],
+  model: ['test-chat', 'test-messages', 'test-both', 'test-responses', SLASHED_MODEL],
+  state: ['resp_1', 'resp_2', 'cmp_1', 'msg_1', 'cntr_1', 'file-abc123', 'vs_1', 'oss://bucket/key'],
   models: ['test-chat'],
   providerModel: ['test-chat'],
   month: ['2026-11'],
@@ -258,6 +348,16 @@ function roleFor(path: string, dice: Dice): Role {
 
 const plain = (path: string): FuzzRequest => ({ method: 'GET', path, headers: {}, body: null, asksForMuch: true });
 
+/** What times out is sent once more: the machine may have been busy with something else. */
+async function sendPatiently(agent: Agent, url: string, asked: FuzzRequest): Promise<Response> {
+  try {
+    return await send(agent, url, asked);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+    return send(agent, url, asked);
+  }
+}
+
 function send(agent: Agent, url: string, { method, path, headers, body }: FuzzRequest): Promise<Response> {
   return new Promise((resolve, reject) => {
     const length = body === null ? {} : { 'content-length': String(body.length) };
@@ -268,7 +368,17 @@ function send(agent: Agent, url: string, { method, path, headers, body }: FuzzRe
       response.on('error', reject);
       response.on('end', () => {
         const bytes = Buffer.concat(chunks);
-        resolve({ status: response.statusCode ?? 0, sizeBytes: bytes.length, text: bytes.toString() });
+        const { 'request-id': requestId = null, 'x-error-code': code = null } = response.headers as Record<
+          string,
+          string
+        >;
+        resolve({
+          status: response.statusCode ?? 0,
+          requestId,
+          code,
+          sizeBytes: bytes.length,
+          text: bytes.toString(),
+        });
       });
     });
     asked.on('error', reject);

@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Dice } from '../../src/lib/dice.ts';
+import { SESSION_HEADERS } from '../../src/protocols/operations/session.ts';
+import { callMembers } from './calls.ts';
 import { type Schema, textFor, type Values, valueFor } from './values.ts';
 
 /** An operation of the description of the API. */
@@ -52,6 +54,9 @@ export function refOf(description: unknown, ref: string): unknown {
   return path.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], description);
 }
 
+/** How often a call has members of the tables of its protocol, where its address is one of calls. */
+const TABLE_SHARE = 0.6;
+
 /** Addresses whose responds are documents, or as long as the database. */
 const LONG_ANSWERS = /^\/(openapi\.json|docs|console|metrics|admin\/v1\/(export|audit))/;
 const ITEMS_SMALL = 50;
@@ -80,7 +85,14 @@ export function requestOf(
   const [odd] = operation.parameters;
   if (odd !== undefined && dice.happens(0.03)) query.append(odd.name, 'twice');
   if (dice.happens(0.03)) query.append(dice.one(['unknown', '__proto__', 'accountId']), textFor({}, values));
-  const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodePart(inPath.get(name) ?? 'x'));
+  if (/\/models(\/|$)/.test(operation.path) && dice.happens(0.2)) {
+    query.append('client_version', dice.happens(0.7) ? '0.171.0' : textFor({}, values));
+  }
+  const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => {
+    const part = encodePart(inPath.get(name) ?? 'x');
+    // Ids of models have slashes, which clients encode or not.
+    return name === 'model' && dice.happens(0.5) ? part.replaceAll('%2F', '/') : part;
+  });
   const search = query.size === 0 ? '' : `?${query}`;
   Object.assign(headers, oddHeaders(dice));
   if (headers.accept === 'text/csv') isMuch = true;
@@ -115,12 +127,13 @@ function oddHeaders(dice: Dice): Record<string, string> {
   if (dice.happens(0.02)) headers['x-forwarded-for'] = '1.2.3.4, '.repeat(1_000);
   if (dice.happens(0.02)) headers.traceparent = '0'.repeat(8_000);
   if (dice.happens(0.02)) headers['x-client-request-id'] = 'x'.repeat(8_000);
+  if (dice.happens(0.1)) headers[dice.one(SESSION_HEADERS)] = dice.one(['a', 'session-1', 'x'.repeat(5_000), ' ']);
   if (dice.happens(0.01)) headers.cookie = 'a=b; '.repeat(1_500);
   return headers;
 }
 
 /** The body, whose headers are set. */
-function bodyOf({ method, bodies }: Operation, values: Values, headers: Record<string, string>): Buffer | null {
+function bodyOf({ method, path, bodies }: Operation, values: Values, headers: Record<string, string>): Buffer | null {
   const { dice } = values;
   const types = Object.keys(bodies);
   if (types.length === 0 && (method === 'GET' || dice.happens(0.9))) return null;
@@ -137,6 +150,8 @@ function bodyOf({ method, bodies }: Operation, values: Values, headers: Record<s
       `${members.map(([name, value]) => part(name, typeof value === 'string' ? value : JSON.stringify(value))).join('')}--b--\r\n`,
     );
   }
+  const call = dice.happens(TABLE_SHARE) ? callMembers(path, values) : null;
+  if (call !== null) return Buffer.from(`{${call.join(',')}}`);
   return Buffer.from(textOf(bodies[type] ?? {}, values));
 }
 

@@ -47,6 +47,16 @@ describe('an estimate within its reservation', () => {
     assert.deepEqual(bound(estimate, delivered, 90n, true), { ...estimate, inputTokens: 30, outputTokens: 40 });
   });
 
+  it('keeps what was delivered beside uses of tools that cost more than the reservation', () => {
+    const estimate = estimated({ inputTokens: 100, outputTokens: 50, webSearches: 7, otherToolUses: 3 });
+    const withTools = { ...prices, perWebSearchNano: 1_000n, perToolUseNano: 1_000n };
+    const of = { reported: null, delivered: estimate };
+    const reservation = { amountNano: 1_000n, prices: withTools, basis: 'tokens', assumesOutput: false } as const;
+    assert.deepEqual(withinReservation(estimate, of, reservation), estimate);
+    const reduced = withinReservation(estimate, of, { ...reservation, amountNano: 950n - 130n });
+    assert.deepEqual(reduced, { ...estimate, outputTokens: 40 });
+  });
+
   it('never costs more than the reservation and what was delivered together, nor less than was reported', () => {
     const count = fc.nat({ max: 1_000 });
     fc.assert(

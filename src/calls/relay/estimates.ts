@@ -5,7 +5,7 @@ import { estimateTokens } from '../../protocols/metering/estimate.ts';
 import { restatedResponse } from '../../protocols/metering/input-with-cache.ts';
 import { pictureTokens } from '../../protocols/metering/media-tokens.ts';
 import type { OutputSpeeds } from '../../protocols/metering/output-speed.ts';
-import { doubtsOf, NO_DOUBTS } from '../../protocols/metering/plausible-usage.ts';
+import { deliveredAsWhole, doubtsOf, NO_DOUBTS } from '../../protocols/metering/plausible-usage.ts';
 import type { ReadResponse, ResponseReading } from '../../protocols/metering/response.ts';
 import {
   type ChargeBasis,
@@ -14,6 +14,7 @@ import {
   type Usage,
   type UsageFacts,
 } from '../../protocols/metering/usage-facts.ts';
+import { unitsWhere } from '../../protocols/metering/usage-units.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { type Count, totalTokens } from '../../protocols/token-estimate/budgets.ts';
 import type { BodyKind } from '../../protocols/token-estimate/count-body.ts';
@@ -76,7 +77,7 @@ export function doubtsOfWhole(
   const textBytes = isStated ? 0 : written().sizeBytes;
   const hasMedia = !isStated && mediaTokensOf(reading, { response, written }).total > 0;
   const hasResults = reading.hasResults?.(response) ?? false;
-  return doubtsOf(usage, { textBytes, reportedTextBytes: textBytes, hasMedia, hasResults }, basis);
+  return doubtsOf(usage, deliveredAsWhole(textBytes, hasMedia, hasResults), basis);
 }
 
 function mediaTokensOf({ estimate }: ResponseReading, { response, written }: WholeResponse) {
@@ -188,12 +189,14 @@ type Field = 'inputTokens' | (typeof OUTPUTS)[number];
 const OUTPUTS = ['outputTokens', 'audioOutputTokens', 'imageOutputTokens'] as const;
 const NO_OUTPUT = { outputTokens: 0, audioOutputTokens: 0, imageOutputTokens: 0 };
 
+const NO_USES = Object.fromEntries(unitsWhere(({ bound }) => bound?.name === 'toolUses').map((name) => [name, 0]));
+
 const TOKENS_PER_PRICE = 1_000_000n;
 
 /**
  * Reduces an estimate of what a call used to what was reserved for it: output first, because its estimate is rougher. Where the
  * output of the reservation was assumed, that bounds only what was not delivered: the estimate of what was delivered counts,
- * also above the reservation.
+ * also above the reservation. Uses of tools are counted and not estimated: they reduce nothing, however many there were.
  */
 export function withinReservation(
   estimate: UsageFacts,
@@ -201,12 +204,13 @@ export function withinReservation(
   reservation: Reservation,
 ): UsageFacts {
   const least = reservation.assumesOutput ? delivered : reported;
-  let usage = estimate;
+  let usage = { ...estimate, ...NO_USES };
   for (const field of OUTPUTS) usage = reduced(usage, field, least?.[field] ?? 0, reservation);
   // Output that was delivered beyond an assumption takes nothing of what was reserved for the input.
   const input = reservation.assumesOutput ? { ...usage, ...NO_OUTPUT } : usage;
   const { inputTokens } = reduced(input, 'inputTokens', reported?.inputTokens ?? 0, reservation);
-  return { ...usage, inputTokens };
+  const { outputTokens, audioOutputTokens, imageOutputTokens } = usage;
+  return { ...estimate, inputTokens, outputTokens, audioOutputTokens, imageOutputTokens };
 }
 
 function reduced(usage: UsageFacts, field: Field, least: number, reservation: Reservation): UsageFacts {

@@ -251,6 +251,7 @@ export class JsonCapture {
   #value(chunk: Buffer, at: number): number {
     const byte = chunk[at]!;
     if (this.#mark === IN_MARK) this.#marked();
+    else if (this.#mark === MARK_VALUE && byte === QUOTE) this.#marked();
     else if (this.#mark === MARK_VALUE) this.#mark = byte === OPEN_BRACE || byte === OPEN_BRACKET ? IN_MARK : UNMARKED;
     if (this.#depth <= ITEM_DEPTH || this.#depth <= this.#outerDepth) this.#outerValueBegins(byte, at);
     switch (byte) {

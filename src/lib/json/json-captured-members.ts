@@ -13,7 +13,7 @@ interface KeptMembers {
   readonly keptBytesMax: number;
 }
 
-/** A member that has a mark if any object in it, at any depth, has one of these members with a list or an object that is not empty. */
+/** A member that has a mark if any object in it, at any depth, has one of these members with a text, or with a list or an object that is not empty. */
 export interface MarkedMember {
   readonly name: string;
   /** `null`: nothing marks it. */

@@ -34,6 +34,20 @@ describe('a response with embeddings', () => {
     });
   }
 
+  for (const [members, holds] of [
+    [{ data: [{ embedding: [0.5] }] }, true],
+    [{ embeddings: [[0.5]] }, true],
+    [{ embeddings: { float: [[0.5]] } }, true],
+    [{ embeddings: { float: [[0.5]], int8: [] }, data: [] }, true],
+    [{ data: [], embeddings: {} }, false],
+    [{ data: [], embeddings: null }, false],
+    [{ results: [{ embeddings: [0.5] }] }, false],
+  ] as const) {
+    it(`${holds ? 'has' : 'lacks'} embeddings: ${JSON.stringify(members)}`, () => {
+      assert.equal(embeddingsResponse.hasResults!(responseOf(members)), holds);
+    });
+  }
+
   for (const members of [
     {},
     { usage: null },

@@ -2,24 +2,10 @@ import type { JsonReader } from '../../lib/json/json-reader.ts';
 import { type NamedState, type RequestTable, readNamedState } from '../request-reader.ts';
 import { LINK, listOf, open, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
 import { skill } from '../skills.ts';
-import { MEDIA, SOUND, topMembers } from '../top-members.ts';
+import { BLOCK_MEMBERS, MEDIA, STORED_PROMPT, topMembers } from '../top-members.ts';
 
 /** A content block. */
-const BLOCK = openMembers({
-  text: { text: 'prose' },
-  file_id: state('file'),
-  file: MEDIA,
-  source: { ...MEDIA, text: 'link' },
-  image_url: MEDIA,
-  image: MEDIA,
-  video_url: MEDIA,
-  video: MEDIA,
-  audio_url: MEDIA,
-  file_url: MEDIA,
-  input_audio: SOUND,
-  refusal: 'content',
-  tools: 'tools',
-});
+const BLOCK = openMembers({ ...BLOCK_MEMBERS, source: { ...MEDIA, text: 'link' } });
 
 const CONTENT: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };
 
@@ -42,7 +28,7 @@ const MESSAGE = openMembers({
 /** Members at the top in the vendor's documentation, in addition to those of all protocols. */
 const CONTENT_AT_TOP = [
   ...['frequency_penalty', 'function_call', 'functions', 'logit_bias', 'logprobs', 'max_completion_tokens'],
-  ...['max_tokens', 'modalities', 'moderation', 'n', 'parallel_tool_calls', 'prediction', 'presence_penalty', 'prompt'],
+  ...['max_tokens', 'modalities', 'moderation', 'n', 'parallel_tool_calls', 'prediction', 'presence_penalty'],
   ...['prompt_cache_retention', 'reasoning_effort', 'response_format', 'seed', 'stop', 'store', 'top_logprobs'],
   ...['verbosity', 'web_search_options'],
 ];
@@ -50,6 +36,7 @@ const CONTENT_AT_TOP = [
 export const CHAT_TABLE: RequestTable = {
   top: topMembers(CONTENT_AT_TOP, {
     messages: listOf({ members: MESSAGE }),
+    prompt: STORED_PROMPT,
     image_url: LINK,
     audio: open({ voice: VOICE }),
   }),

@@ -15,7 +15,7 @@ import { chatMedia, PICTURE_MARKS } from './media.ts';
 import type { ChatResponseOptions } from './response.ts';
 import { shownTools, TOOL_MARKS } from './shown-tools.ts';
 import { chatToolUses, readChatUsage } from './usage.ts';
-import { CHUNK_TEXT, COMPLETION_TEXT } from './written.ts';
+import { COMPLETION_TEXT, streamedChatText } from './written.ts';
 
 /**
  * Streams of the chat protocol: `data:` lines without event names; with `include_usage` every chunk has `usage: null`
@@ -189,7 +189,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
 
   return {
     matters: (run) => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end)),
-    written: CHUNK_TEXT,
+    written: streamedChatText(),
     get repeatedTextBytes() {
       return repeatedTextBytes;
     },

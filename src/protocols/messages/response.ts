@@ -1,8 +1,10 @@
 import { isRecord } from '../../lib/json/json.ts';
+import type { MarkedMember } from '../../lib/json/json-captured-members.ts';
+import { MemberNames } from '../../lib/json/json-reader.ts';
 import type { ResponseEstimate, ResponseReading } from '../metering/response.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
-import { shownTools, withShown } from './shown-tools.ts';
+import { isOfProvider, shownTools, withShown } from './shown-tools.ts';
 import { readMessagesUsage } from './usage.ts';
 import { MESSAGE_TEXT } from './written.ts';
 
@@ -17,16 +19,18 @@ const ESTIMATE: ResponseEstimate = {
 
 /**
  * Whole responses of messages creation; `namesContainer`: the request goes on in a container that was made before;
- * `offersTools`: it offers tools that the provider runs, whose uses the content may show.
+ * `offersTools`: it offers tools that the provider runs, some of which are called by blocks that look like those of the client.
  */
 export const messagesResponse = (namesContainer = false, offersTools = false): ResponseReading => ({
   keep: ['usage', 'container', ...(offersTools ? ['content'] : [])],
+  ...(!offersTools && { keepMarked: MARKED_CONTENT }),
   count: [],
   usage(response) {
     const reported = response.member('usage');
     const shown = shownTools();
-    const content = offersTools ? response.member('content') : null;
-    if (Array.isArray(content)) for (const block of content) shown.add(block);
+    const content = offersTools || response.isMarked('content') ? response.member('content') : null;
+    const blocks = Array.isArray(content) ? content : [];
+    for (const block of blocks) if (offersTools || isOfProvider(block)) shown.add(block);
     const isCounted = isRecord(reported) && isRecord(reported.server_tool_use);
     const usage = withShown(readMessagesUsage(reported), isCounted, shown);
     return withContainer(usage, response.member('container'), namesContainer);
@@ -35,6 +39,9 @@ export const messagesResponse = (namesContainer = false, offersTools = false): R
   written: MESSAGE_TEXT,
   estimate: ESTIMATE,
 });
+
+/** Members of blocks that only a provider makes: the result of a tool that it ran, and a call of an MCP server. */
+const MARKED_CONTENT: MarkedMember = { name: 'content', marks: new MemberNames('tool_use_id', 'server_name') };
 
 /**
  * Adds the container that was made for a call. One in which searches and fetched pages are filtered is free of charge.

@@ -19,6 +19,14 @@ const RESULT = '_tool_result';
 const SERVER_CALL = 'server_tool_use';
 /** `server_tool_use`, `mcp_tool_use`; not `tool_use` itself. */
 const CALL_OF_PROVIDER = '_tool_use';
+/** How the types of blocks end that only what a provider runs has. */
+export const PROVIDER_BLOCKS = [CALL_OF_PROVIDER, RESULT] as const;
+
+export function isOfProvider(block: unknown): boolean {
+  const type = isRecord(block) ? block.type : null;
+  return typeof type === 'string' && PROVIDER_BLOCKS.some((end) => type.endsWith(end));
+}
+
 const PROVIDER_NAME = /^(?:\$|plugin_web_search$)/;
 
 export function shownTools(): ShownTools {
@@ -36,10 +44,10 @@ export function shownTools(): ShownTools {
         else if (unit !== null) seen.note(`${block.tool_use_id}`, unit);
         return;
       }
-      const isOfProvider = typeof block.name === 'string' && PROVIDER_NAME.test(block.name);
-      if (block.type.endsWith(CALL_OF_PROVIDER) || isOfProvider) calls++;
+      const hasProviderName = typeof block.name === 'string' && PROVIDER_NAME.test(block.name);
+      if (block.type.endsWith(CALL_OF_PROVIDER) || hasProviderName) calls++;
       if (typeof block.name !== 'string') return;
-      const isServerCall = block.type === SERVER_CALL || isOfProvider;
+      const isServerCall = block.type === SERVER_CALL || hasProviderName;
       const unit = isServerCall ? unitOf(block.name) : null;
       if (unit !== null) seen.note(`${block.id}`, unit);
     },

@@ -2,19 +2,17 @@ import type { JsonReader } from '../../lib/json/json-reader.ts';
 import { type NamedState, type RequestTable, readNamedState } from '../request-reader.ts';
 import { listOf, Members, open, openMembers, type Rule, state } from '../request-rules.ts';
 import { skill } from '../skills.ts';
-import { MEDIA_PLACES, topMembers } from '../top-members.ts';
+import { BLOCK_MEMBERS, MEDIA_PLACES, STORED_PROMPT, topMembers } from '../top-members.ts';
 
 /** Blocks, which stand in messages, in results of tools, and in documents that consist of blocks. */
 const BLOCKS: Rule = { text: 'prose', items: { text: 'prose', readBy: 'block' }, readBy: 'block' };
 
 const BLOCK = openMembers({
-  text: { text: 'prose' },
-  file_id: state('file'),
+  ...BLOCK_MEMBERS,
   source: { text: 'setting', members: new Members({ ...MEDIA_PLACES, content: BLOCKS }, 'open') },
   content: BLOCKS,
   // A tool that is added in the middle of a conversation, and those that a server listed.
   tool: open({ definition: 'tools' }),
-  tools: 'tools',
   citations: 'content',
   transformations: 'content',
   from: 'content',
@@ -26,13 +24,14 @@ const BLOCK = openMembers({
 const CONTENT_AT_TOP = [
   ...['max_tokens', 'billing_policy', 'cache_control', 'compaction', 'context_management', 'fallback_credit_token'],
   ...['fallbacks', 'inference_geo', 'output_config', 'output_format', 'speed', 'stop_sequences', 'thinking', 'betas'],
-  ...['top_k', 'prompt'],
+  'top_k',
 ];
 
 export const MESSAGES_TABLE: RequestTable = {
   top: topMembers(CONTENT_AT_TOP, {
     messages: listOf({ members: openMembers({ content: BLOCKS, output_config: 'content' }) }),
     system: BLOCKS,
+    prompt: STORED_PROMPT,
     user_profile_id: state('profile'),
     workspace_id: state('profile'),
   }),

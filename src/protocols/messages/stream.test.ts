@@ -20,13 +20,15 @@ function read(reading: StreamReading, ...events: readonly Buffer[]): (EventMeani
 }
 
 describe('messages stream', () => {
-  it('counts uses of tools that it shows if the request offered such tools, and none if not, whatever came together', () => {
-    const call = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} };
-    const use = eventOf('content_block_start', { index: 1, content_block: call });
+  it('counts calls that only a provider can make, and others if the request offered tools of one, whatever came together', () => {
+    const named = (type: string, name: string) =>
+      eventOf('content_block_start', { index: 1, content_block: { type, id: 'a', name, input: {} } });
     const provisional = start({ input_tokens: 41, output_tokens: 23 });
-    for (const [offersTools, webSearches] of [
-      [true, 1],
-      [false, 0],
+    for (const [use, offersTools, webSearches] of [
+      [named('server_tool_use', 'web_search'), true, 1],
+      [named('server_tool_use', 'web_search'), false, 1],
+      [named('tool_use', '$web_search'), true, 1],
+      [named('tool_use', '$web_search'), false, 0],
     ] as const) {
       const apart = readMessagesStream(false, offersTools);
       read(apart, use, provisional);
@@ -34,6 +36,15 @@ describe('messages stream', () => {
       assert.equal(together.matters(Buffer.concat([use, provisional])), true);
       for (const event of [use, provisional]) together.read(event);
       for (const reading of [apart, together]) assert.equal(reading.partialUsage()?.webSearches, webSearches);
+    }
+  });
+
+  it('takes usage that stands in message_stop alone', () => {
+    const usage = { input_tokens: 41, output_tokens: 23 };
+    for (const end of [{ usage }, { message: { usage } }]) {
+      const reading = readMessagesStream();
+      read(reading, start(null), eventOf('message_stop', end));
+      assert.deepEqual(reading.usage(), facts(41, 23));
     }
   });
 

@@ -5,7 +5,7 @@ import { OutputReports } from '../metering/plausible-usage.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { readCount, type Usage } from '../metering/usage-facts.ts';
 import { containerKeys, withContainer } from './response.ts';
-import { shownTools, withShown } from './shown-tools.ts';
+import { isOfProvider, PROVIDER_BLOCKS, shownTools, withShown } from './shown-tools.ts';
 import { MessagesUsage } from './usage.ts';
 import { streamedMessageText } from './written.ts';
 
@@ -19,12 +19,13 @@ const BLOCK_START = '"content_block_start"';
 const SIGNS = [
   ...['"usage"', '"message_delta"', '"message_stop"', '"error"', 'event: error', 'event:error'],
   ...[BLOCK_END, BLOCK_START],
+  ...PROVIDER_BLOCKS.map((end) => `${end}"`),
 ];
 const SIGN_PATTERNS = new BytePatterns(SIGNS.map((sign) => Buffer.from(sign)));
 
 /**
  * `namesContainer`: the request goes on in a container that was made before; `offersTools`: it offers tools that the provider
- * runs, whose uses the stream may show.
+ * runs, some of which are called by blocks that look like those of the client.
  */
 export function readMessagesStream(namesContainer = false, offersTools = false): StreamReading {
   const facts = new MessagesUsage();
@@ -54,7 +55,7 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
         return 'pass';
       case 'content_block_start':
         // Whether this event is read otherwise depends on what came together with it.
-        if (offersTools && !hasEnded) shown.add(body.content_block);
+        if (!hasEnded && (offersTools || isOfProvider(body.content_block))) shown.add(body.content_block);
         return 'pass';
       case 'content_block_stop':
         hasOutputEnd = true;
@@ -62,21 +63,25 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
       case 'message_delta':
         hasOutputEnd = true;
         if (isRecord(body.delta)) container = body.delta.container ?? container;
-        if (isRecord(body.usage)) {
-          facts.update(body.usage);
-          reports.note(body.usage);
-          countsTools ||= isRecord(body.usage.server_tool_use);
-          hasFinalUsage ||= readCount(body.usage.output_tokens) != null;
-        }
+        takeFinalUsage(body.usage);
         return 'pass';
       case 'message_stop':
         hasEnded = true;
+        takeFinalUsage(body.usage ?? (isRecord(body.message) ? body.message.usage : null));
         return 'done';
       case 'error':
         return 'error';
       default:
         return 'pass';
     }
+  }
+
+  function takeFinalUsage(usage: unknown): void {
+    if (!isRecord(usage)) return;
+    facts.update(usage);
+    reports.note(usage);
+    countsTools ||= isRecord(usage.server_tool_use);
+    hasFinalUsage ||= readCount(usage.output_tokens) != null;
   }
 
   function isSign(sign: string): boolean {

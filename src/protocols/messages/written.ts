@@ -34,7 +34,8 @@ export function streamedMessageText(): WrittenRules {
 /** Where the model writes in a whole message. */
 export const MESSAGE_TEXT: WrittenRules = {
   paths: compilePaths({
-    text: pathsUnder('content[]', TEXT),
+    // Some relays put a text in the place of the blocks.
+    text: ['content', ...pathsUnder('content[]', TEXT)],
     json: pathsUnder('content[]', JSON_TEXT),
     reasoning: [pathsUnder('content[]', THINKING)],
     encrypted: pathsUnder('content[]', ENCRYPTED),

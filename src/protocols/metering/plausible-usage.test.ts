@@ -6,6 +6,8 @@ import { type ChargeBasis, type DoubtedSide, noUsage, type Usage } from './usage
 const delivered = (of: Partial<DeliveredOutput>): DeliveredOutput => ({
   textBytes: 0,
   reportedTextBytes: of.textBytes ?? 0,
+  visibleBytes: of.textBytes ?? 0,
+  reportedVisibleBytes: of.reportedTextBytes ?? of.textBytes ?? 0,
   hasMedia: false,
   hasResults: false,
   ...of,
@@ -52,6 +54,18 @@ describe('usage that cannot be true', () => {
       { inputTokens: 12, outputTokens: 900 },
       { ...text, reportedTextBytes: 3_900 },
       [],
+    ],
+    [
+      'a report before reasoning that is encrypted',
+      { inputTokens: 12, outputTokens: 300 },
+      { textBytes: 30_000, reportedTextBytes: 8, visibleBytes: 8 },
+      [],
+    ],
+    [
+      'zeros behind reasoning that is encrypted',
+      { inputTokens: 12 },
+      { textBytes: 30_000, visibleBytes: 0 },
+      ['output'],
     ],
     ['no input of embeddings', {}, { hasResults: true }, ['input']],
     ['input of embeddings', { inputTokens: 12 }, { hasResults: true }, []],

@@ -19,10 +19,25 @@ export interface DeliveredOutput {
   readonly textBytes: number;
   /** The text that had come with the last report of output, in a whole response all of it. */
   readonly reportedTextBytes: number;
+  /** Both without reasoning that is encrypted, whose size says little: the text, and what of it had come with the last report. */
+  readonly visibleBytes: number;
+  readonly reportedVisibleBytes: number;
   /** Whether sounds or pictures were delivered, which are output too. */
   readonly hasMedia: boolean;
   /** Whether something was delivered that is no output of a model: embeddings, ranks. */
   readonly hasResults: boolean;
+}
+
+/** What a whole response delivered, whose report is that of all of it. */
+export function deliveredAsWhole(textBytes: number, hasMedia = false, hasResults = false): DeliveredOutput {
+  return {
+    textBytes,
+    reportedTextBytes: textBytes,
+    visibleBytes: textBytes,
+    reportedVisibleBytes: textBytes,
+    hasMedia,
+    hasResults,
+  };
 }
 
 export const NO_DOUBTS: readonly DoubtedSide[] = [];
@@ -35,16 +50,17 @@ const UNREPORTED_BYTES_MAX = 128;
 /**
  * The sides of a usage that cannot be true:
  *
- * - no output, if text, sounds or pictures were delivered; or less than the text, if most of it came after the report;
+ * - no output, if text, sounds or pictures were delivered; or less than the visible text, if most of it came after the report;
  * - no input, if anything was delivered, since no prompt is empty; no search units, if they are the basis of the charge.
  *
  * A response that delivered nothing may have used nothing.
  */
 export function doubtsOf(usage: Usage, delivered: DeliveredOutput, basis: ChargeBasis): readonly DoubtedSide[] {
-  const { textBytes, reportedTextBytes, hasMedia, hasResults } = delivered;
+  const { textBytes, visibleBytes, reportedVisibleBytes, hasMedia, hasResults } = delivered;
   const outputTokens = outputTokensOf(usage);
   const hasOutput = textBytes > 0 || hasMedia;
-  const isEarly = textBytes - reportedTextBytes > UNREPORTED_BYTES_MAX && outputTokens < estimateTokens(textBytes);
+  const isBehind = visibleBytes - reportedVisibleBytes > UNREPORTED_BYTES_MAX;
+  const isEarly = isBehind && outputTokens < estimateTokens(visibleBytes);
   const hasAny = hasOutput || hasResults || outputTokens > 0;
   const doubts: DoubtedSide[] = [];
   if (basis === 'tokens' && hasAny && inputTokensOf(usage) === 0) doubts.push('input');

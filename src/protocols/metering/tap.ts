@@ -147,6 +147,7 @@ export function createStreamTap(
   /** The reports of output so far, and the text that had come with the last one. */
   let outputReports = 0;
   let reportedBytes = 0;
+  let reportedVisibleBytes = 0;
   /** Within an event that passes in parts. */
   let isInLarge = false;
   /** The stream ended within an event that was not given out, or only in parts. */
@@ -274,6 +275,7 @@ export function createStreamTap(
     if (reading.outputReports > outputReports) {
       outputReports = reading.outputReports;
       reportedBytes = textBytes();
+      reportedVisibleBytes = visibleBytes();
     }
     return meaning;
   }
@@ -295,7 +297,18 @@ export function createStreamTap(
   }
 
   function delivered(): DeliveredOutput {
-    return { textBytes: textBytes(), reportedTextBytes: reportedBytes, hasMedia: hasMedia(), hasResults: false };
+    return {
+      textBytes: textBytes(),
+      reportedTextBytes: reportedBytes,
+      visibleBytes: visibleBytes(),
+      reportedVisibleBytes,
+      hasMedia: hasMedia(),
+      hasResults: false,
+    };
+  }
+
+  function visibleBytes(): number {
+    return text === null ? 0 : text.visibleBytes || (reading.repeatedTextBytes ?? 0);
   }
 
   function textBytes(): number {

@@ -119,7 +119,7 @@ const MEMBERS: Readonly<Record<string, CountingMember>> = {
   num_search_queries: search((count) => count),
   search_context_size: search((size) => (typeof size === 'string' && size !== '' ? 1 : null)),
 };
-const MEMBER_NAMES = Object.keys(MEMBERS);
+export const COUNTING_MEMBERS: readonly string[] = Object.keys(MEMBERS);
 
 /** LiteLLM: the searches of all its vendors, among the details of the input. */
 const SEARCHES = 'web_search_requests';
@@ -143,10 +143,10 @@ export function readsToolCount(member: string, name: string, value: unknown): bo
 export function reportedToolUses(usage: Readonly<Record<string, unknown>>): ReportedUses | null {
   // Nearly all calls; the rest of this function would be most of what reading their usage takes.
   const searches = readCount(searchesIn(usage));
-  if (searches == null && MEMBER_NAMES.every((name) => usage[name] === undefined)) return null;
+  if (searches == null && COUNTING_MEMBERS.every((name) => usage[name] === undefined)) return null;
   const uses: Counts = searches == null ? {} : { webSearches: searches };
   let areAll = false;
-  for (const name of MEMBER_NAMES) {
+  for (const name of COUNTING_MEMBERS) {
     const member = MEMBERS[name]!;
     const counts = member.read(usage[name]);
     areAll ||= member.areAll && counts !== null;

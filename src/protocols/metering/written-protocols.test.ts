@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CHUNK_TEXT, COMPLETION_TEXT } from '../chat/written.ts';
+import { COMPLETION_TEXT, streamedChatText } from '../chat/written.ts';
 import { MESSAGE_TEXT, streamedMessageText } from '../messages/written.ts';
 import { LAST_EVENT_TEXT, RESPONSE_TEXT, streamedResponseText } from '../responses/written.ts';
 import type { WrittenRules } from './written-paths.ts';
@@ -92,7 +92,7 @@ describe('what the model writes in chat', () => {
   ];
   for (const [what, bytes, message, around = {}] of messages) {
     it(`is ${what}, in a stream and whole`, () => {
-      assert.equal(sizeOf(CHUNK_TEXT, [{ choices: [{ index: 0, delta: message }], ...around }], true), bytes);
+      assert.equal(sizeOf(streamedChatText(), [{ choices: [{ index: 0, delta: message }], ...around }], true), bytes);
       assert.equal(sizeOf(COMPLETION_TEXT, [{ choices: [{ index: 0, message }], ...around }], false), bytes);
     });
   }
@@ -103,8 +103,39 @@ describe('what the model writes in chat', () => {
         { index: 0, message: { role: 'assistant', content: all.slice(0, i + 1).join('') }, delta: { content } },
       ],
     }));
-    assert.equal(sizeOf(CHUNK_TEXT, chunks, true), 12);
+    assert.equal(sizeOf(streamedChatText(), chunks, true), 12);
   });
+});
+
+describe('the pieces of a message in a chat stream', () => {
+  const pieces = (...deltas: object[]) => deltas.map((delta) => ({ choices: [{ index: 0, delta }] }));
+  const cases: readonly [what: string, bytes: number, ...deltas: object[]][] = [
+    [
+      'of a tool count nowhere, also without a role',
+      4,
+      { role: 'tool', content: 'page' },
+      { content: 'page' },
+      { role: 'assistant', content: 'four' },
+    ],
+    [
+      'that have a role of nothing go on',
+      4,
+      { role: 'tool', content: 'page' },
+      { role: null, content: 'page' },
+      { role: '', content: 'page' },
+      { role: 'assistant', content: 'four' },
+    ],
+    [
+      'of the model count, also without a role',
+      8,
+      { role: 'assistant', content: '' },
+      { content: 'four' },
+      { role: null, content: 'four' },
+    ],
+  ];
+  for (const [what, bytes, ...deltas] of cases) {
+    it(what, () => assert.equal(sizeOf(streamedChatText(), pieces(...deltas), true), bytes));
+  }
 });
 
 describe('what the model writes in messages', () => {
@@ -148,6 +179,10 @@ describe('what the model writes in messages', () => {
       assert.equal(sizeOf(MESSAGE_TEXT, [{ type: 'message', content: [block] }], false), bytes);
     });
   }
+
+  it('is a text in the place of the blocks', () => {
+    assert.equal(sizeOf(MESSAGE_TEXT, [{ type: 'message', content: 'four' }], false), 4);
+  });
 
   it('is in the pieces of a block, but of one that began as a result', () => {
     const start = (index: number, type: string) => ({ type: 'content_block_start', index, content_block: { type } });

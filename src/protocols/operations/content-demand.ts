@@ -17,7 +17,7 @@ const PARTS = new MemberNames(
     'video',
     'detail',
   ],
-  ...['input', 'arguments', '*tools', 'cache_control', 'prompt_cache_breakpoint', 'id'],
+  ...['input', 'arguments', '*tools', 'cache_control', 'prompt_cache_breakpoint', 'id', 'definition'],
 );
 const ADDRESSES = new MemberNames('url', 'file_id', 'file_url', 'detail');
 /** The types of parts and the names of details are shorter, also if each character is an escape of six bytes. */
@@ -34,6 +34,7 @@ export class ContentReader {
   readonly #reader: JsonReader;
   readonly #imageTokens: number;
   readonly #onTools: () => void;
+  readonly #onTool: () => void;
   /** The member of the request that is read. */
   #member = '';
   /** Tokens of content that stands outside of the request, at an address. */
@@ -42,11 +43,12 @@ export class ContentReader {
   audioInput: string | null = null;
   writesCache = false;
 
-  /** `onTools` reads tools that are offered in the middle of the content, which come next in `reader`. */
-  constructor(reader: JsonReader, imageTokens: number, onTools: () => void) {
+  /** `onTools` reads tools that are offered in the middle of the content, which come next in `reader`; `onTool` one of them. */
+  constructor(reader: JsonReader, imageTokens: number, onTools: () => void, onTool: () => void) {
     this.#reader = reader;
     this.#imageTokens = imageTokens;
     this.#onTools = onTools;
+    this.#onTool = onTool;
   }
 
   /** Reads the value that comes next, which the request has as `member`. */
@@ -103,6 +105,10 @@ export class ContentReader {
           break;
         case '*tools':
           this.#onTools();
+          break;
+        case 'definition':
+          if (reader.kind === 'object') this.#onTool();
+          else this.#content();
           break;
         case 'cache_control':
         case 'prompt_cache_breakpoint':

@@ -137,6 +137,8 @@ describe('what a request may cost', () => {
     ['"tools":[{"t\\u0079pe":"web_search"}]', 1],
     ['"tools":[{"type":"namespace","tools":[{"type":"mcp"}]}]', 1],
     ['"input":[{"type":"tool_search_output","tools":[{"type":"web_search"},{"type":"function"}]}]', 1],
+    ['"messages":[{"content":[{"tool":{"definition":{"type":"web_search_20250305"}}}]}]', 1],
+    ['"messages":[{"content":[{"tool":{"definition":{"type":"custom","name":"f"}}}]}]', 0],
     ['"mcp_servers":[{"type":"url","url":"https://e.org"},{"name":"b"}]', 2],
     ['"plugins":[{"id":"web"}]', 1],
     ['"web_search_options":{}', 1],

@@ -92,7 +92,9 @@ class DemandReader {
   constructor(fields: BodyFields, imageTokens: number) {
     this.#fields = fields;
     this.#reader = fields.reader();
-    this.#content = new ContentReader(this.#reader, imageTokens, () => this.#offered(true));
+    const onTools = (): void => this.#offered(true);
+    const onTool = (): void => this.#readTool(false);
+    this.#content = new ContentReader(this.#reader, imageTokens, onTools, onTool);
   }
 
   read(): ReadDemand {

@@ -53,6 +53,11 @@ describe('models that a request names', () => {
       `"messages":[{"role":"user","content":[{"type":"x",${advisor}}]}]`,
       { 'messages[0].content[0].tools[0].parameters.model': 'dear' },
     ],
+    [
+      '"messages":[{"content":[{"tool":{"type":"tool_definition","definition":{"type":"advisor_20260301","model":"dear"}}}]}]',
+      { 'messages[0].content[0].tool.definition.model': 'dear' },
+    ],
+    ['"messages":[{"content":[{"tool":{"definition":{"type":"function","parameters":{"model":"no"}}}}]}]', {}],
     [`"input":[{"additional_tools":[{"type":"x","model":"dear"}]}]`, { 'input[0].additional_tools[0].model': 'dear' }],
     ['"server_tools":[{"type":"x","parameters":{"model":"dear"}}]', { 'server_tools[0].parameters.model': 'dear' }],
     ['"tool_choice":{"type":"x","model":"dear"}', { 'tool_choice.model': 'dear' }],

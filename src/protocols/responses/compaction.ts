@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/json/json.ts';
-import { doubtsOf } from '../metering/plausible-usage.ts';
+import { deliveredAsWhole, doubtsOf } from '../metering/plausible-usage.ts';
 import type { ReadResponse, ResponseReading } from '../metering/response.ts';
 import { readDeclaredCount } from '../metering/usage-facts.ts';
 import { ResponseContinuationKeys } from './continuation-keys.ts';
@@ -31,7 +31,7 @@ export const compactionResponse: ResponseReading = {
 };
 
 /** A compaction is never empty. */
-const COMPACTION_TEXT = { textBytes: 1, reportedTextBytes: 1, hasMedia: false, hasResults: false };
+const COMPACTION_TEXT = deliveredAsWhole(1);
 
 function isCompactionResult(response: ReadResponse): boolean {
   const createdAt = response.member('created_at');

@@ -3,20 +3,15 @@ import { type NamedState, type RequestReader, type RequestTable, readNamedState 
 import { open, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
 import { skill } from '../skills.ts';
 import { ENVIRONMENT } from '../tools.ts';
-import { MEDIA, SOUND, topMembers } from '../top-members.ts';
+import { BLOCK_MEMBERS, MEDIA, topMembers } from '../top-members.ts';
 
 /** A content block, or a screenshot. */
 const BLOCK = openMembers({
-  text: { text: 'prose' },
-  file_id: state('file'),
+  ...BLOCK_MEMBERS,
   container_id: state('container'),
-  image_url: MEDIA,
-  file_url: MEDIA,
   file_data: MEDIA,
-  input_audio: SOUND,
   annotations: 'content',
   logprobs: 'content',
-  tools: 'tools',
 });
 /** Content blocks, or a screenshot that stands without an array around it. */
 const BLOCKS: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };

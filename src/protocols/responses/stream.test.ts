@@ -99,7 +99,7 @@ describe('responses stream', () => {
   });
 
   it('ends with the response that is complete or incomplete, and is billed by its usage', () => {
-    for (const type of ['response.completed', 'response.incomplete']) {
+    for (const type of ['response.completed', 'response.incomplete', 'response.done']) {
       for (const event of [
         eventOf(type, { response: { id: 'resp_1', usage } }),
         dataOf({ type, response: { id: 'resp_1', usage } }),
@@ -225,10 +225,16 @@ describe('responses stream', () => {
     assert.equal(count(delta, eventOf('response.output_item.done', { item })), 5);
   });
 
+  it('has failed if the response that is done says so', () => {
+    const reading = readResponsesStream();
+    assert.equal(read(reading, eventOf('response.done', { response: { id: 'r', status: 'failed', usage } })), 'failed');
+    assert.deepEqual(reading.usage(), facts);
+  });
+
   it('needs its end whole, however large, and nothing else', () => {
     const { isNeededWhole } = readResponsesStream();
     const beginning = (text: string): boolean => isNeededWhole?.(Buffer.from(text)) ?? assert.fail();
-    for (const type of ['response.completed', 'response.incomplete', 'response.failed']) {
+    for (const type of ['response.completed', 'response.incomplete', 'response.failed', 'response.done']) {
       assert.equal(beginning(`event: ${type}\ndata: {"response":{`), true);
       assert.equal(beginning(`: ping\r\nevent:${type}\r\ndata: {"response":{`), true);
       assert.equal(beginning(`data: {"type":"${type}","response":{`), true);

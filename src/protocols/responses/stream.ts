@@ -17,12 +17,15 @@ import { billedToolUses, citesPages, isSearch, NO_CONTAINERS, serverToolCalls } 
 import { IMAGE_MODEL, type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
 import { LAST_EVENT_TEXT, streamedResponseText } from './written.ts';
 
+/** What some providers call the end, whatever came of the response, as in the realtime protocol. */
+const DONE = 'response.done';
+
 /**
  * Streams of the responses protocol: named events whose data repeats the name as `type`; clients go by the `type`, so
  * the name only counts if there is none. The end is `response.completed`, `response.incomplete` or
- * `response.failed`, with the whole response and its usage, or an `error`. There is no `[DONE]`; one is passed on.
+ * `response.failed`, or `response.done`, with the whole response and its usage, or an `error`. There is no `[DONE]`; one is passed on.
  */
-const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'];
+const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed', DONE];
 const ITEM_DONE = 'response.output_item.done';
 const CITED = 'response.output_text.annotation.added';
 /** Pieces of sounds, in base64. */
@@ -63,7 +66,15 @@ const READ: JsonParts = {
   error: true,
   delta: true,
   item: ITEM,
-  response: { id: true, usage: true, service_tier: true, tool_usage: true, server_side_tool_usage: true, output: ITEM },
+  response: {
+    id: true,
+    status: true,
+    usage: true,
+    service_tier: true,
+    tool_usage: true,
+    server_side_tool_usage: true,
+    output: ITEM,
+  },
 };
 
 /**
@@ -155,6 +166,9 @@ export function readResponsesStream(
       case 'response.failed':
         end(body.response, data!);
         return 'failed';
+      case DONE:
+        end(body.response, data!);
+        return isRecord(body.response) && body.response.status === 'failed' ? 'failed' : 'terminal';
       case 'error':
         return 'failed';
       case null:
