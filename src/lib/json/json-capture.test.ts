@@ -449,7 +449,8 @@ describe('JsonCapture', () => {
       value !== null &&
       Object.entries(value).some(([key, inner]) => {
         const isMark = !Array.isArray(value) && ['mark', 'other_mark'].includes(key);
-        const isFilled = typeof inner === 'object' && inner !== null && Object.keys(inner).length > 0;
+        const isFilled =
+          typeof inner === 'string' || (typeof inner === 'object' && inner !== null && Object.keys(inner).length > 0);
         return (isMark && isFilled) || holdsMark(inner);
       });
     const key = fc.constantFrom('mark', 'other_mark', 'marks', 'a');
