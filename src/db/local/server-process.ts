@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '../../lib/logger.ts';
+import type { Binaries } from './binaries.ts';
+import { stopLeftovers } from './leftovers.ts';
+import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
+import type { Place } from './place.ts';
+import type { ServerLog } from './server-log.ts';
+import { settingArguments } from './settings.ts';
+
+const DELAY_MS = 100;
+const DELAY_MAX_MS = 30_000;
+/** A server that ran so long starts again without the delay of those before it. */
+const STEADY_MS = 60_000;
+
+const READY = 'database system is ready to accept connections';
+
+/** After how long a server that was asked to stop is told to end at once. Its checkpoint may take a while on a slow disk. */
+const IMMEDIATE_MS = 60_000;
+const KILL_MS = 70_000;
+
+interface ServerProcessOptions {
+  readonly place: Place;
+  readonly binaries: Binaries;
+  readonly socketDir: string;
+  readonly settings: Readonly<Record<string, string>> | undefined;
+  readonly log: ServerLog;
+  readonly logger: Logger;
+}
+
+/** Servers of this process. If it ends without stopping them, they are asked to stop; a killed process leaves that to the next start. */
+const running = new Set<ChildProcess>();
+
+function stopAll(): void {
+  for (const child of running) child.kill('SIGINT');
+}
+
+/**
+ * The process of the server. States: starting → running → stopped; if it dies while it is running, it starts again after a
+ * delay that doubles, and until then connections to it fail.
+ */
+export class ServerProcess {
+  readonly #options: ServerProcessOptions;
+  readonly #stopping = new AbortController();
+  #child: ChildProcess | null = null;
+  #restarting: Promise<void> | null = null;
+  #delayMs = DELAY_MS;
+
+  constructor(options: ServerProcessOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the server accepts connections. @param stopped ends the waiting, and the server. */
+  async start(stopped?: AbortSignal): Promise<void> {
+    const { place, binaries, socketDir, settings, log, logger } = this.#options;
+    await stopLeftovers(place.cluster, socketDir, logger);
+    stopped?.throwIfAborted();
+    const startedAtMs = performance.now();
+    const child = spawn(
+      binaries.postgres,
+      ['-D', place.cluster, ...settingArguments(binaries.major, socketDir, settings)],
+      {
+        ...place.user,
+        cwd: '/',
+        // Nothing of this process's environment, which has keys of providers.
+        env: binaries.environment,
+        // A session of its own: Ctrl-C reaches the gateway alone, which stops the server last.
+        detached: true,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
+    const ended = once(child, 'close');
+    const isReady = new Promise<true>((resolve) => {
+      log.read(child.stderr, (line) => {
+        if (line.endsWith(READY)) resolve(true);
+      });
+    });
+    const stop = (): void => void child.kill('SIGINT');
+    stopped?.addEventListener('abort', stop);
+    try {
+      running.add(child);
+      if (running.size === 1) process.on('exit', stopAll);
+      child.once('exit', () => {
+        running.delete(child);
+        if (running.size === 0) process.off('exit', stopAll);
+      });
+      const isRunning = await Promise.race([isReady, ended.then(() => false)]);
+      stopped?.throwIfAborted();
+      if (!isRunning) throw new Error(log.lastLines());
+    } catch (error) {
+      running.delete(child);
+      if (stopped?.aborted) {
+        await ended.catch(() => undefined);
+        throw error;
+      }
+      throw new LocalServerError(
+        `PostgreSQL does not start in ${place.cluster}:\n${(error as Error).message}\n`,
+        `Mend that, or ${USE_A_SERVER}.`,
+        error,
+      );
+    } finally {
+      stopped?.removeEventListener('abort', stop);
+    }
+    this.#child = child;
+    child.once('exit', (code, signal) => this.#onExit(code, signal, startedAtMs));
+    if (child.exitCode !== null || child.signalCode !== null)
+      this.#onExit(child.exitCode, child.signalCode, startedAtMs);
+  }
+
+  /** Resolves when the server has ended. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#restarting;
+    const child = this.#child;
+    if (child === null) return;
+    const ended = once(child, 'exit');
+    const timers = [
+      setTimeout(() => child.kill('SIGQUIT'), IMMEDIATE_MS),
+      setTimeout(() => child.kill('SIGKILL'), KILL_MS),
+    ];
+    child.kill('SIGINT');
+    await ended;
+    for (const timer of timers) clearTimeout(timer);
+  }
+
+  #onExit(code: number | null, signal: NodeJS.Signals | null, startedAtMs: number): void {
+    if (this.#child === null) return;
+    this.#child = null;
+    if (this.#stopping.signal.aborted) return;
+    const { log, logger } = this.#options;
+    logger.error({ code, signal, log: log.lastLines() }, 'the database server has ended; it is started again');
+    if (performance.now() - startedAtMs > STEADY_MS) this.#delayMs = DELAY_MS;
+    this.#restarting ??= this.#restart().finally(() => {
+      this.#restarting = null;
+    });
+  }
+
+  async #restart(): Promise<void> {
+    const { signal } = this.#stopping;
+    const { logger } = this.#options;
+    while (!signal.aborted) {
+      const delayMs = this.#delayMs;
+      this.#delayMs = Math.min(delayMs * 2, DELAY_MAX_MS);
+      try {
+        await sleep(delayMs, undefined, { signal });
+        await this.start(signal);
+        logger.info({}, 'the database server runs again');
+        return;
+      } catch (err) {
+        if (!signal.aborted) logger.error({ err }, 'the database server does not start; it is tried again');
+      }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
+
+/** Whom programs of PostgreSQL run as, which do not run as root; `null`: as this process. */
+export type ServerUser = { readonly uid: number; readonly gid: number } | null;
+
+export const isRoot = (): boolean => process.getuid?.() === 0;
+
+/** Ids that neither distributions nor systemd give to anything (systemd: "Users, Groups, UIDs and GIDs on systemd Systems"). */
+const FREE_FROM = 60_706;
+const FREE_TO = 61_183;
+
+/**
+ * An id that nothing uses: no entry of a user or a group, no process, and no other cluster in `clustersDir`.
+ *
+ * @param at where the search begins.
+ */
+export function freeUser(clustersDir: string, at: number): Exclude<ServerUser, null> {
+  const used = new Set([...usedByClusters(clustersDir), ...usedByProcesses()]);
+  const count = FREE_TO - FREE_FROM + 1;
+  for (let i = 0; i < count; i++) {
+    const id = FREE_FROM + ((at + i) % count);
+    if (!used.has(id) && !hasEntry('passwd', id) && !hasEntry('group', id)) return { uid: id, gid: id };
+  }
+  throw new LocalServerError(`All user ids from ${FREE_FROM} to ${FREE_TO} are in use`, `Or ${USE_A_SERVER}.`);
+}
+
+function usedByClusters(clustersDir: string): number[] {
+  return readdirSync(clustersDir).map((name) => statSync(join(clustersDir, name)).gid);
+}
+
+function usedByProcesses(): number[] {
+  if (process.platform !== 'linux') return [];
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? []);
+}
+
+function hasEntry(database: 'passwd' | 'group', id: number): boolean {
+  try {
+    // Also of directories of users such as LDAP.
+    execFileSync('getent', [database, String(id)], { stdio: 'ignore' });
+    return true;
+  } catch (error) {
+    if ((error as { status?: number | null }).status != null) return false;
+    return idsOf(`/etc/${database}`).some(([, entryId]) => entryId === id);
+  }
+}
+
+/** The names and ids of `/etc/passwd` or `/etc/group`. */
+function idsOf(file: string): [name: string, id: number][] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  // On macOS the id of `nobody` is -2.
+  return lines.map((line) => line.split(':')).map(([name = '', , id = '']) => [name, Number(id) >>> 0]);
+}
+
+/**
+ * Whom `initdb` runs as, which wants an id that has an entry. As root it is `nobody`, but with the group of the server:
+ * other processes of `nobody` can neither enter a directory of that group nor trace this one.
+ */
+export function initialisingUser(server: ServerUser): ServerUser {
+  if (server === null) {
+    if (!hasOwnEntry()) {
+      throw new LocalServerError(
+        `The user id ${process.getuid?.()} has no entry in /etc/passwd, and PostgreSQL makes no database without one`,
+        `Run as a user that has one, mount an /etc/passwd that has one, or ${USE_A_SERVER}.`,
+      );
+    }
+    return null;
+  }
+  const nobody = idsOf('/etc/passwd').find(([name, id]) => name === 'nobody' && id !== 0);
+  if (nobody === undefined) {
+    throw new LocalServerError(
+      'PostgreSQL does not run as root, and there is no user "nobody" in /etc/passwd, as which its database would be made',
+      `Add one, run as an ordinary user, or ${USE_A_SERVER}.`,
+    );
+  }
+  return { uid: nobody[1], gid: server.gid };
+}
+
+function hasOwnEntry(): boolean {
+  try {
+    userInfo();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface RunOptions {
+  readonly user: ServerUser;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+/** Runs a program to its end. Its environment is what is given, so that it has no secrets of this process. */
+export function runAs(file: string, given: readonly string[], options: RunOptions): Promise<string> {
+  const { user, environment, input = '' } = options;
+  return new Promise((resolve, reject) => {
+    const child = execFile(file, given, { ...user, cwd: '/', env: environment }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(Object.assign(error, { stderr }));
+    });
+    // A program that did not start, or ended early, says so above.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+  });
+}
+
+/** What a program that failed has said last, or why it did not start. */
+export function saidLast(error: unknown): string {
+  const { stderr = '', message } = error as Error & { stderr?: string };
+  return stderr.trim().split('\n').slice(-3).join(' ') || message;
+}

@@ -1,0 +1,68 @@
+import { chownSync, lutimesSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { LocalServerError } from './local-server-error.ts';
+import type { ServerUser } from './server-user.ts';
+
+export const PORT = 5432;
+export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
+
+/** The shortest limit of a system for the path of a socket: 104 bytes with the zero at its end (macOS); Linux has 108. */
+const PATH_BYTES_MAX = 103;
+const KEEP_MS = 3_600_000;
+
+/** The directory of the socket, under a name that is short enough for a socket in it. */
+export interface SocketDir {
+  readonly path: string;
+  remove(): void;
+}
+
+/** If the name of the directory is too long, a short link to it: in a directory that nobody else may enter or change. */
+export function makeSocketDir(directory: string, user: ServerUser): SocketDir {
+  if (Buffer.byteLength(join(directory, SOCKET_NAME)) <= PATH_BYTES_MAX) {
+    return { path: directory, remove: () => undefined };
+  }
+  const parent = makeLinkDir(directory);
+  const path = join(parent, 's');
+  symlinkSync(directory, path);
+  if (user !== null) chownSync(parent, user.uid, user.gid);
+  // Systems remove from /tmp what is old.
+  const timer = setInterval(() => lutimesSync(path, new Date(), new Date()), KEEP_MS);
+  timer.unref();
+  return {
+    path,
+    remove() {
+      clearInterval(timer);
+      rmSync(parent, { recursive: true, force: true });
+    },
+  };
+}
+
+function makeLinkDir(directory: string): string {
+  try {
+    return mkdtempSync('/tmp/faregate-');
+  } catch (error) {
+    throw new LocalServerError(
+      `The name of ${directory} is too long for a socket (${PATH_BYTES_MAX} bytes), and no short link to it can be made in /tmp`,
+      'Choose a data directory with a shorter name with FAREGATE_DATA_DIR.',
+      error,
+    );
+  }
+}
+
+/** Whether a server listens on the socket, wherever it runs. */
+export function isListening(socketDir: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(join(socketDir, SOCKET_NAME));
+    socket.on('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(false);
+      // Its queue of connections is full.
+      else if (error.code === 'EAGAIN') resolve(true);
+      else reject(error);
+    });
+  });
+}
