@@ -2,14 +2,11 @@ import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
-// One thread at a time compiles functions of the embedded database for speed: each keeps memory of its own afterwards. If this file
-// is started directly, the cache below begins after that and is one for these flags; `bin/faregate.js` has had Node begin it
-// before, with no flag set, so that each way of starting has a cache of its own.
-setFlagsFromString('--wasm-num-compilation-tasks=1');
-
 // The engine notes which places in the code make objects that outlive a collection, as those of calls under way do, and from then
 // on has such places make old objects, which only collections of the whole heap free. With many calls at a time that came to a fifth of all
 // that calls allocate, in some starts and not in others (`bench/promotion.ts`).
+// If this file is started directly, the cache below begins after these flags and is one for them; `bin/faregate.js` has had Node
+// begin it before, with no flag set, so that each way of starting has a cache of its own.
 setFlagsFromString('--no-allocation-site-pretenuring');
 
 // Code that is compiled for speed depends on the shapes of the objects of calls. When none is under way for some seconds, the engine would

@@ -35,6 +35,8 @@ export interface GatewayOptions {
   readonly localToken?: string;
   /** Whether it is the demo that serves; by default it is not. */
   readonly servedAs?: ServedAs;
+  /** Whether no other process uses the database, as a local one; by default others may. */
+  readonly isOnlyNode?: boolean;
   /** What it has from the primary, if it is one of several workers. */
   readonly worker?: WorkerOptions | undefined;
   readonly clock?: Clock;

@@ -124,8 +124,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         });
   const configLoads = options.configLoads ?? new ConfigLoads(null, {}, clock);
 
-  // Opening an embedded database has made the directory private.
-  if (database.engine !== 'embedded') makePrivateDirectory(config.database.dataDir, logger);
+  makePrivateDirectory(config.database.dataDir, logger);
   const { servedAs = { isDemo: false, demoAccountId: null } } = options;
   // Before it is changed for this version, and again because another node may have decided meanwhile.
   await requireReadableSchema(database);
@@ -181,6 +180,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ...accounting,
     databases,
     maintenance,
+    isOnlyNode: options.isOnlyNode ?? false,
     removeOldUploads: () => sweepSpool(spoolDirectory),
   });
   accounting.rollups.start();

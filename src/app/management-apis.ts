@@ -66,7 +66,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     changeCounts: guesses.changes,
     onChange: logChange(parts.logger),
     checksResponses: options.checksResponses ?? false,
-    ...holderLimits(databases.directory.engine, parts.part),
+    ...holderLimits(parts.part),
     bodyBudgets: parts.bodyBudgets,
   };
   const adminParts = createAdminParts({ ...parts, adminTokens: adminTokens.store, notices, people });

@@ -26,7 +26,7 @@ export function createNodeFigures(parts: MeasuredParts): () => Promise<NodeFigur
   const { app, accounting, bodyBudgets, databases, principals, settings } = parts;
   const { reservations, settlement, databaseSettlement, journal, databaseClock, storedResponses } = accounting;
   const { questions, directoryQuestions } = accounting;
-  const build = { version: programVersion(), nodeVersion: process.version, engine: databases.directory.engine };
+  const build = { version: programVersion(), nodeVersion: process.version, engine: 'postgresql' };
   return async () => {
     const [isUp, open] = await Promise.all([parts.isDatabaseUp(), connectionsOf(app)]);
     return {

@@ -147,7 +147,7 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
       looseLimits: createLooseLimitStore(housekeeping),
       latency: createLatencyStore(housekeeping),
       dropping: createDropping({
-        store: createRetentionStore(housekeeping, partition.engine),
+        store: createRetentionStore(housekeeping),
         keptMs: () => settings.current.config.retention.calls,
         timezone: () => settings.current.config.billing.timezone,
         clock: databaseClock,

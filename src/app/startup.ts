@@ -15,6 +15,8 @@ interface StartUpParts {
   readonly maintenance: Maintenance;
   /** Resolves the calls of nodes whose last heartbeat is at least that old. */
   readonly resolveDeadCalls: (deadAfterMs: number) => Promise<void>;
+  /** Whether no other process can use the database: it is a local one. */
+  readonly isOnlyNode: boolean;
   readonly removeOldUploads: () => Promise<unknown>;
 }
 
@@ -29,15 +31,14 @@ export async function recoverAndStart(parts: StartUpParts): Promise<void> {
   const { databases, settlement, reservations, storedResponses, nodes, maintenance } = parts;
   try {
     const unsettled = await settlement.recover();
-    if (databases.directory.engine === 'embedded') {
-      // An embedded database has one process, so all calls in flight are those of dead ones.
+    if (parts.isOnlyNode) {
+      // All calls in flight are those of dead processes.
       await parts.resolveDeadCalls(0);
       if (unsettled === 0) await storedResponses.freeLeftClaims();
-    } else {
-      await nodes.start();
-      // One that is added from now on takes no account before this node ends.
-      await requireAllOpen(databases);
     }
+    await nodes.start();
+    // One that is added from now on takes no account before this node ends.
+    await requireAllOpen(databases);
     await maintenance.start();
     await parts.removeOldUploads();
   } catch (error) {

@@ -3,7 +3,6 @@ import type { ManagementWatch } from '../api/management/serve.ts';
 import { STREAMS_MAX } from '../api/management/streamed-lines.ts';
 import { PLACES_MAX, QUICK_THREADS_MAX, type RequestWorkersOptions } from '../calls/request-workers.ts';
 import type { Config } from '../config/schema.ts';
-import type { Database } from '../db/database.ts';
 import { STATEMENT_CONNECTIONS_MAX } from '../db/lanes.ts';
 import { type BodyBudgetLimits, LARGEST_IN_MEMORY, LARGEST_ON_DISK } from '../http/body-budgets.ts';
 import { perAddressMax } from '../http/connections.ts';
@@ -77,21 +76,14 @@ function largestBodies({ bodyLimit, editBodyLimit }: Pick<Config['server'], 'bod
 
 /**
  * What each account holder may use of the time for what it reads and changes. A page of the console asks for ten things at most, which
- * take a part of the burst; whoever asks without a pause leaves calls most of the time. The embedded database has one session,
- * which calls wait for as well. Of a server's work most is waiting here; one connection of the lane that these requests have in common
- * is left to others.
+ * take a part of the burst. Most of their work is waiting for the database here; one connection of the lane that these requests have in
+ * common is left to others.
  */
-export const HOLDER_SHARE = {
-  embedded: { atOnceMax: 2, waitingMax: 50, burstMs: 200, share: 0.25 },
-  postgresql: { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 },
-};
+export const HOLDER_SHARE = { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 };
 
 /** What account holders may have of the time, and under way at a time. */
-export function holderLimits(
-  engine: Database['engine'],
-  part: Part,
-): Required<Pick<ManagementWatch, 'shares' | 'atOnceMax'>> {
-  const { atOnceMax, waitingMax, burstMs, share } = HOLDER_SHARE[engine];
+export function holderLimits(part: Part): Required<Pick<ManagementWatch, 'shares' | 'atOnceMax'>> {
+  const { atOnceMax, waitingMax, burstMs, share } = HOLDER_SHARE;
   return {
     shares: new TimeShares({
       atOnceMax: partOf(atOnceMax, part),

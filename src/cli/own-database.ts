@@ -1,16 +1,19 @@
 import { existsSync } from 'node:fs';
+import type { Config } from '../config/schema.ts';
 import { DataDirInUseError, type DataDirOwner, readDataDirOwner } from '../db/data-dir.ts';
 import { type Databases, openDatabases } from '../db/databases.ts';
+import { type LocalServer, startLocalServer } from '../db/local/local-server.ts';
 import { requireCurrentSchema } from '../db/migrate.ts';
 import type { DatabaseLocation, OpenOptions } from '../db/open.ts';
 import { requireCurrentPartitions } from '../db/partitions.ts';
 import type { Logger } from '../lib/logger.ts';
+import { CliError } from './command.ts';
 
 /** Says whom the command waits for. */
 type OnWaiting = NonNullable<OpenOptions['onWaiting']>;
 
 /**
- * Opens the database and its partitions until the process ends, and creates an embedded one if there is none. Only commands whose
+ * Opens the database and its partitions until the process ends, and creates a local one if there is none. Only commands whose
  * description says so may call this: `serve`, `db migrate` and `db import`.
  */
 export function openOrCreateOwnDatabases(
@@ -23,27 +26,37 @@ export function openOrCreateOwnDatabases(
   return openDatabases(location, logger, { onWaiting, ...options });
 }
 
+/** Starts the local server for other processes of this gateway. */
+export function startOwnServer(
+  { dataDir, binaries }: Config['database'],
+  logger: Logger,
+  onWaiting: OnWaiting,
+): Promise<LocalServer> {
+  keepToUser();
+  return startLocalServer({ dataDir, binaries: binaries ?? null, logger, onWaiting });
+}
+
 /**
  * Opens an existing database and its partitions, whatever their schemas.
  *
- * @throws NoDatabaseError if there is no embedded database.
+ * @throws NoDatabaseError if there is no local database.
  */
 export function openOwnDatabases(location: DatabaseLocation, logger: Logger, onWaiting: OnWaiting): Promise<Databases> {
   keepToUser();
   return openDatabases(location, logger, { mustExist: true, onWaiting });
 }
 
-/** A gateway that serves an embedded database, and the credential for the command line of its machine. */
+/** A gateway that serves the local database, and the credential for the command line of its machine. */
 export interface ServingGateway {
   readonly url: string;
   readonly adminToken: string;
 }
 
 /**
- * The gateway that serves an embedded database, or else the database itself with its partitions, opened for this process. A gateway that
+ * The gateway that serves the local database, or else the database itself with its partitions, opened for this process. A gateway that
  * is about to serve is waited for.
  *
- * @throws NoDatabaseError if there is no embedded database.
+ * @throws NoDatabaseError if there is no local database.
  * @throws SchemaError where the schema, or that of a partition, is not that of this program, which is not changed.
  */
 export async function openBooks(
@@ -62,9 +75,20 @@ export async function openBooks(
   }
 }
 
-/** The gateway that serves the embedded database of a directory; `null` if none does. */
+/** The gateway that serves the local database of a directory; `null` if none does. */
 export function findServingGateway(dataDir: string): ServingGateway | null {
   return existsSync(dataDir) ? servingGateway(readDataDirOwner(dataDir)) : null;
+}
+
+/**
+ * The address of the local server of a directory.
+ *
+ * @throws CliError if no gateway runs, and so no server.
+ */
+export function localServerUrl(dataDir: string): string {
+  const owner = existsSync(dataDir) ? readDataDirOwner(dataDir) : null;
+  if (owner?.databaseUrl !== undefined) return owner.databaseUrl;
+  throw new CliError(`The local server of ${dataDir} runs while a gateway does. Start the gateway: faregate serve`);
 }
 
 function servingGateway(owner: DataDirOwner | null): ServingGateway | null {

@@ -32,7 +32,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     .option('-c, --config <file>', 'the configuration (default: $FAREGATE_CONFIG, ./faregate.yaml, or the demo)')
     .option(
       '--data-dir <directory>',
-      'where the embedded database lives (default: $FAREGATE_DATA_DIR or ./data; ./data/demo for the demo)',
+      'where the local database is (default: $FAREGATE_DATA_DIR or ./data; ./data/demo for the demo)',
     )
     .option('--gateway <address>', 'ask the gateway there, with $FAREGATE_ADMIN_TOKEN, instead of the database')
     .option('--json', 'print JSON instead of text, errors too')
@@ -123,15 +123,15 @@ People and money, beside a gateway that runs or without one:
   faregate audit
 
 Backups, and the way to PostgreSQL:
-  faregate db backup copy.gz                       all of an embedded database, also while the gateway serves
+  faregate db backup copy.gz                       all of the local database, also while the gateway serves
   DATABASE_URL=postgres://… faregate db import copy.gz   into an empty database
 
 Environment:
   FAREGATE_CONFIG       the configuration file
-  FAREGATE_DATA_DIR     where the embedded database lives
+  FAREGATE_DATA_DIR     where the local database is
   FAREGATE_DEMO_DATA    none: a new demo has no calls of the past month (default: month)
   FAREGATE_ADMIN_TOKEN  the credential of the admin API, 16 characters at least; with --gateway also a named token
-  DATABASE_URL          postgres://… instead of the embedded database
+  DATABASE_URL          postgres://… instead of the local database
   HOST, PORT            where to listen; port 0 picks a free one
   FAREGATE_WORKERS      how many processes serve, or auto: one a core (default: 1); more than one need PostgreSQL
   LOG_LEVEL             error, warn, info (default), debug

@@ -16,8 +16,7 @@ import { findServingGateway, openBooks, type ServingGateway } from './own-databa
 export type AdminUse = 'reads' | 'changes';
 
 /**
- * Runs a command's work through the admin API. One process at a time can open the embedded database: if a gateway runs
- * on it, the command calls that gateway, else it opens the database itself, which must exist with the schema of this
+ * Runs a command's work through the admin API. If a gateway runs on the local database, the command calls that gateway, else it opens the database itself, which must exist with the schema of this
  * program.
  *
  * @throws NoDatabaseError, SchemaError, DataDirInUseError with messages that say what to do.

@@ -184,7 +184,7 @@ describe('addresses', () => {
       assert.equal(read(databaseUrl, address), address);
     }
     const expected =
-      'a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for the embedded database';
+      'a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one';
     assertRefuses(databaseUrl, expected, [
       'mysql://h/d',
       'localhost',

@@ -316,7 +316,7 @@ function isCertificate(pem: string): boolean {
 /** The address of a database, or nothing. */
 export const databaseUrl = anyText.refine((url) => url === '' || isDatabaseUrl(url), {
   error:
-    'a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for the embedded database',
+    'a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one',
 });
 
 /** Whether the driver can read the address. The errors of the driver itself name no setting. */

@@ -264,7 +264,7 @@ describe('values of the wrong kind', () => {
       assert.doesNotMatch(problems.join('\n'), /hunter/, place);
     }
     assert.deepEqual(problemsOf('database: { url: "mysql://user:password@db/x" }\n'), [
-      '1: database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for the embedded database; found a value that is not shown here.',
+      '1: database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one; found a value that is not shown here.',
     ]);
   });
 
@@ -675,7 +675,7 @@ describe('values from flags and the environment', () => {
   it('are checked like those of the file, and are not looked for in it', () => {
     assert.deepEqual(problemsOf(VALID, {}, { databaseUrl: 'mysql://user:password@h/d', port: 99_999 }), [
       'server.port: Expected a port from 0 to 65535; found "99999", given by a flag or the environment.',
-      'database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for the embedded database; found a value that is not shown here, given by a flag or the environment.',
+      'database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one; found a value that is not shown here, given by a flag or the environment.',
     ]);
   });
 

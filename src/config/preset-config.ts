@@ -24,7 +24,7 @@ ${notesOf(preset)
   .map((note) => `# ${note}\n`)
   .join('')}
 database:
-  # Nothing: an embedded database in dataDir. Or postgres://user:password@host/name.
+  # Nothing: a local PostgreSQL with its files in dataDir. Or postgres://user:password@host/name.
   url: \${DATABASE_URL:-}
   dataDir: ./data
 

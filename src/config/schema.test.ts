@@ -11,7 +11,7 @@ server:
   bodyLimit: 64MiB                 # JSON bodies
   editBodyLimit: 805MiB            # multipart image edits
   protocolNames: { chat: compat, messages: altproto }
-database: { url: "\${DATABASE_URL:-}", dataDir: ./data }   # no url: embedded
+database: { url: "\${DATABASE_URL:-}", dataDir: ./data }   # no url: a local server
 billing: { dailySpendCapYuan: "500", timezone: Asia/Shanghai }
 providers:
   acme:

@@ -100,9 +100,11 @@ const server = section({
 const PARTITIONS_MAX = 100;
 
 const database = section({
-  /** Empty or absent: the embedded database. */
+  /** Empty or absent: a local server that the gateway starts. */
   url: databaseUrl.default(''),
   dataDir: text.default('./data'),
+  /** The directory with the programs of another PostgreSQL for the local server. */
+  binaries: text.optional(),
   /** The gateway makes them at its start; those that the database has beyond are served, too. */
   partitions: wholeNumber(1, PARTITIONS_MAX).default(1),
 });

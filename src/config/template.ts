@@ -68,11 +68,13 @@ server:
   #trustedProxies: []                   # restart
 
 database:
-  # Nothing: the database inside the gateway, stored in dataDir; one process only.
+  # Nothing: a local PostgreSQL that the gateway starts, with its files in dataDir; one gateway only.
   # postgres://user:password@host/name: PostgreSQL 15 or later; any number of gateways.
   url: \${DATABASE_URL:-}                # restart
   # Also where ends of calls wait while the database is away: it has to survive a restart, on PostgreSQL too.
   dataDir: ./data                       # restart
+  # The directory with initdb and postgres for the local server. Left out: those that are installed with Faregate.
+  # binaries: /usr/lib/postgresql/18/bin  # restart
   # Over how many partitions accounts are spread: the gateway makes those that are missing. None is ever taken away.
   #partitions: 1                        # restart
 

@@ -10,7 +10,7 @@ const findExtension: Statement = {
   text: `select exists (select from pg_extension where extname = 'citus') as is_there`,
 };
 
-/** Whether a database has the extension. The embedded engine does not. */
+/** Whether a database has the extension. */
 export async function hasCitus(directory: Queryable): Promise<boolean> {
   const [found] = await directory.query<{ is_there: boolean }>(findExtension);
   return found!.is_there;

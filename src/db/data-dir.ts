@@ -17,7 +17,11 @@ export interface DataDirOwner {
   /** Where the gateway listens, and the credential for this machine's command line; set once it listens. */
   readonly url?: string;
   readonly adminToken?: string;
+  /** Its local server, with the password. */
+  readonly databaseUrl?: string;
 }
+
+type Announced = Required<Pick<DataDirOwner, 'url' | 'adminToken' | 'databaseUrl'>>;
 
 interface DataDirLock {
   release(): void;
@@ -41,7 +45,7 @@ export class DataDirInUseError extends ForeseenError {
   constructor(dataDir: string, owner: DataDirOwner | null) {
     super(
       `The data directory ${dataDir} is in use by ${describeOwner(owner)}. ` +
-        'The embedded database has one owner at a time: stop that process, choose another directory with ' +
+        'A local database has one owner at a time: stop that process, choose another directory with ' +
         'FAREGATE_DATA_DIR, or use PostgreSQL with DATABASE_URL.',
     );
     this.owner = owner;
@@ -119,9 +123,9 @@ function tryToAcquire(dataDir: string): DataDirLock | null {
   };
 }
 
-/** Adds to the owner file where the gateway listens. Only the owner calls this. */
-export function announceGateway(dataDir: string, url: string, adminToken: string): void {
-  writeOwnerFile(dataDir, { url, adminToken });
+/** Adds to the owner file where the gateway and its local server listen. Only the owner calls this. */
+export function announceGateway(dataDir: string, gateway: Announced): void {
+  writeOwnerFile(dataDir, gateway);
 }
 
 /** What is known of the process that owns the directory now; `null` if none does. */
@@ -138,7 +142,7 @@ function withLockFile<Result>(dataDir: string, work: (file: string) => Result): 
 }
 
 /** Written under another name first: no process ever reads half of it. A power cut may take it, and ends its process too. */
-function writeOwnerFile(dataDir: string, gateway: Pick<DataDirOwner, 'url' | 'adminToken'>): void {
+function writeOwnerFile(dataDir: string, gateway: Partial<Announced>): void {
   const file = join(dataDir, OWNER_FILE);
   const owner: DataDirOwner = { pid: process.pid, host: hostname(), ...gateway };
   writeFileSync(`${file}.new`, JSON.stringify(owner), { mode: 0o600 });

@@ -1,7 +1,4 @@
-/**
- * One SQL dialect, two engines: PostgreSQL inside the process (PGlite) and a PostgreSQL server. Statements, migrations and
- * tests are the same for both; this interface is all that other rooms use.
- */
+/** PostgreSQL as the rest of the program uses it: statements, transactions and readers. */
 export type Parameter = string | number | bigint | boolean | Date | Buffer | null;
 
 /** A statement with a name: the server prepares it once a connection, and the name appears in errors. */
@@ -37,7 +34,7 @@ export interface ReadThenWrite<Result> {
   readonly name: string;
   /**
    * Whether it may wait for locks. It does so on one of two connections for that; other transactions are given up after 100 ms
-   * (`55P03`). The embedded engine has one session, so nobody else holds a lock there.
+   * (`55P03`).
    */
   readonly waitsForLocks?: boolean;
   /** Run in order after `begin`. */
@@ -60,16 +57,13 @@ export interface OpenTableReader extends TableReader {
 
 /** Reads large parts of a database for as long as it takes, while others write. */
 export interface SnapshotReader {
-  /**
-   * Returns the rows of each query, all of one state. On a server every call reads the same state; on the embedded engine
-   * each has the state of its moment, and other work runs between two of them.
-   */
+  /** Returns the rows of each query. Every call reads the same state. */
   read(queries: readonly Query[]): Promise<readonly (readonly unknown[])[]>;
-  /** A name of the state that every call reads, for further readers on the same server; `null` on the embedded engine. */
-  nameState(): Promise<string | null>;
+  /** A name of the state that every call reads, for further readers on the same server. */
+  nameState(): Promise<string>;
   /**
    * Reads from now on what another reader does, which is still open and has named it. Before the first read; locks may have been taken, and are
-   * older than the state then. Does nothing on the embedded engine.
+   * older than the state then.
    */
   useState(state: string): Promise<void>;
   close(): Promise<void>;
@@ -107,7 +101,6 @@ export interface ConnectionFigures {
 
 /** Its own `query` and `transaction` are for calls, and what keeps their counters. */
 export interface Database extends Lane {
-  readonly engine: 'embedded' | 'postgresql';
   /** Connections of their own, with limits, for what no call waits for. */
   lane(name: LaneName): Lane;
   /**
@@ -115,7 +108,7 @@ export interface Database extends Lane {
    * another one. It is all or nothing; if the connection fails during the second message, it is not known which.
    *
    * When `signal` aborts, it fails with the signal's reason at once, and its connection is destroyed: a database that does
-   * not respond would keep it. The embedded engine cannot stop what it has begun; what waits for its turn is never begun.
+   * not respond would keep it.
    */
   readThenWrite<Result>(transaction: ReadThenWrite<Result>, signal?: AbortSignal): Promise<Result>;
   /**
@@ -125,15 +118,13 @@ export interface Database extends Lane {
   readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
   /** Opens a further reader for such work, which has its turn in another database. */
   openTables(): Promise<OpenTableReader>;
-  /**
-   * Opens a reader for exports; it has no limit of time, and a server keeps what it has not read yet until `close`.
-   */
+  /** Opens a reader for exports; it has no limit of time, and the server keeps what it has not read yet until `close`. */
   openSnapshots(): Promise<SnapshotReader>;
-  /** A `transaction` without limits of time, for imports. Nothing else runs meanwhile on the embedded engine. */
+  /** A `transaction` without limits of time, for imports. */
   longTransaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
   /**
    * Runs a script of several statements without parameters, or a single one outside of a transaction, without limits of time. For
-   * migrations and indexes. When `signal` aborts, a server is not waited for any longer; it may complete what it has begun.
+   * migrations and indexes. When `signal` aborts, the server is not waited for any longer; it may complete what it has begun.
    */
   script(sql: string, signal?: AbortSignal): Promise<void>;
   /** Listens on a channel of NOTIFY. `onReconnect` runs after a gap in which notifications may be lost. */
@@ -144,15 +135,14 @@ export interface Database extends Lane {
 }
 
 /**
- * How both engines plan, as options of a server's command line. A hot statement is planned once a connection, often while
- * its tables are empty, and such a plan reads a table from end to end. It stays in use while the table grows, on the
- * embedded engine for as long as the process lives: after 60,000 calls, the end of a single one took twice as long. Every
+ * How statements are planned, as options of a server's command line. A hot statement is planned once a connection, often while
+ * its tables are empty, and such a plan reads a table from end to end. It stays in use while the table grows. Every
  * hot statement finds its rows by an index; if there is none, tables are read whole all the same. The second setting
  * keeps a server from compiling those few statements, whose cost it estimates far too high.
  */
 export const PLANNER_OPTIONS = ['-c', 'enable_seqscan=off', '-c', 'jit=off'] as const;
 
-/** The text form in which both engines take a parameter. */
+/** The text form of a parameter. */
 export function toSqlText(parameter: Parameter): string | null {
   if (parameter === null) return null;
   if (typeof parameter === 'string') return parameter;
@@ -177,13 +167,13 @@ function toLiteral(parameter: Parameter): string {
 
 /**
  * How the statements of transactions of two messages are planned: they find few rows by their keys, whatever the values are,
- * so planning them anew for each set of values costs more than it gains, on the embedded engine most of what a call costs.
+ * so planning them anew for each set of values costs more than it gains.
  */
 export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
 
 /**
  * How the statements of a `SnapshotReader` and of a `TableReader` are planned, in addition: along an index. Tables have grown since they were
- * analyzed, on the embedded engine nobody does, and a slice would sort all that is behind it each time.
+ * analyzed, and a slice would sort all that is behind it each time.
  */
 export const SLICE_PLANS = [
   GENERIC_PLANS,

@@ -9,8 +9,8 @@ import type { DatabaseLocation, OpenOptions } from './open.ts';
 import { type PartitionRow, readPartitions } from './partitions-store.ts';
 
 /**
- * The directory and its partitions (`homes.ts`), each of which is a schema with connections of its own, or shares the one session of the
- * embedded engine. A statement of one sees no table of another one.
+ * The directory and its partitions (`homes.ts`), each of which is a schema with connections of its own. A statement of one sees no table of
+ * another one.
  */
 export interface Databases {
   /** `close` of it closes all of them. */
@@ -19,8 +19,10 @@ export interface Databases {
   readonly partitions: readonly Database[];
   /** Opens the schema of one more partition, which is the last one from now on. */
   openNext(schema: string): Database;
-  /** For imports. On the embedded engine it is one transaction; else the directory is committed behind all partitions but the first one. */
+  /** For imports. The directory is committed after all partitions but the first one. */
   readonly longTransaction: InLongTransactions;
+  /** The address of the local server; `null` with another one. */
+  readonly localUrl: string | null;
   /** What all connections do; those of partitions behind the first one are named after them. */
   figures(): readonly ConnectionFigures[];
   close(): Promise<void>;
@@ -28,10 +30,10 @@ export interface Databases {
 
 /**
  * Opens the database that the configuration names, and as many partitions as its directory knows. It looks neither at the schemas of
- * these nor whether they are there (`partitions.ts`). The engines are loaded only when used: PGlite is 27 MB of code.
+ * these nor whether they are there (`partitions.ts`).
  *
- * @throws NoDatabaseError if an embedded database must exist and does not.
- * @throws DataDirInUseError if another process keeps an embedded database.
+ * @throws NoDatabaseError if a local database must exist and does not.
+ * @throws DataDirInUseError if another process keeps a local database.
  * @throws if the server cannot be reached.
  */
 export async function openDatabases(
@@ -40,29 +42,26 @@ export async function openDatabases(
   options: OpenOptions = {},
 ): Promise<Databases> {
   return location.url === ''
-    ? openEmbeddedDatabases(location.dataDir, logger, options)
+    ? openLocalDatabases(location, logger, options)
     : openPostgresDatabases(location.url, logger, options);
 }
 
-async function openEmbeddedDatabases(dataDir: string, logger: Logger, options: OpenOptions): Promise<Databases> {
-  const [{ openEmbeddedSession }, { createEmbeddedHandle, inSchemas }, { FIRST_SCHEMA }] = await Promise.all([
-    import('./embedded.ts'),
-    import('./embedded-handle.ts'),
-    import('./embedded-engine.ts'),
-  ]);
-  const session = await openEmbeddedSession({ dataDir, logger, ...options });
-  const directory = createEmbeddedHandle(session);
-  const known = await orClosed(directory, knownPartitions);
-  const schemas = [FIRST_SCHEMA];
-  const openSchema = (schema: string): Database => {
-    schemas.push(schema);
-    return createEmbeddedHandle(session, schema);
-  };
-  return assemble(directory, known, openSchema, {
-    figures: session.figures,
-    longTransaction: (work) =>
-      inSchemas(session, schemas, (partitions) => work({ directory: partitions[0]!, partitions })),
-  });
+async function openLocalDatabases(
+  { dataDir, binaries }: DatabaseLocation,
+  logger: Logger,
+  options: OpenOptions,
+): Promise<Databases> {
+  const { startLocalServer } = await import('./local/local-server.ts');
+  const server = await startLocalServer({ dataDir, binaries: binaries ?? null, logger, ...options });
+  try {
+    const databases = await openPostgresDatabases(server.url, logger, options);
+    let closing: Promise<void> | null = null;
+    const close = (): Promise<void> => (closing ??= databases.close().finally(() => server.stop()));
+    return { ...databases, directory: { ...databases.directory, close }, localUrl: server.url, close };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
 }
 
 async function openPostgresDatabases(url: string, logger: Logger, options: OpenOptions): Promise<Databases> {
@@ -96,12 +95,10 @@ async function orClosed<Result>(database: Database, work: (database: Database) =
   }
 }
 
-/** @param shared if they share one session. */
 function assemble(
   opened: Database,
   known: readonly PartitionRow[],
   openSchema: (schema: string) => Database,
-  shared: Pick<Databases, 'figures' | 'longTransaction'> | null = null,
 ): Databases {
   let closing: Promise<void> | null = null;
   const further = known.slice(1).map(({ schema }) => openSchema(schema!));
@@ -120,8 +117,9 @@ function assemble(
       partitions.push(next);
       return next;
     },
-    longTransaction: shared?.longTransaction ?? nestedTransactions(partitions),
-    figures: shared?.figures ?? (() => [opened.figures(), ...further.map(namedFigures)].flat()),
+    localUrl: null,
+    longTransaction: nestedTransactions(partitions),
+    figures: () => [opened.figures(), ...further.map(namedFigures)].flat(),
     close,
   };
 }

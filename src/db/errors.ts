@@ -1,7 +1,7 @@
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { NamedError } from '../lib/named-error.ts';
 
-/** What errors of the database mean and may say; the same for both engines. */
+/** What errors of the database mean and may say. */
 
 /** SQLSTATE of a database error, or `undefined` if the error did not come from a statement: such as `EPIPE`. */
 export function sqlState(error: unknown): string | undefined {
@@ -92,13 +92,6 @@ export async function asStatement<Result>(statement: string, work: () => Promise
     return await work();
   } catch (error) {
     throw toStatementError(statement, error);
-  }
-}
-
-/** The embedded engine has ended in the middle of its work, as a server does whose disk fails. */
-export class EngineStoppedError extends NamedError {
-  constructor(reason: string) {
-    super(`the embedded database has stopped, and recovers when the gateway is started again: ${reason}`);
   }
 }
 

@@ -6,17 +6,16 @@ import { currentHolder, currentWorkTime } from './lane-holder.ts';
 
 /**
  * Lanes: connections of their own for statements that no call waits for, so that they and calls do not keep each other
- * waiting. Each has limits. The embedded engine has one session, so there a lane has one statement in the session's queue at
- * a time: a call waits for one of each at most.
+ * waiting. Each has limits.
  */
 interface LaneLimits {
-  /** Statements and transactions at a time; on the embedded engine there is one. */
+  /** Statements and transactions at a time. */
   readonly connectionsMax: number;
   /** Further ones that may wait, and more of holders; one more is refused with `LaneFullError`. */
   readonly waitingMax: number;
-  /** PostgreSQL only: a statement that takes longer fails. */
+  /** A statement that takes longer fails. */
   readonly statementMaxMs: number;
-  /** PostgreSQL only: a lock that is not free in that time fails the statement. Whoever wants it later waits behind us. */
+  /** A lock that is not free in that time fails the statement. Whoever wants it later waits behind us. */
   readonly lockMaxMs: number;
 }
 

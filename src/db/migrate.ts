@@ -60,47 +60,11 @@ export function underMigrationLock(statements: readonly string[]): string {
 }
 
 async function applyPending(database: Database, migrations: readonly Migration[]): Promise<Migration[]> {
-  const script = [CREATE_RECORD];
   const applied = await appliedVersions(database, migrations);
   const pending = pendingMigrations(migrations, applied);
   if (pending.length === 0) return [];
-  const prepared = applied.size === 0 ? await preparedVersions(database, migrations) : [];
-  for (const migration of pending) {
-    script.push(prepared.includes(migration.version) ? recorded(migration) : guarded(migration));
-  }
-  if (prepared.length > 0) script.push(OWN_PREPARED);
-  await database.script(underMigrationLock(script));
+  await database.script(underMigrationLock([CREATE_RECORD, ...pending.map(guarded)]));
   return pending;
-}
-
-/**
- * The files of a new embedded database may have been prepared (`prepared/`): the steps that they are made with stand in this table, in
- * place of the record of steps. It has its identity with that record, in one transaction: until then it is a database without a schema.
- */
-const PREPARED_TABLE = 'prepared_schema';
-
-/** For the script that prepares files, behind `migrate`: takes away what each database has for itself. */
-export const MAKE_PREPARED = `begin;
-create table ${PREPARED_TABLE} as select version from schema_migrations;
-drop table schema_migrations;
-delete from database_identity;
-commit;`;
-
-const OWN_PREPARED = `drop table ${PREPARED_TABLE};
-insert into database_identity (id) values (gen_random_uuid()::text);
-update partitions set created_at = clock_timestamp();`;
-
-const listPrepared: Statement = {
-  name: 'migrate.list-prepared',
-  text: `select version from ${PREPARED_TABLE} order by version`,
-};
-
-/** @throws SchemaError if the files were prepared by a newer program. */
-async function preparedVersions(database: Database, known: readonly Migration[]): Promise<number[]> {
-  if (database.engine !== 'embedded' || !(await isTableThere(database, PREPARED_TABLE))) return [];
-  const versions = (await database.query<{ version: number }>(listPrepared)).map(({ version }) => version);
-  requireKnown(versions.at(-1)!, known, 'The database');
-  return versions;
 }
 
 export function recorded({ version, name }: Migration): string {

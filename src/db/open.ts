@@ -1,13 +1,15 @@
 export interface DatabaseLocation {
-  /** A postgres:// address, or empty for the embedded engine. */
+  /** A postgres:// address, or empty for the local server of `dataDir` (`local/local-server.ts`). */
   readonly url: string;
   readonly dataDir: string;
+  /** The directory with the programs of PostgreSQL for the local server; absent: those that are installed with Faregate. */
+  readonly binaries?: string | undefined;
 }
 
 export interface OpenOptions {
-  /** Makes no embedded database where there is none. A server's database is never made here. */
+  /** Makes no local database where there is none. A server's database is never made here. */
   readonly mustExist?: boolean;
-  /** Called once, if another process has to let go of an embedded database first. */
+  /** Called once, if another process has to release the local database first. */
   readonly onWaiting?: (message: string) => void;
   /** Connections to a server for single statements that calls wait for; absent: what one process has. */
   readonly statementConnections?: number | undefined;
@@ -15,13 +17,13 @@ export interface OpenOptions {
   readonly partitions?: number | undefined;
   /** Ends the waiting for that process. */
   readonly stopped?: AbortSignal | undefined;
-  /** Does not wait for a gateway that serves an embedded database. */
+  /** Does not wait for a gateway that serves the local database. */
   readonly unlessServed?: boolean;
 }
 
-/** The engine and the place of a database for messages, such as "embedded, in ./data"; without user and password. */
+/** The place of a database for messages, such as "local, in ./data"; without user and password. */
 export async function describeDatabase(location: DatabaseLocation): Promise<string> {
-  if (location.url === '') return `embedded, in ${location.dataDir}`;
+  if (location.url === '') return `local, in ${location.dataDir}`;
   const { describePostgres } = await import('./postgres.ts');
   return describePostgres(location.url);
 }

@@ -184,7 +184,7 @@ async function bringUp(
   options: MigrateOptions,
 ): Promise<readonly Migration[]> {
   const { migrations = readMigrations() } = options;
-  const isOnCitus = directory.engine === 'postgresql' && (await hasCitus(directory));
+  const isOnCitus = await hasCitus(directory);
   const attempt = (): Promise<readonly Migration[]> => orAgain(() => applyTo(partition, row, migrations, isOnCitus));
   const applied = await untilApplied(partition, options, attempt).catch((error: unknown) => {
     throw withPartition(row, error);

@@ -193,7 +193,6 @@ export function openPostgres(options: PostgresOptions): Database {
   }
 
   return {
-    engine: 'postgresql',
     ...laneOf(pool, []),
     lane,
     readThenWrite(transaction, signal) {

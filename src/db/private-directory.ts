@@ -34,7 +34,7 @@ export class OpenDataDirError extends ForeseenError {
 }
 
 /** What the gateway makes directories of in it. */
-const OWN_DIRECTORIES = ['db', 'journal', 'spool'];
+const OWN_DIRECTORIES = ['db', 'journal', 'postgres', 'spool'];
 
 /** The data directory cannot be made or read, or something else stands where a directory of it should be. */
 class UnusableDataDirError extends ForeseenError {
@@ -91,7 +91,7 @@ const EVERYBODY_WRITES = 0o002;
 const EVERYBODY_ENTERS = 0o001;
 
 /** What the gateway makes in a data directory, each with the names that begin so, such as `db.new`. */
-const OWN_NAMES = /^(db|journal|spool|gateway\.json|gateway\.lock|demo\.json)(\.|$)/;
+const OWN_NAMES = /^(db|journal|postgres|spool|gateway\.json|gateway\.lock|demo\.json)(\.|$)/;
 
 /** A new database has some 1,500 entries. With far more, the walk would delay the start. */
 const ENTRIES_MAX = 200_000;

@@ -255,7 +255,7 @@ export const dateColumn = (sql: string): Column<Date> =>
     (value) => toTimestamp(value.getTime()),
   );
 
-/** Bytes; a driver of the embedded engine returns plain ones. */
+/** Bytes. */
 export const bytesColumn = (sql: string): Column<Buffer> =>
   column(
     'bytea',
@@ -282,7 +282,7 @@ export const jsonbColumn = <Value>(sql: string): Column<Value> =>
     (value) => JSON.stringify(value),
   );
 
-/** A list in a column `text[]`. It is read as JSON, which both engines return as a value. */
+/** A list in a column `text[]`. It is read as JSON, which is parsed to a value. */
 export const listColumn = <Value extends string = string>(name: string): Column<readonly Value[]> => ({
   ...column<readonly Value[]>('text[]', name, (stored) => stored as readonly Value[], toArray),
   select: (table) => `to_jsonb(${table}${name}) as ${name}`,

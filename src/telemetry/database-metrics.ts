@@ -37,7 +37,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
     value: (node) => node.database.clockAheadMs / 1_000,
   }),
   ofLane.sum('faregate_database_connections_used', 'connections', {
-    help: 'Connections to the database at work, by what they are for; the embedded database has one session.',
+    help: 'Connections to the database at work, by what they are for.',
     value: ({ used }) => used,
   }),
   ofLane.sum('faregate_database_connections_max', 'connections', {

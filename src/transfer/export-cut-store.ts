@@ -16,8 +16,8 @@ import type { DirectorySnapshots, PartitionSnapshots } from '../db/home-lanes.ts
 import type { TableColumns } from '../db/table.ts';
 
 /**
- * The SQL of the first read of a batch of accounts in their partition: everything that calls in flight change, of all of them and of one
- * state. What it has decides what these accounts are as of: the cut. Accounts of several partitions have several cuts.
+ * The SQL of the first read of a batch of accounts in their partition: everything that calls in flight change. Accounts are exported with
+ * these calls released.
  */
 
 /** Accounts by their ids, from the first one to the last. */
@@ -26,7 +26,7 @@ export interface BatchRange {
   readonly last: string;
 }
 
-/** An account as it was at the cut, with its calls in flight released. */
+/** An account with its calls in flight released. */
 export interface CutAccount {
   readonly id: string;
   readonly balanceNano: bigint;
@@ -42,13 +42,6 @@ export interface CutAccount {
   subscriptionRows(slotsOf: ReadonlyMap<string, number>): readonly string[];
 }
 
-export interface Cut {
-  /** The first transaction behind the cut; `null` if all that is read is of the state of the cut. */
-  readonly transaction: string | null;
-  /** By their ids, in that order. */
-  readonly accounts: ReadonlyMap<string, CutAccount>;
-}
-
 /** The row of an account, and the number of its partition. */
 interface AccountRow {
   readonly id: string;
@@ -56,15 +49,7 @@ interface AccountRow {
   readonly row: string;
 }
 
-/** The accounts of a batch as the directory has them. */
-export interface BatchAccounts {
-  /** The first transaction of the directory that is later; `null` if all that is read there is of one state. */
-  readonly transaction: string | null;
-  /** In the order of their ids. */
-  readonly rows: readonly AccountRow[];
-}
-
-/** The transactions from this one on are behind the cut. */
+/** The transactions from this one on are later. */
 const readTransaction: Statement = {
   name: 'export.read-cut',
   text: `select (pg_snapshot_xmax(pg_current_snapshot())::text::numeric % 4294967296)::text as cut`,
@@ -133,41 +118,33 @@ const FIRST_READ = [
 
 const NONE: readonly never[] = [];
 
-/** The first transaction behind a moment. */
+/** The first transaction that is later than the state of a reader. */
 export async function readCutTransaction(reader: DirectorySnapshots): Promise<string> {
   const [rows] = await reader.read([{ statement: readTransaction, parameters: NONE }]);
   return (rows as { cut: string }[])[0]!.cut;
 }
 
-/** `isMoving`: each read has the state of its moment. */
+/** The accounts of a batch as the directory has them, in the order of their ids. */
 export async function readAccounts(
   directory: DirectorySnapshots,
-  range: BatchRange,
-  isMoving: boolean,
-): Promise<BatchAccounts> {
-  const accounts = { statement: readAccountRows, parameters: [range.first, range.last] };
-  const cut = isMoving ? [{ statement: readTransaction, parameters: NONE }] : [];
-  const [rows, transactions = NONE] = await directory.read([accounts, ...cut]);
-  const [first] = transactions as readonly { cut: string }[];
-  return { rows: rows as AccountRow[], transaction: first?.cut ?? null };
+  { first, last }: BatchRange,
+): Promise<readonly AccountRow[]> {
+  const [rows] = await directory.read([{ statement: readAccountRows, parameters: [first, last] }]);
+  return rows as AccountRow[];
 }
 
 /**
- * Accounts of a partition, of which those are left out that have no balance there. Their rows were read before: each that is whole has its
- * balance by then.
+ * Accounts of a partition by their ids, of which those are left out that have no balance there. Their rows were read before: each that is
+ * whole has its balance by then.
  */
 export async function readCut(
   partition: PartitionSnapshots,
   { first, last }: BatchRange,
   accountRows: readonly AccountRow[],
-  isMoving: boolean,
-): Promise<Cut> {
+): Promise<ReadonlyMap<string, CutAccount>> {
   const parameters = [first, last];
-  const found = (await partition.read([
-    ...FIRST_READ.map((statement) => ({ statement, parameters })),
-    ...(isMoving ? [{ statement: readTransaction, parameters: NONE }] : []),
-  ])) as JsonRow[][];
-  const [balances, keys, rates, subscriptions, reservations, noticeStates, transactions] = found;
+  const found = (await partition.read(FIRST_READ.map((statement) => ({ statement, parameters })))) as JsonRow[][];
+  const [balances, keys, rates, subscriptions, reservations, noticeStates] = found;
   const states = toAccounts(() => balances as (MoneyRow & JsonRow)[], []);
   addKeys(states, keys!);
   addRates(states, rates!);
@@ -187,7 +164,7 @@ export async function readCut(
     release(state, (reservationsOf.get(id) ?? []) as (JsonRow & { has_slot: boolean })[]);
     accounts.set(id, toCutAccount(state, row, balanceOf.get(id)![0]!, { keysOf, ratesOf, subscriptionsOf, noticesOf }));
   }
-  return { transaction: transactions === undefined ? null : String(transactions[0]!.cut), accounts };
+  return accounts;
 }
 
 function toCutAccount(

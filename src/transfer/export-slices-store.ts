@@ -12,15 +12,9 @@ import type { ExportedTable } from './tables.ts';
 /** Bodies of stored responses in a slice; a single one may be larger. */
 const SLICE_BODY_BYTES = 256 * 1024;
 
-/** Rows before the cut `$3`, all if it is null. Those that are 2³¹ transactions old or older seem to be in the future. */
-const isBeforeCut = (row: string): string =>
-  `($3::text is null or age(${row}.xmin) > age($3::text::xid) or age(${row}.xmin) < 0)`;
-/** Of tables that are not cut. */
-const WHATEVER_CUT = `coalesce($3::text, '') is not null`;
-
 /**
- * How the rows of a table are read: those of the accounts from `$1` to `$2`, before the cut `$3`, `$4` rows at most, behind the
- * account `$5` and a key of it (`$6` …).
+ * How the rows of a table are read: those of the accounts from `$1` to `$2`, `$3` rows at most, behind the account `$4` and a key of it
+ * (`$5` …).
  */
 interface Sliced {
   readonly statement: Statement;
@@ -35,29 +29,29 @@ function sliced(
   table: ExportedTable,
   {
     key,
-    where,
+    where = '',
     columns = '',
     row = 'row_to_json(t)',
-  }: { key: readonly (readonly [string, string, string])[]; where: string; columns?: string; row?: string },
+  }: { key: readonly (readonly [string, string, string])[]; where?: string; columns?: string; row?: string },
 ): Sliced {
   const names = ['t.account_id', ...key.map(([name]) => `t.${name}`)].join(', ');
-  const behind = ['$5::text', ...key.map(([, type], i) => `$${i + 6}::${type}`)].join(', ');
+  const behind = ['$4::text', ...key.map(([, type], i) => `$${i + 5}::${type}`)].join(', ');
   const keys = key.map(([name], i) => `t.${name}::text as key_${i}`).join(', ');
   return {
     first: key.map(([, , first]) => first),
     statement: {
       name: `export.slice-${table}`,
       text: `select (${row})::text as row, t.account_id, ${keys}${columns} from ${table} t
-where t.account_id >= $1::text and t.account_id <= $2::text and ${where} and (${names}) > (${behind})
-order by ${names} limit $4::int`,
+where t.account_id >= $1::text and t.account_id <= $2::text ${where} and (${names}) > (${behind})
+order by ${names} limit $3::int`,
     },
   };
 }
 
 const TEXT_KEY = (name: string) => [name, 'text', ''] as const;
 
-/** What is valid of what was written down of dropped records. It is not cut: an export fails where records are dropped while it is made. */
-const WRITTEN_DOWN = `${WHATEVER_CUT} and exists (
+/** What is valid of what was written down of dropped records. An export fails where records are dropped while it is made. */
+const WRITTEN_DOWN = `and exists (
   select from dropped_months m where m.month = t.dropped_in and m.dropped_at is not null
 )`;
 const DROPPED_IN = ['dropped_in', 'date', '-infinity'] as const;
@@ -74,9 +68,9 @@ from (
     row_number() over next_ones as place
   from (
     select * from stored_responses t
-    where t.account_id >= $1::text and t.account_id <= $2::text and t.is_valid and ${isBeforeCut('t')}
-      and (t.account_id, t.key_id, t.idempotency_key) > ($5::text, $6::text, $7::text)
-    order by t.account_id, t.key_id, t.idempotency_key limit $4::int
+    where t.account_id >= $1::text and t.account_id <= $2::text and t.is_valid
+      and (t.account_id, t.key_id, t.idempotency_key) > ($4::text, $5::text, $6::text)
+    order by t.account_id, t.key_id, t.idempotency_key limit $3::int
   ) next
   window next_ones as (order by account_id, key_id, idempotency_key rows unbounded preceding)
 ) found
@@ -88,23 +82,13 @@ order by t.account_id, t.key_id, t.idempotency_key`,
 };
 
 const SLICED = {
-  /**
-   * A key that was revoked behind the cut is exported as revoked. One that was made there is left out: its limits are not those
-   * of the cut, and without them it could spend what it must not.
-   */
-  api_keys: sliced('api_keys', {
-    key: [TEXT_KEY('id')],
-    where: `(t.revoked_at is not null or ${isBeforeCut('t')})`,
-  }),
+  api_keys: sliced('api_keys', { key: [TEXT_KEY('id')] }),
   ledger_entries: sliced('ledger_entries', {
     key: [['entry_no', 'bigint', '0']],
-    where: isBeforeCut('t'),
     columns: ', t.amount_nano',
   }),
-  /** A record that was unresolved, and whose call ended behind the cut, is left out: the source has its charge. */
   calls: sliced('calls', {
     key: [TEXT_KEY('id'), ['started_at', 'timestamptz', '-infinity']],
-    where: isBeforeCut('t'),
     columns: ', t.charge_nano',
   }),
   dropped_calls: sliced('dropped_calls', {
@@ -125,29 +109,25 @@ const SLICED = {
   }),
   plan_slots: sliced('plan_slots', {
     key: [TEXT_KEY('call_id')],
-    where: isBeforeCut('t'),
     columns: ', t.subscription_id, t.call_id',
   }),
   subscription_requests: sliced('subscription_requests', {
     key: [TEXT_KEY('idempotency_key')],
-    where: isBeforeCut('t'),
   }),
   plan_periods: sliced('plan_periods', {
     key: [TEXT_KEY('subscription_id'), ['starts_at', 'timestamptz', '-infinity']],
-    where: isBeforeCut('t'),
   }),
   /**
-   * What became of one behind the cut may have been given before it, or not: it is exported as under way, and whoever imports it gives
-   * what the exported account lacks.
+   * On several servers redemptions are read later than the accounts. One that a transaction from `$6` on has changed may have been given
+   * before, or not: it is exported as pending, and the import gives what the exported account lacks. Rows that are 2³¹
+   * transactions old or older seem to be in the future.
    */
   voucher_redemptions: sliced('voucher_redemptions', {
     key: [['code_hash', 'bytea', '']],
-    where: 'true',
-    row: `case when ${isBeforeCut('t')} then row_to_json(t)
+    row: `case when $6::text is null or age(t.xmin) > age($6::text::xid) or age(t.xmin) < 0 then row_to_json(t)
     else (to_jsonb(t) || jsonb_build_object('entry_no', null, 'under_way_since', t.redeemed_at))::json end`,
   }),
-  /** Not cut: a key that was read again has a newer row, and more of them do no harm. */
-  continuation_keys: sliced('continuation_keys', { key: [TEXT_KEY('key')], where: WHATEVER_CUT }),
+  continuation_keys: sliced('continuation_keys', { key: [TEXT_KEY('key')] }),
   stored_responses: storedResponses,
 } satisfies Partial<Record<ExportedTable, Sliced>>;
 
@@ -194,8 +174,8 @@ const PARTITION_TABLES = (Object.keys(SLICED) as SlicedTable[]).filter((table) =
 interface BatchPlace<Reader = DirectorySnapshots | PartitionSnapshots> {
   readonly reader: Reader;
   readonly range: BatchRange;
-  /** `Cut.transaction` */
-  readonly cut: string | null;
+  /** Further parameters of the statement. */
+  readonly more?: readonly (string | null)[];
   /** Whether an account is exported. */
   readonly isExported: (accountId: string) => boolean;
   readonly rowsMax: number;
@@ -210,7 +190,7 @@ export async function readRows<Row>(
   return rows as Row[];
 }
 
-/** `redemptions`: those may be read elsewhere, and have a cut of their own. */
+/** `redemptions`: those may be read elsewhere. */
 export const openDirectoryTables = (
   keys: BatchPlace<DirectorySnapshots>,
   redemptions: BatchPlace<DirectorySnapshots>,
@@ -257,9 +237,9 @@ class SlicedRows<Row extends ExportedRow> implements BatchRows<Row> {
   }
 
   async readSlice(): Promise<void> {
-    const { reader, range, cut, rowsMax } = this.#place;
+    const { reader, range, rowsMax, more = [] } = this.#place;
     const { statement, first: firstKey, isBoundedByBytes = false } = this.#sliced;
-    const parameters = [range.first, range.last, cut, rowsMax, ...this.#behind];
+    const parameters = [range.first, range.last, rowsMax, ...this.#behind, ...more];
     // Not both of them at a time: a slice may be large.
     this.#rows = [];
     this.#rows = await readRows<Row & PlacedRow>(reader, statement, parameters);

@@ -15,7 +15,7 @@ import { readCutTransaction } from './export-cut-store.ts';
 
 /** The databases of the directory and of all partitions. */
 export interface ExportedDatabases {
-  readonly directory: Pick<PartitionedDatabases['directory'], 'engine' | 'lane' | 'openSnapshots'>;
+  readonly directory: Pick<PartitionedDatabases['directory'], 'lane' | 'openSnapshots'>;
   readonly partitions: readonly Pick<PartitionDatabase, 'lane' | 'openSnapshots'>[];
 }
 
@@ -28,12 +28,10 @@ export interface ExportSnapshots {
   readonly redemptionsCut: string | null;
   /** By number. Each is of the state of the directory or a later one, so each account that is whole has its balance there. */
   readonly partitions: readonly PartitionSnapshots[];
-  /** Whether each read has the state of its moment: those of one batch are cut then. */
-  readonly isMoving: boolean;
   close(): Promise<void>;
 }
 
-/** On a server: keeps tables of records, which a snapshot that was taken before does not keep. The snapshot begins behind it. */
+/** Keeps tables of records, which a snapshot that was taken before does not keep. The snapshot begins behind it. */
 const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
 
 /** The state of a partition begins with it. */
@@ -83,23 +81,17 @@ export async function openExportSnapshots(databases: ExportedDatabases): Promise
   }
 
   async function open(): Promise<Omit<ExportSnapshots, 'close'>> {
-    if (directory.engine === 'embedded') {
-      const reader = await openDirectory();
-      const ofPartitions = await openPartitions(async () => undefined);
-      return { directory: reader, redemptions: reader, redemptionsCut: null, partitions: ofPartitions, isMoving: true };
-    }
     if (await areOnOneServer(databases)) {
       const ofPartitions = await openPartitions((partition) => run(partition, keepRecords));
       const reader = await openDirectory();
       const [first, ...others] = ofPartitions;
-      const state = (await first!.nameState())!;
+      const state = await first!.nameState();
       for (const each of [...others, reader]) await each.useState(state);
       return {
         directory: reader,
         redemptions: reader,
         redemptionsCut: null,
         partitions: ofPartitions,
-        isMoving: false,
       };
     }
     const reader = await openDirectory();
@@ -111,7 +103,7 @@ export async function openExportSnapshots(databases: ExportedDatabases): Promise
     const redemptions = await openDirectory();
     // Its state begins here, and not when it is read first.
     await readCutTransaction(redemptions);
-    return { directory: reader, redemptions, redemptionsCut, partitions: ofPartitions, isMoving: false };
+    return { directory: reader, redemptions, redemptionsCut, partitions: ofPartitions };
   }
 
   try {

@@ -1,5 +1,5 @@
 import { partAt } from '../accounting/partitions/routes.ts';
-import type { Database, Query, Statement } from '../db/database.ts';
+import type { Query, Statement } from '../db/database.ts';
 import type { DirectorySnapshots, PartitionSnapshots } from '../db/home-lanes.ts';
 import { HOMES } from '../db/homes.ts';
 import { type BatchRange, type CutAccount, readAccounts, readCut } from './export-cut-store.ts';
@@ -15,10 +15,8 @@ import type { ExportHead } from './format.ts';
 import { columnsOf, EXPORTED_TABLES, type ExportedTable, listColumns, type TableColumn } from './tables.ts';
 
 /**
- * The SQL of an export. Accounts are read in batches, and each table of a batch in slices; on the embedded engine calls are admitted
- * and end between any two reads. What the accounts of a batch are as of is decided by its first read in their partition (`readCut`), which is
- * of one state: the cut. Rows that later transactions wrote are left out, by the transaction that wrote each (`xmin`), so the slices
- * together are that state. On a server all reads of a partition see one snapshot anyway (`export-snapshots-store.ts`).
+ * The SQL of an export. Accounts are read in batches, and each table of a batch in slices. All reads of a partition see one snapshot
+ * (`export-snapshots-store.ts`).
  */
 
 /** How much is read at a time. */
@@ -30,14 +28,7 @@ export interface ExportSizes {
   readonly sliceRowsMax: number;
 }
 
-/**
- * A slice takes the embedded engine some milliseconds, and it does nothing else meanwhile; so does the first read of a batch. The
- * keys of a batch are in one slice there, which is read next: they are as good as of the cut.
- */
-const SIZES: Readonly<Record<Database['engine'], ExportSizes>> = {
-  embedded: { accountsMax: 50, batchRowsMax: 250, sliceRowsMax: 250 },
-  postgresql: { accountsMax: 500, batchRowsMax: 20_000, sliceRowsMax: 2_000 },
-};
+const SIZES: ExportSizes = { accountsMax: 500, batchRowsMax: 20_000, sliceRowsMax: 2_000 };
 
 /** Rows of tables that do not belong to accounts. */
 const SLICE_ROWS = 250;
@@ -163,17 +154,14 @@ type UserLists = Record<'memberships' | 'identities', string>;
 export type ExportStore = ReturnType<typeof createExportStore>;
 
 /** `sizes`: for tests. */
-export function createExportStore(
-  databases: ExportedDatabases,
-  sizes: ExportSizes = SIZES[databases.directory.engine],
-) {
+export function createExportStore(databases: ExportedDatabases, sizes: ExportSizes = SIZES) {
   return { open: async () => createReader(await openExportSnapshots(databases), sizes) };
 }
 
 type KeyedRow = ExportedKey & { readonly [key: `key_${number}`]: string };
 
 function createReader(snapshots: ExportSnapshots, sizes: ExportSizes) {
-  const { directory, redemptions, partitions, isMoving } = snapshots;
+  const { directory, redemptions, partitions } = snapshots;
   const ofDirectory = <Row>(statement: Statement, parameters: Query['parameters'] = []): Promise<Row[]> =>
     readRows<Row>(directory, statement, parameters);
 
@@ -245,27 +233,27 @@ function createReader(snapshots: ExportSnapshots, sizes: ExportSizes) {
     /** The accounts of a batch, in the order of their ids. */
     async readBatch(range: BatchRange): Promise<readonly ExportedAccount[]> {
       const rowsMax = sizes.sliceRowsMax;
-      const accounts = await readAccounts(directory, range, isMoving);
+      const accountRows = await readAccounts(directory, range);
       const cuts = await Promise.all(
-        [...Map.groupBy(accounts.rows, ({ partition }) => partition)].map(async ([number, rows]) => {
+        [...Map.groupBy(accountRows, ({ partition }) => partition)].map(async ([number, rows]) => {
           const reader = partAt(partitions, number);
-          const cut = await readCut(reader, range, rows, isMoving);
-          const isExported = (id: string): boolean => cut.accounts.has(id);
-          const tables = openPartitionTables({ reader, range, cut: cut.transaction, isExported, rowsMax });
-          return [number, { cut, tables }] as const;
+          const accounts = await readCut(reader, range, rows);
+          const isExported = (id: string): boolean => accounts.has(id);
+          const tables = openPartitionTables({ reader, range, isExported, rowsMax });
+          return [number, { accounts, tables }] as const;
         }),
       );
       const byPartition = new Map(cuts);
-      const found = accounts.rows.flatMap(({ id, partition }) => {
-        const { cut, tables } = byPartition.get(partition)!;
-        const account = cut.accounts.get(id);
+      const found = accountRows.flatMap(({ id, partition }) => {
+        const { accounts, tables } = byPartition.get(partition)!;
+        const account = accounts.get(id);
         return account === undefined ? [] : [{ account, tables }];
       });
       const exported = new Set(found.map(({ account }) => account.id));
       const place = { range, isExported: (id: string) => exported.has(id), rowsMax };
       const shared = openDirectoryTables(
-        { ...place, reader: directory, cut: accounts.transaction },
-        { ...place, reader: redemptions, cut: accounts.transaction ?? snapshots.redemptionsCut },
+        { ...place, reader: directory },
+        { ...place, reader: redemptions, more: [snapshots.redemptionsCut] },
       );
       return found.map(({ account, tables }) => ({ account, tables: { ...shared, ...tables } }));
     },

@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
 import type {
   HomeTables,
   PartitionedDatabases,
@@ -50,8 +50,7 @@ export interface AuditOptions {
 }
 
 const ACCOUNTS_MAX = 500;
-/** Some milliseconds on the embedded engine, which does nothing else meanwhile. */
-const ROWS_MAX: Readonly<Record<Database['engine'], number>> = { embedded: 500, postgresql: 5_000 };
+const ROWS_MAX = 5_000;
 
 /** SQL: whether an entry `e` is of a call whose record was dropped, if there is none. Plans: primary keys. */
 const isOfDroppedMonth = (row: string): string => `exists (
@@ -233,7 +232,7 @@ async function auditRange(
 
 /** The databases of the directory and of all partitions. */
 export interface AuditedDatabases {
-  readonly directory: Pick<PartitionedDatabases['directory'], 'engine' | 'readTables'>;
+  readonly directory: Pick<PartitionedDatabases['directory'], 'readTables'>;
   readonly partitions: readonly Pick<PartitionedDatabases['partitions'][number], 'openTables'>[];
 }
 
@@ -255,7 +254,7 @@ export function auditLedger(
         opened.push(await inPartition(number, partitions.length, () => partition.openTables()));
       }
       const tables = { directory: directoryTables, partitions: opened };
-      return await auditTables(tables, options.rowsMax ?? ROWS_MAX[directory.engine], options);
+      return await auditTables(tables, options.rowsMax ?? ROWS_MAX, options);
     } finally {
       await Promise.all(opened.map((tables) => tables.close()));
     }

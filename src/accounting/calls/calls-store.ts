@@ -123,7 +123,7 @@ export const EVERYBODY: OwnedBy = { accountId: null, keyIds: null };
 /** What PostgreSQL makes one of, if nothing else is said. */
 const PAGES_A_FILTER = 128;
 
-/** The servers do it too, from time to time; the embedded engine does not. It keeps nobody from writing. */
+/** The server does it too, from time to time. It keeps nobody from writing. */
 const summariseRequestIds: Statement = {
   name: 'calls.summarise-request-ids',
   text: `select brin_summarize_new_values(inhrelid::regclass) as ranges from pg_inherits
@@ -131,8 +131,8 @@ where inhparent = to_regclass('calls_by_request')`,
 };
 
 /**
- * Takes the filters away of the pages that records are being written into: each record would be added to them, which took an embedded
- * database five times what the rest of a record takes. A search reads those pages, 1 MB at most. An index has a filter of its first pages
+ * Takes the filters away of the pages that records are being written into: each record would be added to them, which took
+ * five times what the rest of a record takes. A search reads those pages, 1 MB at most. An index has a filter of its first pages
  * from the moment on at which its table is made.
  */
 export const forgetOpenFilters: Statement = {

@@ -145,14 +145,10 @@ export type Wait = 'not_summed' | 'in_flight' | 'elsewhere' | 'changed';
 
 export type RetentionStore = ReturnType<typeof createRetentionStore>;
 
-/** A slice takes the embedded engine some milliseconds, and it does nothing else meanwhile. */
-const ROWS_MAX = { embedded: 250, postgresql: 2_000 } as const;
+/** Rows of a slice. */
+const ROWS_MAX = 2_000;
 
-export function createRetentionStore(
-  database: PartitionLane,
-  engine: keyof typeof ROWS_MAX,
-  rowsMax: number = ROWS_MAX[engine],
-) {
+export function createRetentionStore(database: PartitionLane, rowsMax: number = ROWS_MAX) {
   async function readiness(on: PartitionQueryable, beforeMs: number): Promise<'ready' | 'not_summed' | 'in_flight'> {
     const { isSummed, isOver } = READINESS.first(await on.query(selectReadiness, [firstIdBehind(beforeMs)]))!;
     if (!isOver) return 'in_flight';

@@ -13,7 +13,7 @@ import { sqlTimezone } from './sql-timezone.ts';
 
 /** Rows of the queue in a slice: a row has the calls of one batch, 256 at most. */
 const QUEUE_ROWS = 8;
-/** Records of an import in a slice: some milliseconds on the embedded engine, which does nothing else meanwhile. */
+/** Records of an import in a slice. */
 const IMPORTED_ROWS = 500;
 
 /** Arbitrary, but the same for every node. The node that has it works in the partition; the others do something else. */

@@ -64,7 +64,7 @@ export function configCommands(program: Command, kit: CommandKit): void {
           models: Object.keys(config.models),
           plans: Object.keys(config.plans),
           warnings: [...priceWarnings(config), ...secretWarnings(config)],
-          database: config.database.url === '' ? `embedded, in ${config.database.dataDir}` : 'PostgreSQL',
+          database: config.database.url === '' ? `local, in ${config.database.dataDir}` : 'PostgreSQL',
         };
         output.print(summary, () =>
           renderFields([

@@ -6,7 +6,7 @@ import { type CommandKit, sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
 import { localTime } from '../local-time.ts';
 import { createLogger } from '../log/logger.ts';
-import { openOrCreateOwnDatabases, openOwnDatabases } from '../own-database.ts';
+import { localServerUrl, openOrCreateOwnDatabases, openOwnDatabases } from '../own-database.ts';
 import { printTable } from '../table.ts';
 import { partitionCommands } from './partitions.ts';
 import { transferCommands } from './transfer.ts';
@@ -45,6 +45,16 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
         } finally {
           await databases.close();
         }
+      }),
+    );
+
+  db.command('url')
+    .description('print the address of the database, with its password, for psql and other tools')
+    .action(
+      kit.plain(async (flags, output, environment) => {
+        const { url, dataDir } = loadForBooks(flags, environment).database;
+        const address = url === '' ? localServerUrl(dataDir) : url;
+        output.print({ url: address }, () => address);
       }),
     );
 

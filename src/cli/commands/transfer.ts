@@ -44,7 +44,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
     );
 
   db.command('backup')
-    .description('export the embedded database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)')
+    .description('export the local database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)')
     .argument('<file>', 'as for export')
     .action(
       kit.plain((flags, output, environment, [file]) => {
@@ -101,7 +101,7 @@ async function exportTo(
   return 1;
 }
 
-/** An export of a gateway: the one that is named, or that runs on the embedded database; else of the database itself. */
+/** An export of a gateway: the one that is named, or that runs on the local database; else of the database itself. */
 async function fromSource<Result>(
   location: ServingGateway | DatabaseLocation,
   process: CliProcess,

@@ -6,7 +6,7 @@ export function renderDemoBanner(url: string, { key, userName, password }: DemoA
   const authorization = `-H "Authorization: Bearer ${key}"`;
   const json = `-H "Content-Type: application/json"`;
   return `
-Faregate demo: a simulated provider, an embedded database, an account with a balance and a Coding Plan.
+Faregate demo: a simulated provider, a local database, an account with a balance and a Coding Plan.
 
   chat-style base URL      ${url}/v1
   messages-style base URL  ${url}

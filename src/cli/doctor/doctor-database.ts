@@ -20,8 +20,8 @@ const CLOCK_DIFFERENCE_MAX_MS = 2_000;
 
 export async function checkDatabase(location: Config['database'], isDemo: boolean): Promise<Finding[]> {
   const name = await describeDatabase(location);
-  const isEmbedded = location.url === '';
-  const owner = isEmbedded ? ownerOf(location.dataDir) : null;
+  const isLocal = location.url === '';
+  const owner = isLocal ? ownerOf(location.dataDir) : null;
   if (owner?.url !== undefined) return [ok('database', `${name}; the gateway on ${owner.url} serves it`)];
   let databases: Databases;
   try {
@@ -34,7 +34,7 @@ export async function checkDatabase(location: Config['database'], isDemo: boolea
   }
   try {
     const mark = { isDemo, demoAccountId: readDemoAccountId(location.dataDir) };
-    return [...(await lookAt(databases, name, isEmbedded)), ...(await checkMark(databases.directory, mark))];
+    return [...(await lookAt(databases, name, isLocal)), ...(await checkMark(databases.directory, mark))];
   } catch (error) {
     if (error instanceof SchemaError) return [failed('schema', error.reason, error.advice)];
     return [failed('database', `${name}: ${errorText(error)}`, UNREACHED)];
@@ -45,7 +45,7 @@ export async function checkDatabase(location: Config['database'], isDemo: boolea
 
 const UNREACHED = 'Check DATABASE_URL, that the server runs, and the network to it.';
 
-async function lookAt(databases: Databases, name: string, isEmbedded: boolean): Promise<Finding[]> {
+async function lookAt(databases: Databases, name: string, isLocal: boolean): Promise<Finding[]> {
   const { directory: database } = databases;
   // The first question also makes the connection.
   await readServerFacts(database);
@@ -56,7 +56,7 @@ async function lookAt(databases: Databases, name: string, isEmbedded: boolean): 
   const partitions = await checkPartitions(databases);
   const rest = [...partitions, await checkSchema(databases, partitions[0]?.state !== 'failed')];
   const reached = ok('database', `${name}, PostgreSQL ${facts.version}, responds in ${tookMs.toFixed(1)} ms`);
-  if (isEmbedded) return [reached, ...rest];
+  if (isLocal) return [reached, ...rest];
   return [checkServer(facts, reached), ...rest, checkSafety(facts), checkClock(facts.nowMs, askedMs, tookMs)];
 }
 

@@ -34,7 +34,7 @@ export function checkVersions(): Finding {
   return failed('versions', versions, advice);
 }
 
-/** The directory of the embedded database, the journal and uploads. */
+/** The directory of the local database, the journal and uploads. */
 export function checkDataDirectory({ dataDir }: Config['database']): Finding[] {
   const path = resolve(dataDir);
   const existing = nearestExisting(path);

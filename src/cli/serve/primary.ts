@@ -4,6 +4,7 @@ import { createGuesses, guessHandlers } from '../../app/guesses.ts';
 import { settingsBeyond } from '../../app/worker-limits.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
+import { announceGateway } from '../../db/data-dir.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createIds } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -12,11 +13,13 @@ import { programVersion } from '../../lib/version.ts';
 import type { CliProcess, GlobalFlags } from '../command.ts';
 import { demoEnvironment, findConfigSource, NO_ADMIN_TOKEN, readAdminToken } from '../environment.ts';
 import { createServerLog } from '../log/logger.ts';
+import { startOwnServer } from '../own-database.ts';
 import { watchDealtConnections } from './dealt-connections.ts';
+import { newLocalToken } from './local-token.ts';
 import { STOP_SIGNALS, type StopSignal } from './stop-signals.ts';
 import { type ForkedWorker, type ProcessEnd, Supervisor } from './supervisor.ts';
 import { type WorkersAsked, workersFor } from './worker-count.ts';
-import { WORKER_VARIABLE } from './worker-process.ts';
+import { WORKER_TOKEN_VARIABLE, WORKER_VARIABLE } from './worker-process.ts';
 
 /**
  * Serves by several processes until SIGTERM or SIGINT; returns the exit code, or `null` if one process is to serve. This one serves no
@@ -30,7 +33,7 @@ export async function servePrimary(
 ): Promise<number | null> {
   const { file, isDemo, overrides } = findConfigSource(flags, environment);
   const config = loadConfig(file, isDemo ? demoEnvironment(environment) : environment, overrides);
-  const count = workersFor(asked, { isDemo, isEmbedded: config.database.url === '', cores });
+  const count = workersFor(asked, { isDemo, cores });
   if (count === 1) return null;
   const hasToken = readAdminToken(environment) !== null;
   const log = createServerLog(environment, isErrorTerminal === true);
@@ -44,6 +47,14 @@ export async function servePrimary(
     );
   }
 
+  const { dataDir } = config.database;
+  const isLocal = config.database.url === '';
+  const local = isLocal ? await startOwnServer(config.database, logger, (message) => logger.warn({}, message)) : null;
+  const localToken = newLocalToken();
+  const shared = {
+    [WORKER_TOKEN_VARIABLE]: localToken,
+    ...(local !== null && { DATABASE_URL: local.url }),
+  };
   const guesses = guessHandlers(createGuesses(() => performance.now()));
   const all = new AllWorkers(() => supervisor.workers);
   const supervisor = new Supervisor({
@@ -51,13 +62,15 @@ export async function servePrimary(
     logger,
     nowMs: () => performance.now(),
     fork: (number, handlers) => {
-      const shared = { scrape: all.scrape, readiness: all.readReadiness, logsAs: log.setFormat };
-      return forkWorker(number, count, { ...guesses, ...shared, ...handlers });
+      const serving = { scrape: all.scrape, readiness: all.readReadiness, logsAs: log.setFormat };
+      const environment = { ...shared, [WORKER_VARIABLE]: `${number}/${count}` };
+      return forkWorker(environment, { ...guesses, ...serving, ...handlers });
     },
     onLeft: (number) => all.left(number),
     onUp(workers, url) {
+      if (local !== null) announceGateway(dataDir, { url, adminToken: localToken, databaseUrl: local.url });
       logger.info(
-        { version: programVersion(), url, database: 'postgresql', process: process.pid, workers },
+        { version: programVersion(), url, database: isLocal ? 'local' : 'postgresql', process: process.pid, workers },
         `the gateway serves with ${count} workers`,
       );
       writeOut(`listening on ${url}\n`);
@@ -85,6 +98,7 @@ export async function servePrimary(
     return code;
   } finally {
     await metrics?.close();
+    await local?.stop();
     process.off('SIGHUP', onReload);
     for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
     // As in `serveGateway`: a thread that writes to a pipe which nobody reads would keep the process for ever.
@@ -108,12 +122,12 @@ async function serveMetricsOfAll(
   return server;
 }
 
-function forkWorker(number: number, count: number, handlers: Handlers): ForkedWorker {
+function forkWorker(environment: Record<string, string>, handlers: Handlers): ForkedWorker {
   // A worker that hangs is not dealt another connection, and each has as many as the others, which its part of the limits relies on.
   cluster.schedulingPolicy = cluster.SCHED_RR;
   // Figures may be infinite, which JSON cannot say.
   cluster.setupPrimary({ serialization: 'advanced' });
-  const worker = cluster.fork({ [WORKER_VARIABLE]: `${number}/${count}` });
+  const worker = cluster.fork(environment);
   const closeDealt = watchDealtConnections(worker.process);
   const link = new ProcessLink(
     {

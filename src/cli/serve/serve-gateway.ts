@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { writeHistory } from '../../accounting/history/history-store.ts';
 import { localAdminClient } from '../../api/management/admin-client.ts';
 import type { Gateway } from '../../app/gateway.ts';
@@ -20,6 +19,7 @@ import { demoEnvironment, findConfigSource, hasDemoMonth, NO_ADMIN_TOKEN, readAd
 import { describeFailure } from '../failure.ts';
 import { createServerLog } from '../log/logger.ts';
 import { openOrCreateOwnDatabases } from '../own-database.ts';
+import { newLocalToken } from './local-token.ts';
 import { renderSignInHint } from './sign-in-hint.ts';
 import { StoppedError, type StopSignal, StopSignals } from './stop-signals.ts';
 import type { WorkerProcess } from './worker-process.ts';
@@ -61,26 +61,21 @@ export async function serveGateway(
     const config = loadConfig(source.file, configEnvironment, source.overrides);
     log.setFormat(config.log.format);
     const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
-    const isEmbedded = config.database.url === '';
-    const open = (statementConnections?: number): Promise<Databases> =>
-      openOrCreateOwnDatabases(config.database, logger, (message) => logger.warn({}, message), {
+    const isLocal = config.database.url === '';
+    const open = async (): Promise<Databases> => {
+      const { statementConnections } = await import('../../app/worker-limits.ts');
+      return openOrCreateOwnDatabases(config.database, logger, (message) => logger.warn({}, message), {
         stopped: signals.begun,
-        statementConnections,
+        statementConnections: statementConnections(worker?.part ?? WHOLE),
         partitions: config.database.partitions,
       });
-    const openServer = async (): Promise<Databases> => {
-      const { statementConnections } = await import('../../app/worker-limits.ts');
-      return open(statementConnections(worker?.part ?? WHOLE));
     };
-    // An embedded database starts in a thread of its own while this one loads most of the program.
-    const [databases, { createGateway }] = await Promise.all([
-      isEmbedded ? open() : openServer(),
-      import('../../app/gateway.ts'),
-    ]);
+    // A local server starts while most of the program is loaded.
+    const [databases, { createGateway }] = await Promise.all([open(), import('../../app/gateway.ts')]);
     const database = databases.directory;
 
     /** The admin token of this machine's command line, which the demo prints; a new one at each start. */
-    const localToken = randomBytes(24).toString('base64url');
+    const localToken = worker?.localToken ?? newLocalToken();
     const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
     let gateway: Gateway;
     try {
@@ -96,6 +91,7 @@ export async function serveGateway(
         configLoads,
         servedAs: { isDemo: source.isDemo, demoAccountId: readDemoAccountId(config.database.dataDir) },
         stopped: signals.begun,
+        isOnlyNode: isLocal,
         worker: worker?.options,
       });
     } catch (error) {
@@ -121,7 +117,8 @@ export async function serveGateway(
       });
     }
     const url = await gateway.listen();
-    if (isEmbedded) announceGateway(config.database.dataDir, url, localToken);
+    const databaseUrl = databases.localUrl;
+    if (databaseUrl !== null) announceGateway(config.database.dataDir, { url, adminToken: localToken, databaseUrl });
     const watcher = new ConfigWatcher({
       file: source.file,
       environment: configEnvironment,
@@ -144,10 +141,12 @@ export async function serveGateway(
     // One of several workers says it for all.
     const saysHint = demoAccount === null && (worker === null || worker.number === 1) && !(await users.hasOperator());
     const hint = saysHint ? renderSignInHint(url, source) : '';
-    const { engine } = database;
     hasServed = true;
     if (worker === null) {
-      logger.info({ version: programVersion(), url, database: engine, process: process.pid }, 'the gateway serves');
+      logger.info(
+        { version: programVersion(), url, database: isLocal ? 'local' : 'postgresql', process: process.pid },
+        'the gateway serves',
+      );
       writeOut(`listening on ${url}\n${hint}`);
     } else {
       const { nodeId } = gateway;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CliError, UsageError } from '../command.ts';
+import { UsageError } from '../command.ts';
 import { workersAsked, workersFor } from './worker-count.ts';
 
 describe('how many workers are asked for', () => {
@@ -31,23 +31,16 @@ describe('how many workers are asked for', () => {
 });
 
 describe('how many workers serve', () => {
-  const server = { isDemo: false, isEmbedded: false, cores: 6 };
+  const server = { isDemo: false, cores: 6 };
 
   it('is one a core for auto, where several can serve', () => {
     assert.equal(workersFor('auto', server), 6);
-    assert.equal(workersFor('auto', { ...server, isEmbedded: true }), 1);
     assert.equal(workersFor('auto', { ...server, isDemo: true }), 1);
     assert.equal(workersFor(3, server), 3);
   });
 
-  it('is never more than one on the embedded database or for the demo, which say what to do', () => {
-    assert.equal(workersFor(1, { ...server, isEmbedded: true }), 1);
-    assert.throws(
-      () => workersFor(2, { ...server, isEmbedded: true }),
-      (error: Error) => {
-        return error instanceof CliError && error.message.includes('Set DATABASE_URL to a PostgreSQL');
-      },
-    );
+  it('is never more than one for the demo, which says what to do', () => {
+    assert.equal(workersFor(1, { ...server, isDemo: true }), 1);
     assert.throws(() => workersFor(2, { ...server, isDemo: true }), /The demo is one process/);
   });
 });

@@ -18,7 +18,6 @@ export function workersAsked({ workers }: GlobalFlags, environment: Environment)
 
 interface Served {
   readonly isDemo: boolean;
-  readonly isEmbedded: boolean;
   readonly cores: number;
 }
 
@@ -27,18 +26,12 @@ interface Served {
  *
  * @throws CliError where several were asked for and cannot serve.
  */
-export function workersFor(asked: WorkersAsked, { isDemo, isEmbedded, cores }: Served): number {
-  if (asked === 'auto') return isDemo || isEmbedded ? 1 : Math.min(cores, WORKERS_MAX);
+export function workersFor(asked: WorkersAsked, { isDemo, cores }: Served): number {
+  if (asked === 'auto') return isDemo ? 1 : Math.min(cores, WORKERS_MAX);
   if (asked > 1 && isDemo) {
     throw new CliError(
       `The demo is one process, and ${asked} workers are asked for. Leave --workers and FAREGATE_WORKERS out, or write a ` +
         'configuration with "faregate init" and set DATABASE_URL to a PostgreSQL.',
-    );
-  }
-  if (asked > 1 && isEmbedded) {
-    throw new CliError(
-      `The embedded database has one owner at a time, and ${asked} workers are asked for. Set DATABASE_URL to a PostgreSQL ` +
-        '(docs/moving.md says how data get there), or leave --workers and FAREGATE_WORKERS out.',
     );
   }
   return asked;

@@ -11,6 +11,8 @@ import type { MetricsReport, MetricsText } from '../../telemetry/summed-metrics.
 
 /** Says which of how many workers a process is, such as `2/4`. The primary sets it. */
 export const WORKER_VARIABLE = 'FAREGATE_WORKER';
+/** The admin token of the command line of this machine, which all workers take. The primary sets it. */
+export const WORKER_TOKEN_VARIABLE = 'FAREGATE_WORKER_TOKEN';
 
 /** Where a worker serves, for the primary. */
 export interface WorkerServes {
@@ -32,11 +34,12 @@ export type WorkerProcess = ReturnType<typeof createWorkerProcess>;
 export function thisWorker(environment: Environment): WorkerProcess | null {
   const named = /^(\d+)\/(\d+)$/.exec(environment[WORKER_VARIABLE] ?? '');
   if (!cluster.isWorker || cluster.worker === undefined || named === null) return null;
-  return createWorkerProcess({ index: Number(named[1]) - 1, count: Number(named[2]) });
+  const part = { index: Number(named[1]) - 1, count: Number(named[2]) };
+  return createWorkerProcess(part, environment[WORKER_TOKEN_VARIABLE] ?? null);
 }
 
 /** The side of a worker: what it hears from the primary, and what it says. */
-function createWorkerProcess(part: Part) {
+function createWorkerProcess(part: Part, localToken: string | null) {
   const signals = new EventEmitter();
   let own: WorkerOwn | null = null;
   // Without it the process would end with its calls at once if the primary is gone.
@@ -58,6 +61,7 @@ function createWorkerProcess(part: Part) {
   });
   return {
     part,
+    localToken,
     /** From 1, for logs and people. */
     number: part.index + 1,
     /** The signals that the primary passes on, and SIGINT if the primary is gone: then no new connection comes. */

@@ -47,10 +47,7 @@ where not exists (
 )`,
 };
 
-/**
- * Which of some nodes are dead: without a heartbeat for `deadAfterMs` by the database's clock. On the embedded engine, with its one
- * owner, nodes write no heartbeats, and each is dead.
- */
+/** Which of some nodes are dead: without a heartbeat for `deadAfterMs` by the database's clock. */
 export async function deadOf(
   database: DirectoryQueryable,
   nodeIds: readonly string[],
