@@ -16,7 +16,7 @@ import {
   type TestNode,
   verdictsOn,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { insertLimitedKey, removeLoose } from '../support/keys.ts';
 import { placedInOne } from '../support/placed-in-one.ts';
 import { sql } from '../support/sql.ts';
@@ -33,151 +33,145 @@ select $1, $2::text || lpad(n::text, 6, '0'), 'made', decode(md5($1 || $2 || n),
   $4::timestamptz - $5::interval
 from generate_series(1, $3::int) n`;
 
-for (const engine of gatewayEngines) {
-  describe(`keys that have ended on ${engine}`, { timeout: 120_000 }, () => {
-    let stored: TestDatabase;
-    let database: Database;
-    let node: TestNode;
+describe(`keys that have ended`, { timeout: 120_000 }, () => {
+  let stored: TestDatabase;
+  let database: Database;
+  let node: TestNode;
 
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      database = stored.database;
-      node = createTestNode(database);
-      await openAccount(database, ACCOUNT, 1_000_000_000n);
-      await sumAll();
-    });
-    after(() => stored?.remove());
-
-    const rows = <Row>(text: string, parameters: readonly (string | number | Date)[] = []) =>
-      sql<Row>(database, text, parameters);
-    const forget = (signal = NEVER) =>
-      createEndedKeyStore(placedInOne(inOneDatabase(database))).forgetEndedBefore(NOW_MS - 7 * DAY_MS, signal);
-    const insert = (name: string, count: number, endedBefore: string) =>
-      rows(INSERT_KEYS, [ACCOUNT, name, count, new Date(NOW_MS), endedBefore]);
-    async function keyIds(name: string): Promise<string[]> {
-      const found = await rows<{ id: string }>(
-        'select id from api_keys where account_id = $1 and id like $2 order by id',
-        [ACCOUNT, `${name}%`],
-      );
-      return found.map(({ id }) => id);
-    }
-    async function sumAll(): Promise<void> {
-      const rollups = createRollupStore(database);
-      while ((await rollups.sumSlice('Asia/Shanghai')) !== 'idle');
-    }
-    /** A call of a key, up to its end, or only begun. */
-    async function call(callId: string, keyId: string, end: 'ended' | 'in_flight'): Promise<void> {
-      const request = { ...requestOf(ACCOUNT, callId, 10n), keyId };
-      assert.deepEqual(await verdictsOn(node.stores.reservations, [request]), ['admitted']);
-      if (end === 'in_flight') return;
-      await endCalls(node.stores.settlement, [{ ...outcomeOf(ACCOUNT, callId, 10n), keyId }]);
-    }
-
-    it('are gone some days later, also if they were used, with all that belongs to them', async () => {
-      const keys = createApiKeyStore(database);
-      await insertLimitedKey(
-        database,
-        { accountId: ACCOUNT, id: 'used_1', at: new Date(NOW_MS - 30 * DAY_MS) },
-        { limits: { dailyCallsMax: 5 }, rates: { requestsMax: 5 } },
-      );
-      await createKeyUseStore(database).record([
-        { accountId: ACCOUNT, keyId: 'used_1', usedAtMs: NOW_MS - 20 * DAY_MS },
-      ]);
-      await keys.revokeKey('used_1', new Date(NOW_MS - 8 * DAY_MS));
-      await insert('lately_', 1, '6 days');
-      await insert('works_', 1, '-1 day');
-      await rows(`update api_keys set revoked_at = null where id = 'works_000001'`);
-      await rows(`update api_keys set revoked_at = null, expires_at = revoked_at where id = 'lately_000001'`);
-      assert.equal(await forget(), true);
-      assert.deepEqual(await keyIds('used_'), []);
-      const tables = ['key_limits', 'rate_limits', 'key_uses', 'loose_keys'];
-      const left = async (): Promise<number[]> => {
-        const found = tables.map(async (table) => (await rows(`select from ${table} where key_id = 'used_1'`)).length);
-        return Promise.all(found);
-      };
-      // Somebody who has found the key may set limits still.
-      assert.equal(await removeLoose(inOneDatabase(database)), true);
-      assert.deepEqual(await left(), [1, 1, 1, 1]);
-      await rows(`update loose_keys set since = since - interval '61 minutes'`);
-      assert.equal(await removeLoose(inOneDatabase(database)), true);
-      assert.deepEqual(await left(), [0, 0, 0, 0]);
-      assert.deepEqual(await keyIds('lately_'), ['lately_000001']);
-      assert.deepEqual(await keyIds('works_'), ['works_000001']);
-    });
-
-    it('are as many as a page and more', async () => {
-      await insert('many_', 450, '9 days');
-      // Before the ones that were looked at.
-      await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
-      assert.equal(await forget(), true);
-      assert.deepEqual(await keyIds('many_'), []);
-    });
-
-    it('stay where a call names them: in the sums, on its way there, unresolved, in flight', async () => {
-      await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
-      await insert('named_', 5, '10 days');
-      await call('call_summed', 'named_000001', 'ended');
-      await sumAll();
-      await call('call_queued', 'named_000002', 'ended');
-      await call('call_unresolved', 'named_000003', 'ended');
-      await rows(`update calls set status = 'unresolved' where id = 'call_unresolved'`);
-      await call('call_in_flight', 'named_000004', 'in_flight');
-      assert.equal(await forget(), true);
-      assert.deepEqual(await keyIds('named_'), ['named_000001', 'named_000002', 'named_000003', 'named_000004']);
-    });
-
-    it('stay while it is not known which of them calls name, and are gone when it is', async () => {
-      await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
-      await insert('unknown_', 1, '10 days');
-      await rows('update usage_backfill set is_done = false');
-      await forget();
-      assert.deepEqual(await keyIds('unknown_'), ['unknown_000001']);
-      await sumAll();
-      await forget();
-      assert.deepEqual(await keyIds('unknown_'), []);
-    });
-
-    const itOnServers = engine === 'postgresql' ? it : it.skip;
-    itOnServers('are looked at once each, but for those that somebody has locked', async () => {
-      await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
-      await insert('locked_', 1, '10 days');
-      const other = stored.openAnother();
-      try {
-        await other.transaction(async (transaction) => {
-          await sql(transaction, `select from api_keys where id = 'locked_000001' for update`);
-          const store = createEndedKeyStore(placedInOne(inOneDatabase(database.lane('housekeeping'))));
-          assert.equal(await store.forgetEndedBefore(NOW_MS - 7 * DAY_MS, NEVER), false);
-        });
-      } finally {
-        await other.close();
-      }
-      assert.deepEqual(await keyIds('locked_'), ['locked_000001']);
-      assert.equal(await forget(), true);
-      assert.deepEqual(await keyIds('locked_'), []);
-      const [progress] = await rows<{ key_id: string }>('select key_id from ended_keys_progress');
-      assert.notEqual(progress!.key_id, '');
-    });
-
-    // The embedded engine explains no statement that has parameters.
-    itOnServers('are found along an index, and what names them by its own', async () => {
-      const plansOf = async ({ text }: { readonly text: string }, parameters: readonly (string | Date)[]) =>
-        (await rows<{ 'QUERY PLAN': string }>(`explain (costs off) ${text}`, parameters)).map((row) =>
-          row['QUERY PLAN'].trim(),
-        );
-      const lines = [
-        ...(await plansOf(selectEnded, [new Date(0), '', new Date(NOW_MS)])),
-        ...(await plansOf(selectNamed, [`{${ACCOUNT}}`, '{key_none}'])),
-      ];
-      for (const [scan, condition] of [
-        ['api_keys_by_end', 'Index Cond: ((LEAST(revoked_at, expires_at) <'],
-        ['usage_rollups_by_key', 'Index Cond: ((account_id = p.account_id) AND (key_id = p.id))'],
-        ['reservations_pkey', 'Index Cond: (account_id = p.account_id)'],
-        ['on calls_default ', 'Index Cond: (id = n.call_id)'],
-        ['calls_default_by_status', `Index Cond: (status = 'unresolved'::text)`],
-      ] as const) {
-        const at = lines.findIndex((line) => line.includes(scan));
-        assert.ok(lines[at + 1]?.startsWith(condition), `${scan}:\n${lines.join('\n')}`);
-      }
-    });
+  before(async () => {
+    stored = await createTestDatabase();
+    database = stored.database;
+    node = createTestNode(database);
+    await openAccount(database, ACCOUNT, 1_000_000_000n);
+    await sumAll();
   });
-}
+  after(() => stored?.remove());
+
+  const rows = <Row>(text: string, parameters: readonly (string | number | Date)[] = []) =>
+    sql<Row>(database, text, parameters);
+  const forget = (signal = NEVER) =>
+    createEndedKeyStore(placedInOne(inOneDatabase(database))).forgetEndedBefore(NOW_MS - 7 * DAY_MS, signal);
+  const insert = (name: string, count: number, endedBefore: string) =>
+    rows(INSERT_KEYS, [ACCOUNT, name, count, new Date(NOW_MS), endedBefore]);
+  async function keyIds(name: string): Promise<string[]> {
+    const found = await rows<{ id: string }>(
+      'select id from api_keys where account_id = $1 and id like $2 order by id',
+      [ACCOUNT, `${name}%`],
+    );
+    return found.map(({ id }) => id);
+  }
+  async function sumAll(): Promise<void> {
+    const rollups = createRollupStore(database);
+    while ((await rollups.sumSlice('Asia/Shanghai')) !== 'idle');
+  }
+  /** A call of a key, up to its end, or only begun. */
+  async function call(callId: string, keyId: string, end: 'ended' | 'in_flight'): Promise<void> {
+    const request = { ...requestOf(ACCOUNT, callId, 10n), keyId };
+    assert.deepEqual(await verdictsOn(node.stores.reservations, [request]), ['admitted']);
+    if (end === 'in_flight') return;
+    await endCalls(node.stores.settlement, [{ ...outcomeOf(ACCOUNT, callId, 10n), keyId }]);
+  }
+
+  it('are gone some days later, also if they were used, with all that belongs to them', async () => {
+    const keys = createApiKeyStore(database);
+    await insertLimitedKey(
+      database,
+      { accountId: ACCOUNT, id: 'used_1', at: new Date(NOW_MS - 30 * DAY_MS) },
+      { limits: { dailyCallsMax: 5 }, rates: { requestsMax: 5 } },
+    );
+    await createKeyUseStore(database).record([{ accountId: ACCOUNT, keyId: 'used_1', usedAtMs: NOW_MS - 20 * DAY_MS }]);
+    await keys.revokeKey('used_1', new Date(NOW_MS - 8 * DAY_MS));
+    await insert('lately_', 1, '6 days');
+    await insert('works_', 1, '-1 day');
+    await rows(`update api_keys set revoked_at = null where id = 'works_000001'`);
+    await rows(`update api_keys set revoked_at = null, expires_at = revoked_at where id = 'lately_000001'`);
+    assert.equal(await forget(), true);
+    assert.deepEqual(await keyIds('used_'), []);
+    const tables = ['key_limits', 'rate_limits', 'key_uses', 'loose_keys'];
+    const left = async (): Promise<number[]> => {
+      const found = tables.map(async (table) => (await rows(`select from ${table} where key_id = 'used_1'`)).length);
+      return Promise.all(found);
+    };
+    // Somebody who has found the key may set limits still.
+    assert.equal(await removeLoose(inOneDatabase(database)), true);
+    assert.deepEqual(await left(), [1, 1, 1, 1]);
+    await rows(`update loose_keys set since = since - interval '61 minutes'`);
+    assert.equal(await removeLoose(inOneDatabase(database)), true);
+    assert.deepEqual(await left(), [0, 0, 0, 0]);
+    assert.deepEqual(await keyIds('lately_'), ['lately_000001']);
+    assert.deepEqual(await keyIds('works_'), ['works_000001']);
+  });
+
+  it('are as many as a page and more', async () => {
+    await insert('many_', 450, '9 days');
+    // Before the ones that were looked at.
+    await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
+    assert.equal(await forget(), true);
+    assert.deepEqual(await keyIds('many_'), []);
+  });
+
+  it('stay where a call names them: in the sums, on its way there, unresolved, in flight', async () => {
+    await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
+    await insert('named_', 5, '10 days');
+    await call('call_summed', 'named_000001', 'ended');
+    await sumAll();
+    await call('call_queued', 'named_000002', 'ended');
+    await call('call_unresolved', 'named_000003', 'ended');
+    await rows(`update calls set status = 'unresolved' where id = 'call_unresolved'`);
+    await call('call_in_flight', 'named_000004', 'in_flight');
+    assert.equal(await forget(), true);
+    assert.deepEqual(await keyIds('named_'), ['named_000001', 'named_000002', 'named_000003', 'named_000004']);
+  });
+
+  it('stay while it is not known which of them calls name, and are gone when it is', async () => {
+    await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
+    await insert('unknown_', 1, '10 days');
+    await rows('update usage_backfill set is_done = false');
+    await forget();
+    assert.deepEqual(await keyIds('unknown_'), ['unknown_000001']);
+    await sumAll();
+    await forget();
+    assert.deepEqual(await keyIds('unknown_'), []);
+  });
+
+  it('are looked at once each, but for those that somebody has locked', async () => {
+    await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
+    await insert('locked_', 1, '10 days');
+    const other = stored.openAnother();
+    try {
+      await other.transaction(async (transaction) => {
+        await sql(transaction, `select from api_keys where id = 'locked_000001' for update`);
+        const store = createEndedKeyStore(placedInOne(inOneDatabase(database.lane('housekeeping'))));
+        assert.equal(await store.forgetEndedBefore(NOW_MS - 7 * DAY_MS, NEVER), false);
+      });
+    } finally {
+      await other.close();
+    }
+    assert.deepEqual(await keyIds('locked_'), ['locked_000001']);
+    assert.equal(await forget(), true);
+    assert.deepEqual(await keyIds('locked_'), []);
+    const [progress] = await rows<{ key_id: string }>('select key_id from ended_keys_progress');
+    assert.notEqual(progress!.key_id, '');
+  });
+
+  it('are found along an index, and what names them by its own', async () => {
+    const plansOf = async ({ text }: { readonly text: string }, parameters: readonly (string | Date)[]) =>
+      (await rows<{ 'QUERY PLAN': string }>(`explain (costs off) ${text}`, parameters)).map((row) =>
+        row['QUERY PLAN'].trim(),
+      );
+    const lines = [
+      ...(await plansOf(selectEnded, [new Date(0), '', new Date(NOW_MS)])),
+      ...(await plansOf(selectNamed, [`{${ACCOUNT}}`, '{key_none}'])),
+    ];
+    for (const [scan, condition] of [
+      ['api_keys_by_end', 'Index Cond: ((LEAST(revoked_at, expires_at) <'],
+      ['usage_rollups_by_key', 'Index Cond: ((account_id = p.account_id) AND (key_id = p.id))'],
+      ['reservations_pkey', 'Index Cond: (account_id = p.account_id)'],
+      ['on calls_default ', 'Index Cond: (id = n.call_id)'],
+      ['calls_default_by_status', `Index Cond: (status = 'unresolved'::text)`],
+    ] as const) {
+      const at = lines.findIndex((line) => line.includes(scan));
+      assert.ok(lines[at + 1]?.startsWith(condition), `${scan}:\n${lines.join('\n')}`);
+    }
+  });
+});

@@ -8,59 +8,57 @@ import { createPrincipals, type Principals } from '../../src/accounting/accounts
 import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
 import { patientQuestions } from '../support/questions.ts';
 
 const AT = new Date('2026-11-20T04:00:00Z');
 
-for (const engine of wireEngines) {
-  describe(`the only account of a gateway (${engine})`, () => {
-    let stored: TestDatabase;
-    let principals: Principals;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      principals = await createPrincipals({
-        store: createKeyStatusStore(stored.database),
-        limitedKeys: createLimitedKeys(createLimitedKeyStore(stored.database), patientQuestions()),
-        partitions: { note: () => undefined },
-        directory: stored.database,
-        questions: patientQuestions(),
-        clock: systemClock,
-      });
-    });
-    after(async () => {
-      await principals.close();
-      await stored.remove();
-    });
-
-    async function createKey(accountId: string, keyId: string): Promise<string> {
-      const key = createApiKey((bytes) => webcrypto.getRandomValues(bytes));
-      const [keyHash, prefix] = [hashApiKey(key), displayPrefix(key)];
-      const store = createAccountStore(stored.database);
-      await store.insertKey({ accountId, id: keyId, name: 'test', keyHash, prefix, expiresAt: null, at: AT });
-      return key;
-    }
-
-    async function createAccount(id: string): Promise<void> {
-      const account = { id, name: id, email: null, verified: true, dailyCapNano: null, at: AT };
-      await createAccountIn(stored.database, account);
-    }
-
-    it('is known by its keys until another account has been seen, then no account is', async () => {
-      await createAccount('one');
-      const key = await createKey('one', 'one-1');
-      const first = await principals.authenticate(key);
-      assert.equal(first.isOnlyAccount, true);
-      const second = await principals.authenticate(await createKey('one', 'one-2'));
-      assert.equal(second.isOnlyAccount, true);
-
-      await createAccount('two');
-      const other = await principals.authenticate(await createKey('two', 'two-1'));
-      assert.equal(other.isOnlyAccount, false);
-      // What was read before is no longer valid, not even for calls that are under way.
-      assert.equal(first.isOnlyAccount, false);
-      assert.equal((await principals.authenticate(key)).isOnlyAccount, false);
+describe(`the only account of a gateway`, () => {
+  let stored: TestDatabase;
+  let principals: Principals;
+  before(async () => {
+    stored = await createTestDatabase();
+    principals = await createPrincipals({
+      store: createKeyStatusStore(stored.database),
+      limitedKeys: createLimitedKeys(createLimitedKeyStore(stored.database), patientQuestions()),
+      partitions: { note: () => undefined },
+      directory: stored.database,
+      questions: patientQuestions(),
+      clock: systemClock,
     });
   });
-}
+  after(async () => {
+    await principals.close();
+    await stored.remove();
+  });
+
+  async function createKey(accountId: string, keyId: string): Promise<string> {
+    const key = createApiKey((bytes) => webcrypto.getRandomValues(bytes));
+    const [keyHash, prefix] = [hashApiKey(key), displayPrefix(key)];
+    const store = createAccountStore(stored.database);
+    await store.insertKey({ accountId, id: keyId, name: 'test', keyHash, prefix, expiresAt: null, at: AT });
+    return key;
+  }
+
+  async function createAccount(id: string): Promise<void> {
+    const account = { id, name: id, email: null, verified: true, dailyCapNano: null, at: AT };
+    await createAccountIn(stored.database, account);
+  }
+
+  it('is known by its keys until another account has been seen, then no account is', async () => {
+    await createAccount('one');
+    const key = await createKey('one', 'one-1');
+    const first = await principals.authenticate(key);
+    assert.equal(first.isOnlyAccount, true);
+    const second = await principals.authenticate(await createKey('one', 'one-2'));
+    assert.equal(second.isOnlyAccount, true);
+
+    await createAccount('two');
+    const other = await principals.authenticate(await createKey('two', 'two-1'));
+    assert.equal(other.isOnlyAccount, false);
+    // What was read before is no longer valid, not even for calls that are under way.
+    assert.equal(first.isOnlyAccount, false);
+    assert.equal((await principals.authenticate(key)).isOnlyAccount, false);
+  });
+});

@@ -9,7 +9,6 @@ import { CODING_CHAT, grant, plansText } from '../plans/coding.ts';
 import { timeAt } from '../support/accounting-builders.ts';
 import { call, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { CHAT } from '../support/limited-calls.ts';
 import { chatResponse, json, liveResponse } from '../support/provider.ts';
@@ -123,183 +122,176 @@ interface UsedAccount {
   readonly owners: readonly string[];
 }
 
-for (const engine of gatewayEngines) {
-  describe(`the audit of counters on ${engine}`, { timeout: 300_000 }, () => {
-    let g: TestGateway;
-    let clock: TestClock;
-    let damaged: UsedAccount;
-    let statements = 0;
-    const running: (() => Promise<void>)[] = [];
-    /** Of all columns, as `table.column`. */
-    let types: ReadonlyMap<string, string>;
+describe(`the audit of counters`, { timeout: 300_000 }, () => {
+  let g: TestGateway;
+  let clock: TestClock;
+  let damaged: UsedAccount;
+  let statements = 0;
+  const running: (() => Promise<void>)[] = [];
+  /** Of all columns, as `table.column`. */
+  let types: ReadonlyMap<string, string>;
 
-    before(async () => {
-      clock = createTestClock('2026-03-02T09:00:00Z');
-      g = await startGateway({ engine, clock, plans: plansText({ coder: { periodDays: 8 } }) });
-      damaged = await createUsedAccount('2026-03-02T09:00:00Z');
-      // Another one whose counters are right.
-      await createUsedAccount('2026-03-12T10:00:00Z');
-      await g.database.script(
-        `create schema backup;${TABLES.map(({ table }) => `create table backup.${table} as select * from ${table};`).join('')}`,
-      );
-    });
-    before(async () => {
-      const found = await query<{ column: string; type: string }>(
-        `select attrelid::regclass || '.' || attname as column, format_type(atttypid, null) as type from pg_attribute
+  before(async () => {
+    clock = createTestClock('2026-03-02T09:00:00Z');
+    g = await startGateway({ clock, plans: plansText({ coder: { periodDays: 8 } }) });
+    damaged = await createUsedAccount('2026-03-02T09:00:00Z');
+    // Another one whose counters are right.
+    await createUsedAccount('2026-03-12T10:00:00Z');
+    await g.database.script(
+      `create schema backup;${TABLES.map(({ table }) => `create table backup.${table} as select * from ${table};`).join('')}`,
+    );
+  });
+  before(async () => {
+    const found = await query<{ column: string; type: string }>(
+      `select attrelid::regclass || '.' || attname as column, format_type(atttypid, null) as type from pg_attribute
 where attrelid in (${TABLES.map(({ table }) => `'${table}'::regclass`).join(', ')})`,
+    );
+    types = new Map(found.map(({ column, type }) => [column, type]));
+  });
+  after(async () => {
+    for (const end of running) await end();
+    await g.stop();
+  });
+
+  const audit = async (): Promise<AuditResult> => (await g.admin('POST', '/audit')).body;
+  const broken = ({ invariants }: AuditResult) => invariants.filter(({ breaches }) => breaches.length > 0);
+
+  async function query<Row>(text: string, parameters: string[] = []): Promise<Row[]> {
+    return g.database.query<Row>({ name: `test.audit-counters-${statements++}`, text }, parameters);
+  }
+
+  /** A call that goes on until it is told to end. */
+  async function liveCall(path: string, key: string): Promise<() => Promise<void>> {
+    const live = liveResponse();
+    g.provider.respond = live.respond;
+    const started = startCall(g.url + path, key, { ...HELLO, stream: true });
+    await live.opened;
+    g.provider.respond = chatResponse();
+    return async () => {
+      live.end();
+      await (await started.response).ended();
+    };
+  }
+
+  /** A call that another node takes for dead while it runs here. */
+  async function unresolvedCall(accountId: string, path: string, key: string): Promise<string> {
+    const end = await liveCall(path, key);
+    const [open] = await query<{ call_id: string }>('select call_id from reservations where account_id = $1', [
+      accountId,
+    ]);
+    await createSettlementStore(g.database).resolve([{ accountId, callId: open!.call_id }], timeAt(clock.nowMs()));
+    running.push(end);
+    return open!.call_id;
+  }
+
+  /** An account that has used everything that is counted, in periods that are over and in those that are not. */
+  async function createUsedAccount(since: string): Promise<UsedAccount> {
+    clock.set(since);
+    const { id, key: oldKey, keyId } = await g.createAccount();
+    await grant(g, id, 'coder');
+    const limits = {
+      dailySpendCapYuan: '9',
+      weeklySpendCapYuan: '9',
+      monthlySpendCapYuan: '9',
+      totalSpendCapYuan: '9',
+    };
+    assert.equal((await g.admin('PATCH', `/keys/${keyId}`, { ...limits, dailyCalls: 90, concurrency: 9 })).status, 200);
+    const send = async (path: string, key: string, count: number): Promise<void> => {
+      for (let no = 0; no < count; no++) assert.equal((await call(g.url + path, key, HELLO)).status, 200);
+    };
+    await send(CHAT, oldKey, 2);
+    await send(CODING_CHAT, oldKey, 2);
+    clock.advance(2 * DAY_MS);
+    const { status, body } = await g.admin('POST', `/keys/${keyId}/replacement`, {});
+    assert.equal(status, 201, JSON.stringify(body));
+    const key: string = body.key;
+    await send(CHAT, key, 1);
+    // Into another week, and another day of that week.
+    clock.set('2026-03-10T09:00:00Z');
+    const subscription = (await query<{ id: string }>('select id from subscriptions where account_id = $1', [id]))[0]!
+      .id;
+    if (Date.parse(since) < clock.nowMs()) {
+      assert.equal((await g.admin('POST', `/subscriptions/${subscription}/renewals`, {})).status, 201);
+    }
+    if (Date.parse(since) < clock.nowMs()) await send(CHAT, key, 2);
+    clock.set('2026-03-12T11:00:00Z');
+    await send(CHAT, key, 3);
+    await send(CODING_CHAT, key, 2);
+    g.provider.respond = json(500, '{}');
+    assert.equal((await call(g.url + CODING_CHAT, key, HELLO)).status, 500);
+    g.provider.respond = chatResponse();
+    const [charged] = await query<{ call_id: string }>(
+      `select call_id from ledger_entries where account_id = $1 and kind = 'charge' order by entry_no desc limit 1`,
+      [id],
+    );
+    assert.equal((await g.admin('POST', `/calls/${charged!.call_id}/refunds`, {})).status, 201);
+    const resolve = async (callId: string, resolution: object): Promise<void> => {
+      assert.equal((await g.admin('POST', `/calls/${callId}/resolution`, resolution)).status, 200);
+    };
+    await resolve(await unresolvedCall(id, CHAT, key), { action: 'charge', chargeYuan: '0.0001' });
+    await resolve(await unresolvedCall(id, CODING_CHAT, key), { action: 'count', tokens: 7 });
+    running.push(await liveCall(CHAT, key), await liveCall(CODING_CHAT, key));
+    return { id, owners: [id, body.id, subscription] };
+  }
+
+  it('is sound as long as nobody touches them, and knows them all', async () => {
+    assert.deepEqual(broken(await audit()), []);
+    for (const { counted, key, named } of TABLES) {
+      assert.deepEqual(
+        counted.filter((column) => !key.includes(column)),
+        Object.keys(named),
       );
-      types = new Map(found.map(({ column, type }) => [column, type]));
-    });
-    after(async () => {
-      for (const end of running) await end();
-      await g.stop();
-    });
-
-    const audit = async (): Promise<AuditResult> => (await g.admin('POST', '/audit')).body;
-    const broken = ({ invariants }: AuditResult) => invariants.filter(({ breaches }) => breaches.length > 0);
-
-    async function query<Row>(text: string, parameters: string[] = []): Promise<Row[]> {
-      return g.database.query<Row>({ name: `test.audit-counters-${statements++}`, text }, parameters);
     }
+  });
 
-    /** A call that goes on until it is told to end. */
-    async function liveCall(path: string, key: string): Promise<() => Promise<void>> {
-      const live = liveResponse();
-      g.provider.respond = live.respond;
-      const started = startCall(g.url + path, key, { ...HELLO, stream: true });
-      await live.opened;
-      g.provider.respond = chatResponse();
-      return async () => {
-        live.end();
-        await (await started.response).ended();
-      };
-    }
-
-    /** A call that another node takes for dead while it runs here. */
-    async function unresolvedCall(accountId: string, path: string, key: string): Promise<string> {
-      const end = await liveCall(path, key);
-      const [open] = await query<{ call_id: string }>('select call_id from reservations where account_id = $1', [
-        accountId,
-      ]);
-      await createSettlementStore(g.database).resolve([{ accountId, callId: open!.call_id }], timeAt(clock.nowMs()));
-      running.push(end);
-      return open!.call_id;
-    }
-
-    /** An account that has used everything that is counted, in periods that are over and in those that are not. */
-    async function createUsedAccount(since: string): Promise<UsedAccount> {
-      clock.set(since);
-      const { id, key: oldKey, keyId } = await g.createAccount();
-      await grant(g, id, 'coder');
-      const limits = {
-        dailySpendCapYuan: '9',
-        weeklySpendCapYuan: '9',
-        monthlySpendCapYuan: '9',
-        totalSpendCapYuan: '9',
-      };
-      assert.equal(
-        (await g.admin('PATCH', `/keys/${keyId}`, { ...limits, dailyCalls: 90, concurrency: 9 })).status,
-        200,
-      );
-      const send = async (path: string, key: string, count: number): Promise<void> => {
-        for (let no = 0; no < count; no++) assert.equal((await call(g.url + path, key, HELLO)).status, 200);
-      };
-      await send(CHAT, oldKey, 2);
-      await send(CODING_CHAT, oldKey, 2);
-      clock.advance(2 * DAY_MS);
-      const { status, body } = await g.admin('POST', `/keys/${keyId}/replacement`, {});
-      assert.equal(status, 201, JSON.stringify(body));
-      const key: string = body.key;
-      await send(CHAT, key, 1);
-      // Into another week, and another day of that week.
-      clock.set('2026-03-10T09:00:00Z');
-      const subscription = (await query<{ id: string }>('select id from subscriptions where account_id = $1', [id]))[0]!
-        .id;
-      if (Date.parse(since) < clock.nowMs()) {
-        assert.equal((await g.admin('POST', `/subscriptions/${subscription}/renewals`, {})).status, 201);
+  it('says how far it has got, line by line, and the result last', async () => {
+    const client = remoteAdminClient(g.url, ADMIN_TOKEN);
+    const lines: AuditLine[] = [];
+    for await (const line of client.lines<AuditLine>(AUDIT_WITH_PROGRESS)) lines.push(line);
+    assert.deepEqual(lines.at(-1), { result: await audit() });
+    // While somebody has locked a table, it gets no further.
+    await g.database.transaction(async (transaction) => {
+      await transaction.query({ name: 'test.lock', text: 'lock table plan_slots in access exclusive mode' });
+      for await (const line of client.lines<AuditLine>(AUDIT_WITH_PROGRESS)) {
+        assert.deepEqual(line, { progress: { accounts: 0, accountsTotal: 2, entries: 20, calls: 0 } });
+        break;
       }
-      if (Date.parse(since) < clock.nowMs()) await send(CHAT, key, 2);
-      clock.set('2026-03-12T11:00:00Z');
-      await send(CHAT, key, 3);
-      await send(CODING_CHAT, key, 2);
-      g.provider.respond = json(500, '{}');
-      assert.equal((await call(g.url + CODING_CHAT, key, HELLO)).status, 500);
-      g.provider.respond = chatResponse();
-      const [charged] = await query<{ call_id: string }>(
-        `select call_id from ledger_entries where account_id = $1 and kind = 'charge' order by entry_no desc limit 1`,
-        [id],
-      );
-      assert.equal((await g.admin('POST', `/calls/${charged!.call_id}/refunds`, {})).status, 201);
-      const resolve = async (callId: string, resolution: object): Promise<void> => {
-        assert.equal((await g.admin('POST', `/calls/${callId}/resolution`, resolution)).status, 200);
-      };
-      await resolve(await unresolvedCall(id, CHAT, key), { action: 'charge', chargeYuan: '0.0001' });
-      await resolve(await unresolvedCall(id, CODING_CHAT, key), { action: 'count', tokens: 7 });
-      running.push(await liveCall(CHAT, key), await liveCall(CODING_CHAT, key));
-      return { id, owners: [id, body.id, subscription] };
-    }
-
-    it('is sound as long as nobody touches them, and knows them all', async () => {
-      assert.deepEqual(broken(await audit()), []);
-      for (const { counted, key, named } of TABLES) {
-        assert.deepEqual(
-          counted.filter((column) => !key.includes(column)),
-          Object.keys(named),
-        );
-      }
     });
+    assert.equal((await g.admin('POST', '/audit?progress=maybe')).status, 400);
+  });
 
-    it('says how far it has got, line by line, and the result last', async () => {
-      const client = remoteAdminClient(g.url, ADMIN_TOKEN);
-      const lines: AuditLine[] = [];
-      for await (const line of client.lines<AuditLine>(AUDIT_WITH_PROGRESS)) lines.push(line);
-      assert.deepEqual(lines.at(-1), { result: await audit() });
-      if (engine === 'postgresql') {
-        // While somebody has locked a table, it gets no further.
-        await g.database.transaction(async (transaction) => {
-          await transaction.query({ name: 'test.lock', text: 'lock table plan_slots in access exclusive mode' });
-          for await (const line of client.lines<AuditLine>(AUDIT_WITH_PROGRESS)) {
-            assert.deepEqual(line, { progress: { accounts: 0, accountsTotal: 2, entries: 20, calls: 0 } });
-            break;
+  for (const { table, key, named } of TABLES) {
+    const isSame = key.map((name) => `t.${name} = b.${name}`).join(' and ');
+    for (const [column, expected] of Object.entries(named)) {
+      for (const [which, what] of ['set to zero', 'raised by one'].entries()) {
+        it(`names ${column} of ${table} that was ${what}`, async () => {
+          const value = DAMAGES[types.get(`${table}.${column}`)!]![which]!.replace('c +', `b.${column} +`);
+          const changed = await query(
+            `update ${table} t set ${column} = ${value} from backup.${table} b
+where ${isSame} and b.account_id = $1 and b.${key.at(-1)} = any ($2::text[]) and b.${column} <> ${value}
+returning t.account_id`,
+            [damaged.id, `{${damaged.owners.join(',')}}`],
+          );
+          assert.equal(changed.length, 1);
+          const found = broken(await audit());
+          await query(`update ${table} t set ${column} = b.${column} from backup.${table} b where ${isSame}`);
+          assert.deepEqual(
+            found.map(({ invariant }) => invariant).sort(),
+            expected.map(([name]) => NAMES[name]).sort(),
+            JSON.stringify(found),
+          );
+          for (const [name, words] of expected) {
+            const { breaches } = found.find(({ invariant }) => invariant === NAMES[name])!;
+            assert.equal(breaches.length, 1, JSON.stringify(breaches));
+            assert.equal(breaches[0]!.accountId, damaged.id);
+            assert.match(breaches[0]!.detail, words);
           }
         });
       }
-      assert.equal((await g.admin('POST', '/audit?progress=maybe')).status, 400);
-    });
-
-    for (const { table, key, named } of TABLES) {
-      const isSame = key.map((name) => `t.${name} = b.${name}`).join(' and ');
-      for (const [column, expected] of Object.entries(named)) {
-        for (const [which, what] of ['set to zero', 'raised by one'].entries()) {
-          it(`names ${column} of ${table} that was ${what}`, async () => {
-            const value = DAMAGES[types.get(`${table}.${column}`)!]![which]!.replace('c +', `b.${column} +`);
-            const changed = await query(
-              `update ${table} t set ${column} = ${value} from backup.${table} b
-where ${isSame} and b.account_id = $1 and b.${key.at(-1)} = any ($2::text[]) and b.${column} <> ${value}
-returning t.account_id`,
-              [damaged.id, `{${damaged.owners.join(',')}}`],
-            );
-            assert.equal(changed.length, 1);
-            const found = broken(await audit());
-            await query(`update ${table} t set ${column} = b.${column} from backup.${table} b where ${isSame}`);
-            assert.deepEqual(
-              found.map(({ invariant }) => invariant).sort(),
-              expected.map(([name]) => NAMES[name]).sort(),
-              JSON.stringify(found),
-            );
-            for (const [name, words] of expected) {
-              const { breaches } = found.find(({ invariant }) => invariant === NAMES[name])!;
-              assert.equal(breaches.length, 1, JSON.stringify(breaches));
-              assert.equal(breaches[0]!.accountId, damaged.id);
-              assert.match(breaches[0]!.detail, words);
-            }
-          });
-        }
-      }
     }
+  }
 
-    it('is sound again when each of them is what it was', async () => {
-      assert.deepEqual(broken(await audit()), []);
-    });
+  it('is sound again when each of them is what it was', async () => {
+    assert.deepEqual(broken(await audit()), []);
   });
-}
+});

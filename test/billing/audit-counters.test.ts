@@ -19,7 +19,7 @@ import {
   termsOf,
   timeAt,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /** The audit of counters in slices, beside calls that are admitted and end, of plans and limited keys, from day to day. */
 
@@ -30,115 +30,113 @@ const CUTS: readonly AuditOptions[] = [{}, { accountsMax: 1, rowsMax: 1 }, { acc
 const CHANGES_MAX = 20;
 const HALF_A_DAY_MS = 12 * 3_600_000;
 
-for (const engine of gatewayEngines) {
-  describe(`the audit of counters beside calls on ${engine}`, { timeout: 300_000 }, () => {
-    let stored: TestDatabase;
-    let node: TestNode;
-    let nowMs = NOW_MS;
-    let made = 0;
+describe(`the audit of counters beside calls`, { timeout: 300_000 }, () => {
+  let stored: TestDatabase;
+  let node: TestNode;
+  let nowMs = NOW_MS;
+  let made = 0;
 
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      node = createTestNode(stored.database);
-      for (const accountId of ACCOUNTS) {
-        await openAccount(stored.database, accountId, 1_000_000n);
-        const at = new Date(NOW_MS);
-        const id = `key_${accountId}`;
-        const key = { accountId, id, name: id, keyHash: Buffer.from(id), prefix: id, expiresAt: null, at };
-        await createAccountStore(stored.database).insertKey(key);
-        await createKeyLimitStore(stored.database).change(accountId, id, { dailyCallsMax: 1_000_000 });
-        const endsAt = new Date(NOW_MS + 10_000 * HALF_A_DAY_MS);
-        const subscription = { accountId, id: `sub_${accountId}`, planId: PLAN.id, startsAt: at, endsAt, at };
-        await createSubscriptionStore(stored.database).grant(subscription);
-      }
+  before(async () => {
+    stored = await createTestDatabase();
+    node = createTestNode(stored.database);
+    for (const accountId of ACCOUNTS) {
+      await openAccount(stored.database, accountId, 1_000_000n);
+      const at = new Date(NOW_MS);
+      const id = `key_${accountId}`;
+      const key = { accountId, id, name: id, keyHash: Buffer.from(id), prefix: id, expiresAt: null, at };
+      await createAccountStore(stored.database).insertKey(key);
+      await createKeyLimitStore(stored.database).change(accountId, id, { dailyCallsMax: 1_000_000 });
+      const endsAt = new Date(NOW_MS + 10_000 * HALF_A_DAY_MS);
+      const subscription = { accountId, id: `sub_${accountId}`, planId: PLAN.id, startsAt: at, endsAt, at };
+      await createSubscriptionStore(stored.database).grant(subscription);
+    }
+  });
+  after(() => stored.remove());
+
+  /** A call of the limited key, on the balance or on the plan. */
+  async function admit(accountId: string, callId: string, isOnPlan: boolean): Promise<void> {
+    const plan = isOnPlan ? { inputBytes: 1, outputTokensRequested: 0, tokens: 9, innerModels: [] } : null;
+    const request = requestOf(accountId, callId, isOnPlan ? null : 50n, {
+      keyId: `key_${accountId}`,
+      isKeyLimited: true,
+      plan,
     });
-    after(() => stored.remove());
+    const context = { ...CONTEXT, ...periodsAt(nowMs), plans: new Map([[PLAN.id, PLAN]]) };
+    const [admission] = await node.stores.reservations.admit([request], termsOf(context));
+    assert.ok(admission!.isAdmitted, callId);
+  }
 
-    /** A call of the limited key, on the balance or on the plan. */
-    async function admit(accountId: string, callId: string, isOnPlan: boolean): Promise<void> {
-      const plan = isOnPlan ? { inputBytes: 1, outputTokensRequested: 0, tokens: 9, innerModels: [] } : null;
-      const request = requestOf(accountId, callId, isOnPlan ? null : 50n, {
-        keyId: `key_${accountId}`,
-        isKeyLimited: true,
-        plan,
-      });
-      const context = { ...CONTEXT, ...periodsAt(nowMs), plans: new Map([[PLAN.id, PLAN]]) };
-      const [admission] = await node.stores.reservations.admit([request], termsOf(context));
-      assert.ok(admission!.isAdmitted, callId);
-    }
-
-    async function end(accountId: string, callId: string, isOnPlan: boolean, counts = true): Promise<void> {
-      const chargeNano = isOnPlan || !counts ? null : 7n;
-      const outcome = { ...outcomeOf(accountId, callId, chargeNano), keyId: `key_${accountId}` };
-      const record = recordOf(isOnPlan ? { ...outcome, context: 'coding' } : outcome, {
-        plan: isOnPlan ? { counts, tokens: counts ? 5 : 0 } : null,
-        key: { counts, chargeNano: chargeNano ?? 0n },
-      });
-      await node.stores.settlement.end([record], timeAt(nowMs));
-    }
-
-    async function findings(options: AuditOptions): Promise<string[]> {
-      const results = await auditLedger(inOneDatabase(stored.database), options);
-      return results.flatMap(({ invariant, breaches }) =>
-        breaches.map(({ accountId, detail }) => `${accountId}: ${invariant}: ${detail}`),
-      );
-    }
-
-    it('takes no call that is admitted or ends between two statements, and no day that begins, for a breach', async () => {
-      const inFlight: [accountId: string, callId: string, isOnPlan: boolean][] = [];
-      for (const options of CUTS) {
-        let statements = 0;
-        const change = async (): Promise<void> => {
-          const no = statements++;
-          const accountId = ACCOUNTS[no % ACCOUNTS.length]!;
-          // Ids in front of those that were read, behind them, and among them.
-          const callId = `call_${no % 7}_${made++}`;
-          const isOnPlan = made % 2 === 0;
-          await admit(accountId, callId, isOnPlan);
-          inFlight.push([accountId, callId, isOnPlan]);
-          if (no % 3 > 0) await end(...inFlight.splice(made % inFlight.length, 1)[0]!, no % 5 > 0);
-          if (no % 6 === 5) nowMs += HALF_A_DAY_MS;
-        };
-        const pace: NonNullable<AuditOptions['pace']> = async (statement) => {
-          if (statements >= CHANGES_MAX) return statement();
-          if (statements % 2 === 0) await change();
-          const result = await statement();
-          await change();
-          return result;
-        };
-        assert.deepEqual(await findings({ ...options, pace }), [], JSON.stringify(options));
-        assert.deepEqual(await findings(options), [], JSON.stringify(options));
-      }
-      for (const call of inFlight) await end(...call);
-      assert.deepEqual(await findings({}), []);
+  async function end(accountId: string, callId: string, isOnPlan: boolean, counts = true): Promise<void> {
+    const chargeNano = isOnPlan || !counts ? null : 7n;
+    const outcome = { ...outcomeOf(accountId, callId, chargeNano), keyId: `key_${accountId}` };
+    const record = recordOf(isOnPlan ? { ...outcome, context: 'coding' } : outcome, {
+      plan: isOnPlan ? { counts, tokens: counts ? 5 : 0 } : null,
+      key: { counts, chargeNano: chargeNano ?? 0n },
     });
+    await node.stores.settlement.end([record], timeAt(nowMs));
+  }
 
-    it('finds a record that is gone, and a counter that is wrong, wherever it is cut', async () => {
-      for (const [accountId, isOnPlan] of [
-        ['acct_b', true],
-        ['acct_c', false],
-      ] as const) {
-        await admit(accountId, 'call_last', isOnPlan);
-        await end(accountId, 'call_last', isOnPlan);
-      }
-      await stored.database.script(`
+  async function findings(options: AuditOptions): Promise<string[]> {
+    const results = await auditLedger(inOneDatabase(stored.database), options);
+    return results.flatMap(({ invariant, breaches }) =>
+      breaches.map(({ accountId, detail }) => `${accountId}: ${invariant}: ${detail}`),
+    );
+  }
+
+  it('takes no call that is admitted or ends between two statements, and no day that begins, for a breach', async () => {
+    const inFlight: [accountId: string, callId: string, isOnPlan: boolean][] = [];
+    for (const options of CUTS) {
+      let statements = 0;
+      const change = async (): Promise<void> => {
+        const no = statements++;
+        const accountId = ACCOUNTS[no % ACCOUNTS.length]!;
+        // Ids in front of those that were read, behind them, and among them.
+        const callId = `call_${no % 7}_${made++}`;
+        const isOnPlan = made % 2 === 0;
+        await admit(accountId, callId, isOnPlan);
+        inFlight.push([accountId, callId, isOnPlan]);
+        if (no % 3 > 0) await end(...inFlight.splice(made % inFlight.length, 1)[0]!, no % 5 > 0);
+        if (no % 6 === 5) nowMs += HALF_A_DAY_MS;
+      };
+      const pace: NonNullable<AuditOptions['pace']> = async (statement) => {
+        if (statements >= CHANGES_MAX) return statement();
+        if (statements % 2 === 0) await change();
+        const result = await statement();
+        await change();
+        return result;
+      };
+      assert.deepEqual(await findings({ ...options, pace }), [], JSON.stringify(options));
+      assert.deepEqual(await findings(options), [], JSON.stringify(options));
+    }
+    for (const call of inFlight) await end(...call);
+    assert.deepEqual(await findings({}), []);
+  });
+
+  it('finds a record that is gone, and a counter that is wrong, wherever it is cut', async () => {
+    for (const [accountId, isOnPlan] of [
+      ['acct_b', true],
+      ['acct_c', false],
+    ] as const) {
+      await admit(accountId, 'call_last', isOnPlan);
+      await end(accountId, 'call_last', isOnPlan);
+    }
+    await stored.database.script(`
         delete from calls where account_id = 'acct_b' and id = 'call_last';
         update balances set spent_nano = 0 where account_id = 'acct_c';`);
-      for (const options of CUTS) {
-        const found = (await findings(options)).map((finding) => finding.replace(/counts \d+ .*/, '')).sort();
-        assert.deepEqual(
-          found,
-          [
-            'acct_b: a limited key counts the calls of its day: key_acct_b ',
-            'acct_b: a subscription counts the calls of its week: sub_acct_b ',
-            'acct_b: a subscription counts the tokens of its period: sub_acct_b ',
-            'acct_b: subscriptions and limited keys number the records of calls that count for them: key_acct_b ',
-            'acct_b: subscriptions and limited keys number the records of calls that count for them: sub_acct_b ',
-            'acct_c: an account counts what was charged on its day: the account ',
-          ],
-          JSON.stringify(options),
-        );
-      }
-    });
+    for (const options of CUTS) {
+      const found = (await findings(options)).map((finding) => finding.replace(/counts \d+ .*/, '')).sort();
+      assert.deepEqual(
+        found,
+        [
+          'acct_b: a limited key counts the calls of its day: key_acct_b ',
+          'acct_b: a subscription counts the calls of its week: sub_acct_b ',
+          'acct_b: a subscription counts the tokens of its period: sub_acct_b ',
+          'acct_b: subscriptions and limited keys number the records of calls that count for them: key_acct_b ',
+          'acct_b: subscriptions and limited keys number the records of calls that count for them: sub_acct_b ',
+          'acct_c: an account counts what was charged on its day: the account ',
+        ],
+        JSON.stringify(options),
+      );
+    }
   });
-}
+});

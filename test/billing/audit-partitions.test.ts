@@ -3,7 +3,6 @@ import { after, before, describe, it } from 'node:test';
 import { type AuditOptions, type AuditProgress, auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { RECORDS } from '../../src/accounting/audit/audit-strangers-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { wireEngines } from '../support/database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { placesOf, spreadBooks } from '../transfer/spread-books.ts';
@@ -14,123 +13,119 @@ const CUTS: readonly AuditOptions[] = [{}, { accountsMax: 1, rowsMax: 1 }];
 
 const change = (database: Database, sql: string): Promise<void> => database.script(sql);
 
-for (const engine of wireEngines) {
-  describe(`the audit of several partitions on ${engine}`, { timeout: 300_000 }, () => {
-    let stored: PartitionedDatabase;
-    let directory: Database;
-    let partitions: readonly Database[];
-    /** An account of each partition. */
-    let accounts: string[];
-    before(async () => {
-      stored = await createPartitioned(engine, 3);
-      await spreadBooks(stored.databases);
-      ({ directory, partitions } = stored.databases);
-      const places = Object.entries(await placesOf(directory)).filter(([id]) => !id.startsWith('acct_x'));
-      accounts = partitions.map((_, number) => places.find(([, place]) => place === number)![0]);
-    });
-    after(() => stored?.remove());
-
-    async function findings(options: AuditOptions = {}): Promise<string[]> {
-      const results = await auditLedger(stored.databases, options);
-      return results
-        .flatMap(({ breaches }) => breaches.map(({ accountId, detail }) => `${accountId}: ${detail}`))
-        .sort();
-    }
-
-    /** Finds the same wherever it is cut, and nothing before and after. */
-    async function finds(number: number, damage: string, repair: string, found: readonly string[]): Promise<void> {
-      assert.deepEqual(await findings(), []);
-      await change(partitions[number]!, damage);
-      for (const options of CUTS) assert.deepEqual(await findings(options), [...found].sort());
-      await change(partitions[number]!, repair);
-      assert.deepEqual(await findings(), []);
-    }
-
-    it('finds nothing in sound books, and says how much of all of them it has read', async () => {
-      for (const options of CUTS) {
-        const seen: AuditProgress[] = [];
-        assert.deepEqual(await findings({ ...options, onProgress: (progress) => seen.push(progress) }), []);
-        assert.deepEqual(seen.at(-1), { accounts: 7, accountsTotal: 7, entries: 7 * 5, calls: 7 * 3 });
-      }
-    });
-
-    it('names the partition of what is damaged', async () => {
-      const id = accounts[2]!;
-      const add = (nano: number) =>
-        `update balances set balance_nano = balance_nano + ${nano} where account_id = '${id}'`;
-      await finds(2, add(1), add(-1), [`${id}: partition 2: balance 1003, entries 1002`]);
-    });
-
-    it('finds an account without its balance, whose records are those of a stranger then', async () => {
-      const id = accounts[1]!;
-      const elsewhere = (from: string, to: string) =>
-        `update balances set account_id = '${to}' where account_id = '${from}'`;
-      await change(partitions[1]!, elsewhere(id, 'acct_zz'));
-      const found = await findings();
-      await change(partitions[1]!, elsewhere('acct_zz', id));
-      assert.ok(found.includes(`${id}: partition 1: no balance`), found.join('\n'));
-      assert.ok(found.includes(`${id}: partition 1: rows of ledger_entries, no balance`), found.join('\n'));
-      assert.ok(found.includes('acct_zz: partition 1: no account'), found.join('\n'));
-      assert.deepEqual(await findings(), []);
-    });
-
-    it('finds money that is there twice: a balance of an account that is in another partition', async () => {
-      const id = accounts[2]!;
-      for (const number of [0, 1]) {
-        await finds(
-          number,
-          `insert into balances (account_id) values ('${id}')`,
-          `delete from balances where account_id = '${id}'`,
-          [`${id}: partition ${number}: the account is in partition 2`],
-        );
-      }
-    });
-
-    it('finds records of accounts that are elsewhere, between those that are there and behind them', async () => {
-      for (const id of ['acct_0', accounts[0]!, 'acct_zzz']) {
-        await finds(
-          2,
-          `insert into reservations (account_id, call_id, key_id, model, node_id, reserved_at, facts, amount_nano)
-values ('${id}', 'call_stray', 'key', 'm', 'node', now(), '[]', 0)`,
-          `delete from reservations where call_id = 'call_stray'`,
-          [`${id}: partition 2: rows of reservations, no balance`],
-        );
-      }
-    });
-
-    it('looks for them in every table of a partition whose rows say whose they are', async () => {
-      const tables = await partitions[1]!.query<{ name: string }>({
-        name: 'test.tables-of-accounts',
-        text: `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'account_id'
-where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by c.relname`,
-      });
-      assert.deepEqual(
-        tables.map(({ name }) => name),
-        ['balances', ...RECORDS].sort(),
-      );
-    });
-
-    it('finds a voucher without what it gave in the partition of its account', async () => {
-      const id = accounts[1]!;
-      const at = (no: string) => `update voucher_redemptions set entry_no = entry_no ${no} where account_id = '${id}'`;
-      await change(directory, at('+ 1'));
-      const found = await findings();
-      await change(directory, at('- 1'));
-      assert.deepEqual(found, [
-        `${id}: partition 1: entry 5, value none, entry 5`,
-        `${id}: partition 1: voucher vr_${id}, value 5, entry none`,
-      ]);
-    });
-
-    it('names a partition that does not respond, and says nothing of the books then', async () => {
-      const { directory: whole } = stored.databases;
-      await whole.script('alter schema faregate_01 rename to lost');
-      try {
-        await assert.rejects(findings(), /^PartitionError: partition 1: /);
-      } finally {
-        await whole.script('alter schema lost rename to faregate_01');
-      }
-      assert.deepEqual(await findings(), []);
-    });
+describe(`the audit of several partitions`, { timeout: 300_000 }, () => {
+  let stored: PartitionedDatabase;
+  let directory: Database;
+  let partitions: readonly Database[];
+  /** An account of each partition. */
+  let accounts: string[];
+  before(async () => {
+    stored = await createPartitioned(3);
+    await spreadBooks(stored.databases);
+    ({ directory, partitions } = stored.databases);
+    const places = Object.entries(await placesOf(directory)).filter(([id]) => !id.startsWith('acct_x'));
+    accounts = partitions.map((_, number) => places.find(([, place]) => place === number)![0]);
   });
-}
+  after(() => stored?.remove());
+
+  async function findings(options: AuditOptions = {}): Promise<string[]> {
+    const results = await auditLedger(stored.databases, options);
+    return results.flatMap(({ breaches }) => breaches.map(({ accountId, detail }) => `${accountId}: ${detail}`)).sort();
+  }
+
+  /** Finds the same wherever it is cut, and nothing before and after. */
+  async function finds(number: number, damage: string, repair: string, found: readonly string[]): Promise<void> {
+    assert.deepEqual(await findings(), []);
+    await change(partitions[number]!, damage);
+    for (const options of CUTS) assert.deepEqual(await findings(options), [...found].sort());
+    await change(partitions[number]!, repair);
+    assert.deepEqual(await findings(), []);
+  }
+
+  it('finds nothing in sound books, and says how much of all of them it has read', async () => {
+    for (const options of CUTS) {
+      const seen: AuditProgress[] = [];
+      assert.deepEqual(await findings({ ...options, onProgress: (progress) => seen.push(progress) }), []);
+      assert.deepEqual(seen.at(-1), { accounts: 7, accountsTotal: 7, entries: 7 * 5, calls: 7 * 3 });
+    }
+  });
+
+  it('names the partition of what is damaged', async () => {
+    const id = accounts[2]!;
+    const add = (nano: number) =>
+      `update balances set balance_nano = balance_nano + ${nano} where account_id = '${id}'`;
+    await finds(2, add(1), add(-1), [`${id}: partition 2: balance 1003, entries 1002`]);
+  });
+
+  it('finds an account without its balance, whose records are those of a stranger then', async () => {
+    const id = accounts[1]!;
+    const elsewhere = (from: string, to: string) =>
+      `update balances set account_id = '${to}' where account_id = '${from}'`;
+    await change(partitions[1]!, elsewhere(id, 'acct_zz'));
+    const found = await findings();
+    await change(partitions[1]!, elsewhere('acct_zz', id));
+    assert.ok(found.includes(`${id}: partition 1: no balance`), found.join('\n'));
+    assert.ok(found.includes(`${id}: partition 1: rows of ledger_entries, no balance`), found.join('\n'));
+    assert.ok(found.includes('acct_zz: partition 1: no account'), found.join('\n'));
+    assert.deepEqual(await findings(), []);
+  });
+
+  it('finds money that is there twice: a balance of an account that is in another partition', async () => {
+    const id = accounts[2]!;
+    for (const number of [0, 1]) {
+      await finds(
+        number,
+        `insert into balances (account_id) values ('${id}')`,
+        `delete from balances where account_id = '${id}'`,
+        [`${id}: partition ${number}: the account is in partition 2`],
+      );
+    }
+  });
+
+  it('finds records of accounts that are elsewhere, between those that are there and behind them', async () => {
+    for (const id of ['acct_0', accounts[0]!, 'acct_zzz']) {
+      await finds(
+        2,
+        `insert into reservations (account_id, call_id, key_id, model, node_id, reserved_at, facts, amount_nano)
+values ('${id}', 'call_stray', 'key', 'm', 'node', now(), '[]', 0)`,
+        `delete from reservations where call_id = 'call_stray'`,
+        [`${id}: partition 2: rows of reservations, no balance`],
+      );
+    }
+  });
+
+  it('looks for them in every table of a partition whose rows say whose they are', async () => {
+    const tables = await partitions[1]!.query<{ name: string }>({
+      name: 'test.tables-of-accounts',
+      text: `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'account_id'
+where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by c.relname`,
+    });
+    assert.deepEqual(
+      tables.map(({ name }) => name),
+      ['balances', ...RECORDS].sort(),
+    );
+  });
+
+  it('finds a voucher without what it gave in the partition of its account', async () => {
+    const id = accounts[1]!;
+    const at = (no: string) => `update voucher_redemptions set entry_no = entry_no ${no} where account_id = '${id}'`;
+    await change(directory, at('+ 1'));
+    const found = await findings();
+    await change(directory, at('- 1'));
+    assert.deepEqual(found, [
+      `${id}: partition 1: entry 5, value none, entry 5`,
+      `${id}: partition 1: voucher vr_${id}, value 5, entry none`,
+    ]);
+  });
+
+  it('names a partition that does not respond, and says nothing of the books then', async () => {
+    const { directory: whole } = stored.databases;
+    await whole.script('alter schema faregate_01 rename to lost');
+    try {
+      await assert.rejects(findings(), /^PartitionError: partition 1: /);
+    } finally {
+      await whole.script('alter schema lost rename to faregate_01');
+    }
+    assert.deepEqual(await findings(), []);
+  });
+});

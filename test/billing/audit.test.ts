@@ -14,13 +14,12 @@ import {
   type TestNode,
   termsOf,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { byScope } from '../support/scope.ts';
 
 /** An audit reads in slices. What it finds, and what it does not, must not depend on where these are cut. */
 
-/** The slices are cut above the engine, so one of them has all sizes. */
-const SIZES = { embedded: [1, 3], postgresql: byScope({ full: [1, 2, 3, 5], quick: [1, 3] }) };
+const SIZES = byScope({ full: [1, 2, 3, 5], quick: [1, 3] });
 /** `acct_c` has no entries, and `acct_d` no balance. */
 const ACCOUNTS = ['acct_a', 'acct_b', 'acct_c', 'acct_e'];
 const CALLS = 7;
@@ -140,115 +139,113 @@ const NAMES: Readonly<Record<string, string>> = {
   'an ended call has nothing reserved': 'ended-reservations',
 };
 
-for (const engine of gatewayEngines) {
-  const CUTS: readonly AuditOptions[] = [{}, ...SIZES[engine].map((rowsMax) => ({ accountsMax: rowsMax, rowsMax }))];
+const CUTS: readonly AuditOptions[] = [{}, ...SIZES.map((rowsMax) => ({ accountsMax: rowsMax, rowsMax }))];
 
-  describe(`the audit in slices on ${engine}`, { timeout: 300_000 }, () => {
-    let stored: TestDatabase;
-    let node: TestNode;
-    let ended = CALLS;
+describe(`the audit in slices`, { timeout: 300_000 }, () => {
+  let stored: TestDatabase;
+  let node: TestNode;
+  let ended = CALLS;
 
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      node = createTestNode(stored.database);
-      for (const account of ACCOUNTS) await openAccount(stored.database, account, account === 'acct_c' ? 0n : 1_000n);
-      for (const account of ['acct_a', 'acct_b', 'acct_e']) {
-        for (let no = 0; no < CALLS; no++) await admitAndEnd(account, `call_${no}`, BigInt(no));
-      }
-      // Each damage is undone by a rollback of what stands in these; the ledger itself refuses changes.
-      await stored.database.script(`
+  before(async () => {
+    stored = await createTestDatabase();
+    node = createTestNode(stored.database);
+    for (const account of ACCOUNTS) await openAccount(stored.database, account, account === 'acct_c' ? 0n : 1_000n);
+    for (const account of ['acct_a', 'acct_b', 'acct_e']) {
+      for (let no = 0; no < CALLS; no++) await admitAndEnd(account, `call_${no}`, BigInt(no));
+    }
+    // Each damage is undone by a rollback of what stands in these; the ledger itself refuses changes.
+    await stored.database.script(`
         alter table ledger_entries disable trigger user;
         create schema backup;
         ${['balances', 'ledger_entries', 'calls', 'price_lists', 'reservations']
           .map((table) => `create table backup.${table} as select * from ${table};`)
           .join('\n')}`);
-    });
-    after(() => stored.remove());
-
-    const restore = () =>
-      stored.database.script(
-        ['balances', 'ledger_entries', 'calls', 'price_lists', 'reservations']
-          .map((table) => `delete from ${table}; insert into ${table} select * from backup.${table};`)
-          .join('\n'),
-      );
-
-    async function admitAndEnd(account: string, id: string, chargeNano: bigint): Promise<void> {
-      await node.stores.reservations.admit([requestOf(account, id, 50n)], termsOf(CONTEXT));
-      await endCalls(node.stores.settlement, [outcomeOf(account, id, chargeNano)]);
-    }
-
-    async function findings(options: AuditOptions): Promise<string[]> {
-      const results = await auditLedger(inOneDatabase(stored.database), options);
-      return results
-        .flatMap(({ invariant, breaches }) =>
-          breaches.map(({ accountId, detail }) => {
-            const name = NAMES[invariant] ?? invariant;
-            return `${accountId} ${name}${WITHOUT_DETAIL.includes(name) ? '' : ` ${detail}`}`;
-          }),
-        )
-        .sort();
-    }
-
-    it('finds nothing in sound books, and says how much it has read', async () => {
-      for (const options of CUTS) {
-        const seen: AuditProgress[] = [];
-        assert.deepEqual(await findings({ ...options, onProgress: (progress) => seen.push(progress) }), []);
-        assert.deepEqual(seen.at(-1), { accounts: 4, accountsTotal: 4, entries: 3 + 3 * CALLS, calls: 3 * CALLS });
-      }
-    });
-
-    for (const { name, sql, found } of DAMAGES) {
-      it(`finds the same wherever it is cut: ${name}`, async () => {
-        await stored.database.script(sql);
-        try {
-          for (const options of CUTS) {
-            assert.deepEqual(await findings(options), [...found].sort(), JSON.stringify(options));
-          }
-        } finally {
-          await restore();
-        }
-      });
-    }
-
-    it('takes no call that is admitted or ends between two slices, and no top-up, for a breach', async () => {
-      const ledger = createLedgerStore(stored.database);
-      for (const options of [{}, { accountsMax: 1, rowsMax: 2 }, { accountsMax: 3, rowsMax: 3 }]) {
-        let statements = 0;
-        const pace: NonNullable<AuditOptions['pace']> = async (statement) => {
-          // With slices of one row an audit would never come to the end of what is added to it.
-          if (statements >= CHANGES_MAX) return statement();
-          const account = ['acct_a', 'acct_b', 'acct_c', 'acct_e'][statements++ % 4]!;
-          // Ids in front of those that were read, behind them, and among them.
-          const id = `call_${statements % 9}_${ended++}`;
-          await ledger.post({
-            accountId: account,
-            kind: 'top_up',
-            amountNano: 100n,
-            memo: null,
-            idempotencyKey: null,
-            at: new Date(NOW_MS),
-          });
-          await node.stores.reservations.admit([requestOf(account, id, 50n)], termsOf(CONTEXT));
-          if (statements % 3 === 0) return statement();
-          const result = await statement();
-          await endCalls(node.stores.settlement, [outcomeOf(account, id, 7n)]);
-          return result;
-        };
-        assert.deepEqual(await findings({ ...options, pace }), [], JSON.stringify(options));
-      }
-      assert.deepEqual(await findings({}), []);
-    });
-
-    it('ends after a statement when it is not wanted any more', async () => {
-      const unwanted = new AbortController();
-      let statements = 0;
-      const pace: NonNullable<AuditOptions['pace']> = (statement) => {
-        if (++statements === 3) unwanted.abort(new Error('the client has left'));
-        return statement();
-      };
-      await assert.rejects(findings({ accountsMax: 1, pace, signal: unwanted.signal }), /the client has left/);
-      assert.equal(statements, 3);
-      assert.deepEqual(await findings({}), []);
-    });
   });
-}
+  after(() => stored.remove());
+
+  const restore = () =>
+    stored.database.script(
+      ['balances', 'ledger_entries', 'calls', 'price_lists', 'reservations']
+        .map((table) => `delete from ${table}; insert into ${table} select * from backup.${table};`)
+        .join('\n'),
+    );
+
+  async function admitAndEnd(account: string, id: string, chargeNano: bigint): Promise<void> {
+    await node.stores.reservations.admit([requestOf(account, id, 50n)], termsOf(CONTEXT));
+    await endCalls(node.stores.settlement, [outcomeOf(account, id, chargeNano)]);
+  }
+
+  async function findings(options: AuditOptions): Promise<string[]> {
+    const results = await auditLedger(inOneDatabase(stored.database), options);
+    return results
+      .flatMap(({ invariant, breaches }) =>
+        breaches.map(({ accountId, detail }) => {
+          const name = NAMES[invariant] ?? invariant;
+          return `${accountId} ${name}${WITHOUT_DETAIL.includes(name) ? '' : ` ${detail}`}`;
+        }),
+      )
+      .sort();
+  }
+
+  it('finds nothing in sound books, and says how much it has read', async () => {
+    for (const options of CUTS) {
+      const seen: AuditProgress[] = [];
+      assert.deepEqual(await findings({ ...options, onProgress: (progress) => seen.push(progress) }), []);
+      assert.deepEqual(seen.at(-1), { accounts: 4, accountsTotal: 4, entries: 3 + 3 * CALLS, calls: 3 * CALLS });
+    }
+  });
+
+  for (const { name, sql, found } of DAMAGES) {
+    it(`finds the same wherever it is cut: ${name}`, async () => {
+      await stored.database.script(sql);
+      try {
+        for (const options of CUTS) {
+          assert.deepEqual(await findings(options), [...found].sort(), JSON.stringify(options));
+        }
+      } finally {
+        await restore();
+      }
+    });
+  }
+
+  it('takes no call that is admitted or ends between two slices, and no top-up, for a breach', async () => {
+    const ledger = createLedgerStore(stored.database);
+    for (const options of [{}, { accountsMax: 1, rowsMax: 2 }, { accountsMax: 3, rowsMax: 3 }]) {
+      let statements = 0;
+      const pace: NonNullable<AuditOptions['pace']> = async (statement) => {
+        // With slices of one row an audit would never come to the end of what is added to it.
+        if (statements >= CHANGES_MAX) return statement();
+        const account = ['acct_a', 'acct_b', 'acct_c', 'acct_e'][statements++ % 4]!;
+        // Ids in front of those that were read, behind them, and among them.
+        const id = `call_${statements % 9}_${ended++}`;
+        await ledger.post({
+          accountId: account,
+          kind: 'top_up',
+          amountNano: 100n,
+          memo: null,
+          idempotencyKey: null,
+          at: new Date(NOW_MS),
+        });
+        await node.stores.reservations.admit([requestOf(account, id, 50n)], termsOf(CONTEXT));
+        if (statements % 3 === 0) return statement();
+        const result = await statement();
+        await endCalls(node.stores.settlement, [outcomeOf(account, id, 7n)]);
+        return result;
+      };
+      assert.deepEqual(await findings({ ...options, pace }), [], JSON.stringify(options));
+    }
+    assert.deepEqual(await findings({}), []);
+  });
+
+  it('ends after a statement when it is not wanted any more', async () => {
+    const unwanted = new AbortController();
+    let statements = 0;
+    const pace: NonNullable<AuditOptions['pace']> = (statement) => {
+      if (++statements === 3) unwanted.abort(new Error('the client has left'));
+      return statement();
+    };
+    await assert.rejects(findings({ accountsMax: 1, pace, signal: unwanted.signal }), /the client has left/);
+    assert.equal(statements, 3);
+    assert.deepEqual(await findings({}), []);
+  });
+});

@@ -17,103 +17,97 @@ import {
   termsOf,
   verdictOf,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const HOUR_MS = 3_600_000;
 const TERMS = planOf({ fiveHourCalls: 2 });
 const PLAN = { inputBytes: 1, outputTokensRequested: 1, tokens: 1, innerModels: [] };
 
-for (const engine of gatewayEngines) {
-  describe(`${engine}: ends and admissions in one transaction`, () => {
-    let stored: TestDatabase;
-    let batches: BatchStore;
+describe(`ends and admissions in one transaction`, () => {
+  let stored: TestDatabase;
+  let batches: BatchStore;
 
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      batches = createBatchStore(stored.database);
-    });
-    after(() => stored.remove());
-
-    const breaches = async () =>
-      (await auditLedger(inOneDatabase(stored.database))).flatMap((result) => result.breaches);
-    const at = (nowMs: number): AdmissionContext => ({
-      ...CONTEXT,
-      ...periodsAt(nowMs),
-      plans: new Map([[TERMS.id, TERMS]]),
-    });
-
-    it('admit with what the ends gave back, and say what remains after all of them', async () => {
-      await openAccount(stored.database, 'balance', 10n);
-      const admitted = await batches.run(
-        { ends: [], admissions: [requestOf('balance', 'call_1', 10n)] },
-        termsOf(CONTEXT),
-      );
-      assert.deepEqual(admitted.admissions.map(verdictOf), ['admitted']);
-      const { ends, admissions } = await batches.run(
-        {
-          ends: [recordOf(outcomeOf('balance', 'call_1', 3n))],
-          admissions: [requestOf('balance', 'call_2', 7n), requestOf('balance', 'call_3', 1n)],
-        },
-        termsOf(CONTEXT),
-      );
-      assert.deepEqual(ends, [{ availableNano: 0n }]);
-      assert.deepEqual(admissions.map(verdictOf), ['admitted', 'insufficientBalance']);
-      assert.deepEqual(await breaches(), []);
-    });
-
-    it('give back a slot of a plan once, also where its five hours are over in that moment', async () => {
-      await openAccount(stored.database, 'plan', 0n);
-      await createSubscriptionStore(stored.database).grant({
-        accountId: 'plan',
-        id: 'sub_plan',
-        planId: TERMS.id,
-        startsAt: new Date(NOW_MS),
-        endsAt: new Date(NOW_MS + 720 * HOUR_MS),
-        at: new Date(NOW_MS),
-      });
-      const ask = (callId: string) => requestOf('plan', callId, null, { plan: PLAN });
-      const end = (callId: string, counts: boolean) =>
-        recordOf(
-          { ...outcomeOf('plan', callId, null), context: 'coding' },
-          { plan: { counts, tokens: counts ? 1 : 0 } },
-        );
-      const run = async (nowMs: number, ended: Parameters<typeof end>[], asked: string[]) => {
-        const { admissions } = await batches.run(
-          { ends: ended.map((each) => end(...each)), admissions: asked.map(ask) },
-          termsOf(at(nowMs)),
-        );
-        return admissions.map(verdictOf);
-      };
-      assert.deepEqual(await run(NOW_MS, [], ['one', 'two', 'three']), [
-        'admitted',
-        'admitted',
-        'packageFiveHourQuotaExhausted',
-      ]);
-      // One counts, the other one does not.
-      assert.deepEqual(
-        await run(
-          NOW_MS,
-          [
-            ['one', true],
-            ['two', false],
-          ],
-          ['four', 'five'],
-        ),
-        ['admitted', 'packageFiveHourQuotaExhausted'],
-      );
-      // Both slots are over; the end of the call that does not count would give one back, too.
-      assert.deepEqual(await run(NOW_MS + 5 * HOUR_MS, [['four', false]], ['six', 'seven', 'eight']), [
-        'admitted',
-        'admitted',
-        'packageFiveHourQuotaExhausted',
-      ]);
-      const [counted] = await stored.database.query<{ slots: bigint; stored: bigint }>({
-        name: 'test.slots',
-        text: `select s.slots, (select count(*) from plan_slots p where p.subscription_id = s.id) as stored
-from subscriptions s where s.account_id = 'plan'`,
-      });
-      assert.deepEqual(counted, { slots: 2n, stored: 2n });
-      assert.deepEqual(await breaches(), []);
-    });
+  before(async () => {
+    stored = await createTestDatabase();
+    batches = createBatchStore(stored.database);
   });
-}
+  after(() => stored.remove());
+
+  const breaches = async () => (await auditLedger(inOneDatabase(stored.database))).flatMap((result) => result.breaches);
+  const at = (nowMs: number): AdmissionContext => ({
+    ...CONTEXT,
+    ...periodsAt(nowMs),
+    plans: new Map([[TERMS.id, TERMS]]),
+  });
+
+  it('admit with what the ends gave back, and say what remains after all of them', async () => {
+    await openAccount(stored.database, 'balance', 10n);
+    const admitted = await batches.run(
+      { ends: [], admissions: [requestOf('balance', 'call_1', 10n)] },
+      termsOf(CONTEXT),
+    );
+    assert.deepEqual(admitted.admissions.map(verdictOf), ['admitted']);
+    const { ends, admissions } = await batches.run(
+      {
+        ends: [recordOf(outcomeOf('balance', 'call_1', 3n))],
+        admissions: [requestOf('balance', 'call_2', 7n), requestOf('balance', 'call_3', 1n)],
+      },
+      termsOf(CONTEXT),
+    );
+    assert.deepEqual(ends, [{ availableNano: 0n }]);
+    assert.deepEqual(admissions.map(verdictOf), ['admitted', 'insufficientBalance']);
+    assert.deepEqual(await breaches(), []);
+  });
+
+  it('give back a slot of a plan once, also where its five hours are over in that moment', async () => {
+    await openAccount(stored.database, 'plan', 0n);
+    await createSubscriptionStore(stored.database).grant({
+      accountId: 'plan',
+      id: 'sub_plan',
+      planId: TERMS.id,
+      startsAt: new Date(NOW_MS),
+      endsAt: new Date(NOW_MS + 720 * HOUR_MS),
+      at: new Date(NOW_MS),
+    });
+    const ask = (callId: string) => requestOf('plan', callId, null, { plan: PLAN });
+    const end = (callId: string, counts: boolean) =>
+      recordOf({ ...outcomeOf('plan', callId, null), context: 'coding' }, { plan: { counts, tokens: counts ? 1 : 0 } });
+    const run = async (nowMs: number, ended: Parameters<typeof end>[], asked: string[]) => {
+      const { admissions } = await batches.run(
+        { ends: ended.map((each) => end(...each)), admissions: asked.map(ask) },
+        termsOf(at(nowMs)),
+      );
+      return admissions.map(verdictOf);
+    };
+    assert.deepEqual(await run(NOW_MS, [], ['one', 'two', 'three']), [
+      'admitted',
+      'admitted',
+      'packageFiveHourQuotaExhausted',
+    ]);
+    // One counts, the other one does not.
+    assert.deepEqual(
+      await run(
+        NOW_MS,
+        [
+          ['one', true],
+          ['two', false],
+        ],
+        ['four', 'five'],
+      ),
+      ['admitted', 'packageFiveHourQuotaExhausted'],
+    );
+    // Both slots are over; the end of the call that does not count would give one back, too.
+    assert.deepEqual(await run(NOW_MS + 5 * HOUR_MS, [['four', false]], ['six', 'seven', 'eight']), [
+      'admitted',
+      'admitted',
+      'packageFiveHourQuotaExhausted',
+    ]);
+    const [counted] = await stored.database.query<{ slots: bigint; stored: bigint }>({
+      name: 'test.slots',
+      text: `select s.slots, (select count(*) from plan_slots p where p.subscription_id = s.id) as stored
+from subscriptions s where s.account_id = 'plan'`,
+    });
+    assert.deepEqual(counted, { slots: 2n, stored: 2n });
+    assert.deepEqual(await breaches(), []);
+  });
+});

@@ -3,7 +3,6 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { formatYuan } from '../../src/lib/yuan.ts';
 import { type ClientResponse, call } from '../support/client.ts';
-import { type Engine, wireEngines } from '../support/database.ts';
 import {
   embeddingList,
   type FormPart,
@@ -570,8 +569,8 @@ class Desk {
   readonly #responses = new Map<string, Respond>();
   #calls = 0;
 
-  async open(engine: Engine, providerFields = ''): Promise<void> {
-    this.g = await startGateway({ engine, providerFields, models: MODELS });
+  async open(providerFields = ''): Promise<void> {
+    this.g = await startGateway({ providerFields, models: MODELS });
     this.g.provider.respond = (request, reply) => {
       const [mark] = /call-\d+;/.exec(request.body.toString('latin1'))!;
       return this.#responses.get(mark)!(request, reply);
@@ -616,182 +615,180 @@ function assertFailed(response: ClientResponse, what: string): void {
   else assert.ok(response.status >= 400, shown);
 }
 
-for (const engine of wireEngines) {
-  describe(`${engine}: the ledger`, { timeout: 300_000 }, () => {
-    const desk = new Desk();
-    before(() => desk.open(engine));
-    after(() => desk.g?.stop());
+describe(`the ledger`, { timeout: 300_000 }, () => {
+  const desk = new Desk();
+  before(() => desk.open());
+  after(() => desk.g?.stop());
 
-    for (const kind of kinds) {
-      test(`has usage times price for every ${kind.name}`, async () => {
-        const account = await desk.richAccount();
-        let balanceNano = TOP_UP_NANO;
-        await fc.assert(
-          fc.asyncProperty(kind.scenario, async ({ request, respond, costNano }) => {
-            const response = await desk.send(account, kind.path, request, respond);
-            assert.equal(response.status, 200, response.text.slice(0, 500));
-            // The charge is in the database before the response has ended.
-            balanceNano -= costNano;
-            assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
-            const record = await account.lastCall();
-            assert.deepEqual(
-              [record.requestId, record.status, record.httpStatus, record.isStream, record.usage.source],
-              [response.headers['x-request-id'], 'succeeded', 200, kind.isStream, 'observed'],
-            );
-            assert.equal(record.chargeYuan, formatYuan(costNano));
-            const [entry] = await desk.ledger(account, 1);
-            assert.deepEqual(
-              [entry.kind, entry.callId, entry.amountYuan, entry.balanceAfterYuan],
-              ['charge', record.id, costNano === 0n ? '0' : formatYuan(-costNano), formatYuan(balanceNano)],
-            );
-          }),
-          { numRuns: byScope({ full: 4, quick: 2 }), endOnFailure: true },
-        );
-      });
-    }
-
-    for (const [number, kind] of kinds.entries()) {
-      test(`has nothing for a ${kind.name} that the provider fails, refuses or gives no facts of`, async () => {
-        const account = await desk.richAccount();
-        const request = requestOf(kind);
-        const otherForm = kind.isStream ? json(200, imagesResult(1)) : sse(chatStream(['Hello']));
-        const all = [...refusalsOf(number), ...failures, ...kind.withoutFacts, otherForm];
-        const responses = await Promise.all(all.map((respond) => desk.send(account, kind.path, request, respond)));
-        for (const [index, response] of responses.entries()) assertFailed(response, `failure ${index}`);
-
-        assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO, heldNano: 0n });
-        assert.equal((await desk.ledger(account)).length, 1);
-        const records = await desk.calls(account);
-        assert.equal(records.length, all.length);
-        for (const { status, httpStatus, chargeYuan, usage, requestId } of records) {
-          const response = responses.find(({ headers }) => headers['x-request-id'] === requestId);
-          assert.deepEqual(
-            { isFailure: status === 'failed' || status === 'aborted', httpStatus, chargeYuan, usage },
-            { isFailure: true, httpStatus: response?.status, chargeYuan: null, usage: null },
-            response?.text.slice(0, 500),
-          );
-        }
-      });
-    }
-
-    test('has the estimate of a responses stream that ends without facts, marked as one', async () => {
+  for (const kind of kinds) {
+    test(`has usage times price for every ${kind.name}`, async () => {
       const account = await desk.richAccount();
-      let body = '';
-      const request = (mark: string): TypedBody => {
-        const typed = responsesRequest(true)(mark);
-        body = typed.body.toString();
-        return typed;
-      };
-      await desk.send(
-        account,
-        '/v1/responses',
-        request,
-        sse(responsesStream({ words: ['Hello', ' there'], response: { usage: null } })),
-      );
-      // The request by the token estimator, the response by its text at four bytes a token.
-      const paid = costNano({
-        input: estimatedInput('responses', JSON.parse(body)),
-        output: Math.ceil('Hello there'.length / 4),
-      });
-      assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO - paid, heldNano: 0n });
-      assert.equal((await account.lastCall()).usage.source, 'estimated');
-    });
-
-    test('is exact to the nano-yuan after any mixture of calls at once on one account', async () => {
-      const success = fc.oneof(
-        ...kinds.map(({ path, scenario }) => scenario.map((each) => ({ path, ...each, isFailure: false }))),
-      );
-      const failure = fc
-        .tuple(fc.constantFrom(...kinds), fc.constantFrom(...refusalsOf(0), ...failures))
-        .map(([kind, respond]) => ({
-          path: kind.path,
-          request: requestOf(kind),
-          respond,
-          costNano: 0n,
-          isFailure: true,
-        }));
-      const mixture = fc.array(fc.oneof({ weight: 3, arbitrary: success }, failure), { minLength: 60, maxLength: 90 });
+      let balanceNano = TOP_UP_NANO;
       await fc.assert(
-        fc.asyncProperty(mixture, async (calls) => {
-          const account = await desk.richAccount();
-          const responses = await Promise.all(
-            calls.map(({ path, request, respond }) => desk.send(account, path, request, respond)),
+        fc.asyncProperty(kind.scenario, async ({ request, respond, costNano }) => {
+          const response = await desk.send(account, kind.path, request, respond);
+          assert.equal(response.status, 200, response.text.slice(0, 500));
+          // The charge is in the database before the response has ended.
+          balanceNano -= costNano;
+          assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
+          const record = await account.lastCall();
+          assert.deepEqual(
+            [record.requestId, record.status, record.httpStatus, record.isStream, record.usage.source],
+            [response.headers['x-request-id'], 'succeeded', 200, kind.isStream, 'observed'],
           );
-          const charged = sum(calls.map(({ costNano }) => costNano));
-          assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO - charged, heldNano: 0n });
-
-          const records = new Map(
-            (await desk.calls(account)).map((record: { requestId: string }) => [record.requestId, record]),
+          assert.equal(record.chargeYuan, formatYuan(costNano));
+          const [entry] = await desk.ledger(account, 1);
+          assert.deepEqual(
+            [entry.kind, entry.callId, entry.amountYuan, entry.balanceAfterYuan],
+            ['charge', record.id, costNano === 0n ? '0' : formatYuan(-costNano), formatYuan(balanceNano)],
           );
-          assert.equal(records.size, calls.length);
-          for (const [index, { costNano, isFailure }] of calls.entries()) {
-            const record = records.get(responses[index]!.headers['x-request-id']) as { chargeYuan: string | null };
-            assert.equal(record.chargeYuan, isFailure ? null : formatYuan(costNano));
-          }
-          const entries: { kind: string; callId: string }[] = await desk.ledger(account);
-          const charges = entries.filter(({ kind }) => kind === 'charge');
-          assert.equal(charges.length, calls.filter(({ isFailure }) => !isFailure).length);
-          assert.equal(new Set(charges.map(({ callId }) => callId)).size, charges.length);
         }),
-        { numRuns: byScope({ full: 2, quick: 1 }), endOnFailure: true },
+        { numRuns: byScope({ full: 4, quick: 2 }), endOnFailure: true },
       );
     });
-  });
+  }
 
-  describe(`${engine}: the ledger, if the provider stands still,`, { timeout: 300_000 }, () => {
-    const desk = new Desk();
-    before(() => desk.open(engine, 'timeouts: { firstByte: 200ms, idle: 200ms }'));
-    after(() => desk.g?.stop());
+  for (const [number, kind] of kinds.entries()) {
+    test(`has nothing for a ${kind.name} that the provider fails, refuses or gives no facts of`, async () => {
+      const account = await desk.richAccount();
+      const request = requestOf(kind);
+      const otherForm = kind.isStream ? json(200, imagesResult(1)) : sse(chatStream(['Hello']));
+      const all = [...refusalsOf(number), ...failures, ...kind.withoutFacts, otherForm];
+      const responses = await Promise.all(all.map((respond) => desk.send(account, kind.path, request, respond)));
+      for (const [index, response] of responses.entries()) assertFailed(response, `failure ${index}`);
 
-    const silences: readonly (readonly [what: string, of: (kind: Kind) => boolean, respond: Respond])[] = [
-      ['before its response', () => true, () => undefined],
-      [
-        'behind the head of its response',
-        () => true,
-        (request, reply) => {
-          const isStream = /"stream":true|"stream"\r\n\r\ntrue/.test(request.body.toString('latin1'));
-          reply.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
-          reply.flushHeaders();
-        },
-      ],
-      [
-        'in the middle of a whole response',
-        ({ isStream }) => !isStream,
-        (_request, reply) => {
-          reply.writeHead(200, { 'content-type': 'application/json' });
-          reply.write('{"usage":{"input_tokens":1,"output_tokens":1,"prompt_tokens":1,"completion_tokens":1},');
-        },
-      ],
-      [
-        'behind a partial image',
-        ({ isStream, path }) => isStream && path.startsWith('/v1/images/'),
-        (request, reply) => {
-          const events: ImageEvents = request.path.endsWith('/edits') ? 'image_edit' : 'image_generation';
-          reply.writeHead(200, { 'content-type': 'text/event-stream' });
-          reply.write(imageEvent(events, 'partial_image', { partial_image_index: 0 }));
-        },
-      ],
-    ];
-    for (const [what, isFor, respond] of silences) {
-      test(`${what}, has nothing`, async () => {
-        const account = await desk.richAccount();
-        const affected = kinds.filter(isFor);
-        assert.ok(affected.length > 0);
-        const responses = await Promise.all(
-          affected.map((kind) => desk.send(account, kind.path, requestOf(kind), respond)),
+      assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO, heldNano: 0n });
+      assert.equal((await desk.ledger(account)).length, 1);
+      const records = await desk.calls(account);
+      assert.equal(records.length, all.length);
+      for (const { status, httpStatus, chargeYuan, usage, requestId } of records) {
+        const response = responses.find(({ headers }) => headers['x-request-id'] === requestId);
+        assert.deepEqual(
+          { isFailure: status === 'failed' || status === 'aborted', httpStatus, chargeYuan, usage },
+          { isFailure: true, httpStatus: response?.status, chargeYuan: null, usage: null },
+          response?.text.slice(0, 500),
         );
-        for (const [index, response] of responses.entries()) {
-          const { name } = affected[index]!;
-          if (response.status === 200) assert.match(response.text, /"upstream_timeout"/, name);
-          else assert.equal(response.status, 504, `${name}: ${response.text}`);
-        }
-        assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO, heldNano: 0n });
-        assert.equal((await desk.ledger(account)).length, 1);
-        for (const { status, httpStatus, chargeYuan } of await desk.calls(account)) {
-          // What had begun was broken off.
-          assert.deepEqual([status, chargeYuan], [httpStatus === 200 ? 'aborted' : 'failed', null]);
-        }
-      });
-    }
+      }
+    });
+  }
+
+  test('has the estimate of a responses stream that ends without facts, marked as one', async () => {
+    const account = await desk.richAccount();
+    let body = '';
+    const request = (mark: string): TypedBody => {
+      const typed = responsesRequest(true)(mark);
+      body = typed.body.toString();
+      return typed;
+    };
+    await desk.send(
+      account,
+      '/v1/responses',
+      request,
+      sse(responsesStream({ words: ['Hello', ' there'], response: { usage: null } })),
+    );
+    // The request by the token estimator, the response by its text at four bytes a token.
+    const paid = costNano({
+      input: estimatedInput('responses', JSON.parse(body)),
+      output: Math.ceil('Hello there'.length / 4),
+    });
+    assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO - paid, heldNano: 0n });
+    assert.equal((await account.lastCall()).usage.source, 'estimated');
   });
-}
+
+  test('is exact to the nano-yuan after any mixture of calls at once on one account', async () => {
+    const success = fc.oneof(
+      ...kinds.map(({ path, scenario }) => scenario.map((each) => ({ path, ...each, isFailure: false }))),
+    );
+    const failure = fc
+      .tuple(fc.constantFrom(...kinds), fc.constantFrom(...refusalsOf(0), ...failures))
+      .map(([kind, respond]) => ({
+        path: kind.path,
+        request: requestOf(kind),
+        respond,
+        costNano: 0n,
+        isFailure: true,
+      }));
+    const mixture = fc.array(fc.oneof({ weight: 3, arbitrary: success }, failure), { minLength: 60, maxLength: 90 });
+    await fc.assert(
+      fc.asyncProperty(mixture, async (calls) => {
+        const account = await desk.richAccount();
+        const responses = await Promise.all(
+          calls.map(({ path, request, respond }) => desk.send(account, path, request, respond)),
+        );
+        const charged = sum(calls.map(({ costNano }) => costNano));
+        assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO - charged, heldNano: 0n });
+
+        const records = new Map(
+          (await desk.calls(account)).map((record: { requestId: string }) => [record.requestId, record]),
+        );
+        assert.equal(records.size, calls.length);
+        for (const [index, { costNano, isFailure }] of calls.entries()) {
+          const record = records.get(responses[index]!.headers['x-request-id']) as { chargeYuan: string | null };
+          assert.equal(record.chargeYuan, isFailure ? null : formatYuan(costNano));
+        }
+        const entries: { kind: string; callId: string }[] = await desk.ledger(account);
+        const charges = entries.filter(({ kind }) => kind === 'charge');
+        assert.equal(charges.length, calls.filter(({ isFailure }) => !isFailure).length);
+        assert.equal(new Set(charges.map(({ callId }) => callId)).size, charges.length);
+      }),
+      { numRuns: byScope({ full: 2, quick: 1 }), endOnFailure: true },
+    );
+  });
+});
+
+describe(`the ledger, if the provider stands still,`, { timeout: 300_000 }, () => {
+  const desk = new Desk();
+  before(() => desk.open('timeouts: { firstByte: 200ms, idle: 200ms }'));
+  after(() => desk.g?.stop());
+
+  const silences: readonly (readonly [what: string, of: (kind: Kind) => boolean, respond: Respond])[] = [
+    ['before its response', () => true, () => undefined],
+    [
+      'behind the head of its response',
+      () => true,
+      (request, reply) => {
+        const isStream = /"stream":true|"stream"\r\n\r\ntrue/.test(request.body.toString('latin1'));
+        reply.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+        reply.flushHeaders();
+      },
+    ],
+    [
+      'in the middle of a whole response',
+      ({ isStream }) => !isStream,
+      (_request, reply) => {
+        reply.writeHead(200, { 'content-type': 'application/json' });
+        reply.write('{"usage":{"input_tokens":1,"output_tokens":1,"prompt_tokens":1,"completion_tokens":1},');
+      },
+    ],
+    [
+      'behind a partial image',
+      ({ isStream, path }) => isStream && path.startsWith('/v1/images/'),
+      (request, reply) => {
+        const events: ImageEvents = request.path.endsWith('/edits') ? 'image_edit' : 'image_generation';
+        reply.writeHead(200, { 'content-type': 'text/event-stream' });
+        reply.write(imageEvent(events, 'partial_image', { partial_image_index: 0 }));
+      },
+    ],
+  ];
+  for (const [what, isFor, respond] of silences) {
+    test(`${what}, has nothing`, async () => {
+      const account = await desk.richAccount();
+      const affected = kinds.filter(isFor);
+      assert.ok(affected.length > 0);
+      const responses = await Promise.all(
+        affected.map((kind) => desk.send(account, kind.path, requestOf(kind), respond)),
+      );
+      for (const [index, response] of responses.entries()) {
+        const { name } = affected[index]!;
+        if (response.status === 200) assert.match(response.text, /"upstream_timeout"/, name);
+        else assert.equal(response.status, 504, `${name}: ${response.text}`);
+      }
+      assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO, heldNano: 0n });
+      assert.equal((await desk.ledger(account)).length, 1);
+      for (const { status, httpStatus, chargeYuan } of await desk.calls(account)) {
+        // What had begun was broken off.
+        assert.deepEqual([status, chargeYuan], [httpStatus === 200 ? 'aborted' : 'failed', null]);
+      }
+    });
+  }
+});

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ClientResponse, call } from '../support/client.ts';
-import { usualEngine } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { event, json, sse } from '../support/provider.ts';
 import { until } from '../support/until.ts';
@@ -51,7 +50,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
   let g: TestGateway;
   let account: TestAccount;
   before(async () => {
-    g = await startGateway({ engine: usualEngine, models: MODELS, plans: PLANS });
+    g = await startGateway({ models: MODELS, plans: PLANS });
     account = await g.createAccount();
   });
   after(() => g?.stop());

@@ -5,7 +5,7 @@ import type { CallFilter } from '../../src/accounting/calls/call-list-store.ts';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { firstIdAt } from '../../src/lib/ids.ts';
 import { type SliceTiming, UNHURRIED } from '../../src/lib/slices.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { byScope } from '../support/scope.ts';
 
 /**
@@ -45,11 +45,11 @@ const ANY: CallFilter = { accountId: null, keyId: null, model: null, status: nul
 const at = (n: number): Date => new Date(START_MS + n * HOUR_MS);
 
 /**
- * The embedded engine, and a quick run, try one of seven: no list below has as many values, so that each value is tried with each
+ * A quick run tries one of seven: no list below has that number of values, so that each value is tried with each
  * other one. Those that are read page by page are fewer; 23 has no factor in common with the lists below either.
  */
-const ONE_OF = { embedded: 7, postgresql: byScope({ full: 1, quick: 7 }) };
-const PAGED_ONE_OF = { embedded: 23, postgresql: byScope({ full: 7, quick: 23 }) };
+const ONE_OF = byScope({ full: 1, quick: 7 });
+const PAGED_ONE_OF = byScope({ full: 7, quick: 23 });
 
 /** Every combination of one of each of these. */
 const FILTERS: readonly CallFilter[] = [null, 'acct_a', 'acct_b', 'acct_none']
@@ -110,14 +110,13 @@ async function readAll<Item>(
   return { items, pages };
 }
 
-for (const engine of gatewayEngines) {
-  describe(`${engine}: lists in slices`, { timeout: 300_000 }, () => {
-    let stored: TestDatabase;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      await createCallsStore(stored.database).prepareMonths(new Date(START_MS));
-      await insertCalls(ROWS);
-      await stored.database.script(`
+describe(`lists in slices`, { timeout: 300_000 }, () => {
+  let stored: TestDatabase;
+  before(async () => {
+    stored = await createTestDatabase();
+    await createCallsStore(stored.database).prepareMonths(new Date(START_MS));
+    await insertCalls(ROWS);
+    await stored.database.script(`
         insert into accounts (id, name, email, verified, status, created_at, updated_at)
         select 'acct_' || lpad(n::text, 4, '0'), 'Name ' || n % 7, case when n % 3 = 0 then 'Mail' || n || '@example.com' end,
           true, 'active', now(), now()
@@ -126,76 +125,75 @@ for (const engine of gatewayEngines) {
         values ('acct_0001', 'key_acct_b_rare', 'moved', '\\x01', 'p', now());
         alter table api_keys drop constraint api_keys_account_id_fkey;
         update api_keys set account_id = 'acct_b'`);
-    });
-    after(() => stored.remove());
+  });
+  after(() => stored.remove());
 
-    async function insertCalls(rows: readonly Row[]): Promise<void> {
-      const values = rows.map(
-        (
-          row,
-        ) => `('${row.accountId}', '${row.id}', '${new Date(row.startedAtMs).toISOString()}'::timestamptz, now(), '${row.keyId}',
+  async function insertCalls(rows: readonly Row[]): Promise<void> {
+    const values = rows.map(
+      (
+        row,
+      ) => `('${row.accountId}', '${row.id}', '${new Date(row.startedAtMs).toISOString()}'::timestamptz, now(), '${row.keyId}',
           'balance', 'chat', '${row.model}', 'p', 'p', false, '${row.status}', 'req', 0, 0, 0, 0, 0, 0, 'base')`,
-      );
-      await stored.database.script(`insert into calls (account_id, id, started_at, ended_at, key_id, context, operation, model,
+    );
+    await stored.database.script(`insert into calls (account_id, id, started_at, ended_at, key_id, context, operation, model,
         provider, provider_model, is_stream, status, request_id, input_tokens, cached_input_tokens, cache_write_tokens,
         cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule) values ${values.join(',')}`);
+  }
+
+  it('of calls have every match once, newest first, whatever the filter is', async () => {
+    const calls = createCallsStore(stored.database);
+    for (const filter of FILTERS.filter((_filter, i) => i % ONE_OF === 0)) {
+      const { items, next } = await calls.list(filter, null, 2_000);
+      assert.deepEqual([items.map(({ id }) => id), next], [matches(filter), null], JSON.stringify(filter));
     }
+  });
 
-    it('of calls have every match once, newest first, whatever the filter is', async () => {
-      const calls = createCallsStore(stored.database);
-      for (const filter of FILTERS.filter((_filter, i) => i % ONE_OF[engine] === 0)) {
-        const { items, next } = await calls.list(filter, null, 2_000);
-        assert.deepEqual([items.map(({ id }) => id), next], [matches(filter), null], JSON.stringify(filter));
-      }
-    });
+  it('of calls have the same over several pages, of which some have few matches or none', async () => {
+    const calls = createCallsStore(stored.database);
+    let short = 0;
+    for (const [i, filter] of FILTERS.entries()) {
+      if (i % PAGED_ONE_OF !== 0) continue;
+      const { items } = await readAll(async (cursor) => {
+        const page = await calls.list(filter, cursor, 3, HURRIED);
+        if (page.next !== null && page.items.length < 3) short++;
+        return page;
+      });
+      assert.deepEqual(
+        items.map(({ id }) => id),
+        matches(filter),
+        JSON.stringify(filter),
+      );
+    }
+    assert.ok(short > 10);
+  });
 
-    it('of calls have the same over several pages, of which some have few matches or none', async () => {
-      const calls = createCallsStore(stored.database);
-      let short = 0;
-      for (const [i, filter] of FILTERS.entries()) {
-        if (i % PAGED_ONE_OF[engine] !== 0) continue;
-        const { items } = await readAll(async (cursor) => {
-          const page = await calls.list(filter, cursor, 3, HURRIED);
-          if (page.next !== null && page.items.length < 3) short++;
-          return page;
-        });
+  it('of accounts have every match once, over pages that end before they are full', async () => {
+    const accounts = createAccountStore(stored.database);
+    const wanted = (isWanted: (n: number) => boolean): string[] =>
+      Array.from({ length: 1200 }, (_, i) => 1200 - i)
+        .filter(isWanted)
+        .map((n) => `acct_${String(n).padStart(4, '0')}`);
+    for (const [filter, expected, pagesMin] of [
+      [{}, wanted(() => true), 1],
+      [{ search: 'name 3' }, wanted((n) => n % 7 === 3), 3],
+      [{ search: 'mail12@' }, wanted((n) => n === 12), 3],
+      [{ search: 'acct_0700' }, ['acct_0700'], 3],
+      [{ search: 'nobody' }, [], 3],
+      [{ name: 'Name 3' }, wanted((n) => n % 7 === 3), 1],
+      [{ name: 'Mail12@example.com' }, ['acct_0012'], 1],
+      [{ name: 'name 3' }, [], 1],
+    ] as const) {
+      for (const limit of [1_000, 50]) {
+        const { items, pages } = await readAll((cursor) => accounts.listAccounts(filter, cursor, limit, HURRIED));
         assert.deepEqual(
           items.map(({ id }) => id),
-          matches(filter),
+          expected,
           JSON.stringify(filter),
         );
+        if (limit === 50) assert.ok(pages >= pagesMin, `${JSON.stringify(filter)}: ${pages} pages`);
       }
-      assert.ok(short > 10);
-    });
-
-    it('of accounts have every match once, over pages that end before they are full', async () => {
-      const accounts = createAccountStore(stored.database);
-      const wanted = (isWanted: (n: number) => boolean): string[] =>
-        Array.from({ length: 1200 }, (_, i) => 1200 - i)
-          .filter(isWanted)
-          .map((n) => `acct_${String(n).padStart(4, '0')}`);
-      for (const [filter, expected, pagesMin] of [
-        [{}, wanted(() => true), 1],
-        [{ search: 'name 3' }, wanted((n) => n % 7 === 3), 3],
-        [{ search: 'mail12@' }, wanted((n) => n === 12), 3],
-        [{ search: 'acct_0700' }, ['acct_0700'], 3],
-        [{ search: 'nobody' }, [], 3],
-        [{ name: 'Name 3' }, wanted((n) => n % 7 === 3), 1],
-        [{ name: 'Mail12@example.com' }, ['acct_0012'], 1],
-        [{ name: 'name 3' }, [], 1],
-      ] as const) {
-        for (const limit of [1_000, 50]) {
-          const { items, pages } = await readAll((cursor) => accounts.listAccounts(filter, cursor, limit, HURRIED));
-          assert.deepEqual(
-            items.map(({ id }) => id),
-            expected,
-            JSON.stringify(filter),
-          );
-          if (limit === 50) assert.ok(pages >= pagesMin, `${JSON.stringify(filter)}: ${pages} pages`);
-        }
-        const whole = await accounts.listAccounts(filter, null, 2_000, UNHURRIED);
-        assert.deepEqual([whole.items.map(({ id }) => id), whole.next], [expected, null]);
-      }
-    });
+      const whole = await accounts.listAccounts(filter, null, 2_000, UNHURRIED);
+      assert.deepEqual([whole.items.map(({ id }) => id), whole.next], [expected, null]);
+    }
   });
-}
+});

@@ -3,7 +3,6 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { formatYuan } from '../../src/lib/yuan.ts';
 import { type ClientResponse, call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
 import { costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import {
   chatCompletion,
@@ -68,254 +67,252 @@ const MODELS = `
     routes: [{ provider: chatty, model: peak }, { provider: messy, model: peak }]
 `;
 
-for (const engine of gatewayEngines) {
-  let clock: TestClock;
-  let g: TestGateway;
+let clock: TestClock;
+let g: TestGateway;
 
-  const send = (account: TestAccount, { path, model }: { path: string; model: string }, more: object = {}) => {
-    // Ids sort by time, so calls that are listed newest first have times of their own.
-    clock.advance(1);
-    return call(g.url + path, account.key, bodyOf(model, more));
-  };
+const send = (account: TestAccount, { path, model }: { path: string; model: string }, more: object = {}) => {
+  // Ids sort by time, so calls that are listed newest first have times of their own.
+  clock.advance(1);
+  return call(g.url + path, account.key, bodyOf(model, more));
+};
 
-  async function money(account: TestAccount) {
-    const { body } = await g.admin('GET', `/accounts/${account.id}`);
-    return { balance: body.balanceYuan, held: body.heldYuan, spentToday: body.spentTodayYuan };
+async function money(account: TestAccount) {
+  const { body } = await g.admin('GET', `/accounts/${account.id}`);
+  return { balance: body.balanceYuan, held: body.heldYuan, spentToday: body.spentTodayYuan };
+}
+
+async function ledger(account: TestAccount) {
+  const { body } = await g.admin('GET', `/accounts/${account.id}/ledger?limit=500`);
+  return body.data;
+}
+
+/** `isHeld`: only what calls in flight have reserved is in the way, so the client is asked to try again. */
+function assertMoneyRefusal(response: ClientResponse, status: number, code: string, isHeld = false): void {
+  assert.equal(response.status, status, response.text);
+  assert.equal(response.headers['x-should-retry'], String(isHeld));
+  if (isHeld) {
+    assert.equal(response.headers['retry-after'], '2');
+    assert.match(response.json.error.message, /held by calls in flight/);
   }
+  assert.equal(response.headers['x-error-code'], code);
+  const { error } = response.json;
+  assert.deepEqual([error.type, error.code, error.param], ['insufficient_quota', code, null]);
+}
 
-  async function ledger(account: TestAccount) {
-    const { body } = await g.admin('GET', `/accounts/${account.id}/ledger?limit=500`);
-    return body.data;
-  }
+const setUp = (options: { billing?: string } = {}): void => {
+  before(async () => {
+    clock = createTestClock('2026-11-20T04:00:00Z');
+    g = await startGateway({ clock, models: MODELS, ...options });
+  });
+  beforeEach(() => {
+    g.provider.respond = responseAll;
+  });
+  after(() => g?.stop());
+};
 
-  /** `isHeld`: only what calls in flight have reserved is in the way, so the client is asked to try again. */
-  function assertMoneyRefusal(response: ClientResponse, status: number, code: string, isHeld = false): void {
-    assert.equal(response.status, status, response.text);
-    assert.equal(response.headers['x-should-retry'], String(isHeld));
-    if (isHeld) {
-      assert.equal(response.headers['retry-after'], '2');
-      assert.match(response.json.error.message, /held by calls in flight/);
-    }
-    assert.equal(response.headers['x-error-code'], code);
-    const { error } = response.json;
-    assert.deepEqual([error.type, error.code, error.param], ['insufficient_quota', code, null]);
-  }
+describe(`money`, { timeout: 60_000 }, () => {
+  setUp();
 
-  const setUp = (options: { billing?: string } = {}): void => {
-    before(async () => {
-      clock = createTestClock('2026-11-20T04:00:00Z');
-      g = await startGateway({ engine, clock, models: MODELS, ...options });
-    });
-    beforeEach(() => {
-      g.provider.respond = responseAll;
-    });
-    after(() => g?.stop());
-  };
-
-  describe(`${engine}: money`, { timeout: 60_000 }, () => {
-    setUp();
-
-    test('a charge is rounded once, half up, to a nano-yuan', async () => {
-      for (const [tokens, charged] of [
-        [1, '0.000000001'],
-        [2, '0.000000001'],
-        [3, '0.000000002'],
-        [5, '0.000000003'],
-      ] as const) {
-        g.provider.respond = json(200, chatCompletion({ prompt_tokens: tokens, completion_tokens: 9 }));
-        const account = await g.createAccount();
-        await send(account, { ...CHAT, model: 'test-half' });
-        assert.equal((await account.lastCall()).chargeYuan, charged, `${tokens} tokens`);
-      }
-    });
-
-    test('a charge of nothing is a ledger entry all the same', async () => {
-      const account = await g.createAccount({ balanceYuan: '1' });
-      assert.equal((await send(account, { ...CHAT, model: 'test-free' })).status, 200);
-      const record = await account.lastCall();
-      assert.equal(record.chargeYuan, '0');
-      const entries = await ledger(account);
-      assert.equal(entries.length, 2);
-      assert.deepEqual(
-        [entries[0].kind, entries[0].amountYuan, entries[0].balanceAfterYuan, entries[0].callId],
-        ['charge', '0', '1', record.id],
-      );
-    });
-
-    test('a charge of an alias is the model’s, and so is the record', async () => {
+  test('a charge is rounded once, half up, to a nano-yuan', async () => {
+    for (const [tokens, charged] of [
+      [1, '0.000000001'],
+      [2, '0.000000001'],
+      [3, '0.000000002'],
+      [5, '0.000000003'],
+    ] as const) {
+      g.provider.respond = json(200, chatCompletion({ prompt_tokens: tokens, completion_tokens: 9 }));
       const account = await g.createAccount();
-      assert.equal((await send(account, { ...CHAT, model: 'test-chat-latest' })).status, 200);
-      const record = await account.lastCall();
-      assert.equal(record.model, 'test-chat');
-      assert.deepEqual(record.route, { provider: 'chatty', model: 'upstream-chat' });
-      assert.equal(record.chargeYuan, formatYuan(COST_NANO));
-      assert.equal(JSON.parse(g.provider.requests.at(-1)!.body.toString()).model, 'upstream-chat');
-    });
+      await send(account, { ...CHAT, model: 'test-half' });
+      assert.equal((await account.lastCall()).chargeYuan, charged, `${tokens} tokens`);
+    }
+  });
 
-    test('a charge keeps the price of the admission, for the reservation too, when the hours change while the call runs', async () => {
-      for (const path of [CHAT.path, '/v1/messages']) {
-        for (const [at, rule, input, output, next] of [
-          ['2026-11-20T12:59:59.900Z', 'peak', 7_000, 17_000, '2026-11-20T13:00:00.100Z'],
-          ['2026-11-21T00:59:59.900Z', 'off_peak', 2_000, 5_000, '2026-11-21T01:00:00.100Z'],
-        ] as const) {
-          const account = await g.createAccount();
-          clock.set(at);
-          const letGo = holdResponses(g.provider);
-          const received = g.provider.requests.length + 1;
-          const running = send(account, { path, model: 'test-peak' }, { max_tokens: 20 });
-          await g.provider.received(received);
-          const bodyBytes = Buffer.byteLength(JSON.stringify(bodyOf('test-peak', { max_tokens: 20 })));
-          const held = BigInt(Math.ceil(bodyBytes / 4) * input + 20 * output);
-          assert.equal((await account.money()).heldNano, held);
-          clock.set(next);
-          letGo();
-          assert.equal((await running).status, 200);
-          const record = await account.lastCall();
-          assert.equal(record.chargeYuan, formatYuan(BigInt(USAGE.input * input + USAGE.output * output)));
-          assert.equal(record.price.rule, rule);
-          assert.equal(record.price.inputYuanPerMillion, String(input / 1_000));
-          assert.equal(record.price.outputYuanPerMillion, String(output / 1_000));
+  test('a charge of nothing is a ledger entry all the same', async () => {
+    const account = await g.createAccount({ balanceYuan: '1' });
+    assert.equal((await send(account, { ...CHAT, model: 'test-free' })).status, 200);
+    const record = await account.lastCall();
+    assert.equal(record.chargeYuan, '0');
+    const entries = await ledger(account);
+    assert.equal(entries.length, 2);
+    assert.deepEqual(
+      [entries[0].kind, entries[0].amountYuan, entries[0].balanceAfterYuan, entries[0].callId],
+      ['charge', '0', '1', record.id],
+    );
+  });
 
-          await send(account, { path, model: 'test-peak' });
-          assert.equal((await account.lastCall()).price.rule, rule === 'peak' ? 'off_peak' : 'peak');
-        }
-      }
-    });
+  test('a charge of an alias is the model’s, and so is the record', async () => {
+    const account = await g.createAccount();
+    assert.equal((await send(account, { ...CHAT, model: 'test-chat-latest' })).status, 200);
+    const record = await account.lastCall();
+    assert.equal(record.model, 'test-chat');
+    assert.deepEqual(record.route, { provider: 'chatty', model: 'upstream-chat' });
+    assert.equal(record.chargeYuan, formatYuan(COST_NANO));
+    assert.equal(JSON.parse(g.provider.requests.at(-1)!.body.toString()).model, 'upstream-chat');
+  });
 
-    test('a reservation is the cost that a call may come to: its input by size, its output by the greatest limit stated, within that of the model', async () => {
-      for (const [more, outputTokens] of [
-        [{ max_tokens: 10 }, 10],
-        [{ max_tokens: 5_000 }, 100],
-        [{ max_tokens: null }, 100],
-        [{ max_tokens: 10, n: 3 }, 30],
-        [{ max_tokens: null, n: 3 }, 300],
-        [{ max_tokens: 90, max_completion_tokens: 40 }, 90],
-        [{ max_tokens: 0 }, 100],
+  test('a charge keeps the price of the admission, for the reservation too, when the hours change while the call runs', async () => {
+    for (const path of [CHAT.path, '/v1/messages']) {
+      for (const [at, rule, input, output, next] of [
+        ['2026-11-20T12:59:59.900Z', 'peak', 7_000, 17_000, '2026-11-20T13:00:00.100Z'],
+        ['2026-11-21T00:59:59.900Z', 'off_peak', 2_000, 5_000, '2026-11-21T01:00:00.100Z'],
       ] as const) {
         const account = await g.createAccount();
+        clock.set(at);
         const letGo = holdResponses(g.provider);
         const received = g.provider.requests.length + 1;
-        const running = send(account, CHAT, more);
+        const running = send(account, { path, model: 'test-peak' }, { max_tokens: 20 });
         await g.provider.received(received);
-        const bodyBytes = Buffer.byteLength(JSON.stringify(bodyOf('test-chat', more)));
-        assert.equal(
-          (await account.money()).heldNano,
-          costNano({ input: Math.ceil(bodyBytes / 4), output: outputTokens }),
-          JSON.stringify(more),
-        );
+        const bodyBytes = Buffer.byteLength(JSON.stringify(bodyOf('test-peak', { max_tokens: 20 })));
+        const held = BigInt(Math.ceil(bodyBytes / 4) * input + 20 * output);
+        assert.equal((await account.money()).heldNano, held);
+        clock.set(next);
         letGo();
-        await running;
-        assert.equal((await account.money()).heldNano, 0n);
+        assert.equal((await running).status, 200);
+        const record = await account.lastCall();
+        assert.equal(record.chargeYuan, formatYuan(BigInt(USAGE.input * input + USAGE.output * output)));
+        assert.equal(record.price.rule, rule);
+        assert.equal(record.price.inputYuanPerMillion, String(input / 1_000));
+        assert.equal(record.price.outputYuanPerMillion, String(output / 1_000));
+
+        await send(account, { path, model: 'test-peak' });
+        assert.equal((await account.lastCall()).price.rule, rule === 'peak' ? 'off_peak' : 'peak');
       }
-    });
+    }
+  });
 
-    test('a balance that is empty refuses a call that costs nothing, too', async () => {
-      const before = g.provider.requests.length;
-      const account = await g.createAccount({ balanceYuan: '0' });
-      const free = await send(account, { ...CHAT, model: 'test-free' });
-      assertMoneyRefusal(free, 402, 'insufficient_balance');
-      assert.equal(g.provider.requests.length, before);
-      assert.equal(await account.lastCall(), undefined);
-      assert.deepEqual(await money(account), { balance: '0', held: '0', spentToday: '0' });
-    });
-
-    test('a balance of ¥0.01 is never spent fifty times by fifty calls at once, one call overdraws by its own cost', async () => {
-      const account = await g.createAccount({ balanceYuan: '0.01' });
-      const usage = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 };
-      const cost = costNano({ input: 10, output: 100 });
-      const before = g.provider.requests.length;
-      // The provider responds to no call until all fifty are decided, so reservations alone decide.
-      const letGo = holdResponses(g.provider, json(200, chatCompletion(usage)));
-      let refused = 0;
-      const allRefused = Promise.withResolvers<void>();
-      const hold = costNano({ input: Math.ceil(JSON.stringify(bodyOf('test-chat')).length / 4), output: 100 });
-      const fitting = Number(10_000_000n / hold) + 1;
-      const calls = Array.from({ length: 50 }, async () => {
-        const response = await send(account, CHAT);
-        if (response.status !== 200 && ++refused === 50 - fitting) allRefused.resolve();
-        return response;
-      });
-      await allRefused.promise;
-      assert.deepEqual(await account.money(), { balanceNano: 10_000_000n, heldNano: BigInt(fitting) * hold });
-      letGo();
-      const responses = await Promise.all(calls);
-      for (const response of responses) {
-        if (response.status !== 200) assertMoneyRefusal(response, 402, 'insufficient_balance', true);
-      }
-      assert.equal(responses.filter(({ status }) => status === 200).length, fitting);
-      assert.equal(g.provider.requests.length, before + fitting);
-      const { balanceNano, heldNano } = await account.money();
-      assert.equal(heldNano, 0n);
-      assert.equal(balanceNano, 10_000_000n - BigInt(fitting) * cost);
-      assert.ok(balanceNano > -cost);
-    });
-
-    test('a balance is reported as it is now: after a charge, and without what is reserved', async () => {
-      const account = await g.createAccount({ balanceYuan: '1' });
-      const read = async () => {
-        const response = await fetch(`${g.url}/v1/user/balance`, {
-          headers: { authorization: `Bearer ${account.key}` },
-        });
-        return ((await response.json()) as { balance: number }).balance;
-      };
+  test('a reservation is the cost that a call may come to: its input by size, its output by the greatest limit stated, within that of the model', async () => {
+    for (const [more, outputTokens] of [
+      [{ max_tokens: 10 }, 10],
+      [{ max_tokens: 5_000 }, 100],
+      [{ max_tokens: null }, 100],
+      [{ max_tokens: 10, n: 3 }, 30],
+      [{ max_tokens: null, n: 3 }, 300],
+      [{ max_tokens: 90, max_completion_tokens: 40 }, 90],
+      [{ max_tokens: 0 }, 100],
+    ] as const) {
+      const account = await g.createAccount();
       const letGo = holdResponses(g.provider);
       const received = g.provider.requests.length + 1;
-      const running = send(account, CHAT);
+      const running = send(account, CHAT, more);
       await g.provider.received(received);
-      assert.equal(await read(), 1);
+      const bodyBytes = Buffer.byteLength(JSON.stringify(bodyOf('test-chat', more)));
+      assert.equal(
+        (await account.money()).heldNano,
+        costNano({ input: Math.ceil(bodyBytes / 4), output: outputTokens }),
+        JSON.stringify(more),
+      );
       letGo();
       await running;
-      assert.equal(await read(), 1 - Number(COST_NANO) / 1e9);
-    });
+      assert.equal((await account.money()).heldNano, 0n);
+    }
   });
 
-  describe(`${engine}: a daily cap`, { timeout: 60_000 }, () => {
-    // The configured cap pays for two calls and lets a third begin.
-    setUp({ billing: `dailySpendCapYuan: "${formatYuan(COST_NANO * 2n + 1n)}"` });
-    beforeEach(() => clock.set('2026-11-20T15:30:00Z'));
-    const OVER = 'balance_daily_limit_exceeded';
-
-    test('of an account replaces the configured one, higher or lower, and can be taken back', async () => {
-      const account = await g.createAccount({ dailySpendCapYuan: formatYuan(COST_NANO) });
-      const setCap = (dailySpendCapYuan: string | null) =>
-        g.admin('PATCH', `/accounts/${account.id}`, { dailySpendCapYuan });
-      assert.equal((await send(account, CHAT)).status, 200);
-      assertMoneyRefusal(await send(account, CHAT), 429, OVER);
-      assert.equal((await setCap('1')).body.dailySpendCapYuan, '1');
-      for (let i = 0; i < 4; i++) assert.equal((await send(account, CHAT)).status, 200);
-      assert.equal((await setCap(null)).body.dailySpendCapYuan, null);
-      assertMoneyRefusal(await send(account, CHAT), 429, OVER);
-      await setCap('0');
-      clock.set('2026-11-22T00:00:00Z');
-      assertMoneyRefusal(await send(account, CHAT), 429, OVER);
-    });
-
-    test('counts what is reserved as if it were spent, and forgets what is released', async () => {
-      const account = await g.createAccount();
-      const letGo = holdResponses(g.provider, json(500, { error: { message: 'No.' } }));
-      const received = g.provider.requests.length + 1;
-      const running = send(account, CHAT);
-      await g.provider.received(received);
-      assertMoneyRefusal(await send(account, CHAT), 429, OVER, true);
-      letGo();
-      assert.equal((await running).status, 500);
-      g.provider.respond = responseAll;
-      assert.equal((await send(account, CHAT)).status, 200);
-    });
-
-    test('is not touched by what is charged on the other side of midnight', async () => {
-      const account = await g.createAccount();
-      const letGo = holdResponses(g.provider);
-      const received = g.provider.requests.length + 1;
-      clock.set('2026-11-20T15:59:59Z');
-      const running = send(account, CHAT);
-      await g.provider.received(received);
-      clock.set('2026-11-20T16:00:01Z');
-      letGo();
-      assert.equal((await running).status, 200);
-      assert.equal((await money(account)).spentToday, formatYuan(COST_NANO));
-      clock.set('2026-11-21T16:00:00Z');
-      assert.equal((await money(account)).spentToday, '0');
-    });
+  test('a balance that is empty refuses a call that costs nothing, too', async () => {
+    const before = g.provider.requests.length;
+    const account = await g.createAccount({ balanceYuan: '0' });
+    const free = await send(account, { ...CHAT, model: 'test-free' });
+    assertMoneyRefusal(free, 402, 'insufficient_balance');
+    assert.equal(g.provider.requests.length, before);
+    assert.equal(await account.lastCall(), undefined);
+    assert.deepEqual(await money(account), { balance: '0', held: '0', spentToday: '0' });
   });
-}
+
+  test('a balance of ¥0.01 is never spent fifty times by fifty calls at once, one call overdraws by its own cost', async () => {
+    const account = await g.createAccount({ balanceYuan: '0.01' });
+    const usage = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 };
+    const cost = costNano({ input: 10, output: 100 });
+    const before = g.provider.requests.length;
+    // The provider responds to no call until all fifty are decided, so reservations alone decide.
+    const letGo = holdResponses(g.provider, json(200, chatCompletion(usage)));
+    let refused = 0;
+    const allRefused = Promise.withResolvers<void>();
+    const hold = costNano({ input: Math.ceil(JSON.stringify(bodyOf('test-chat')).length / 4), output: 100 });
+    const fitting = Number(10_000_000n / hold) + 1;
+    const calls = Array.from({ length: 50 }, async () => {
+      const response = await send(account, CHAT);
+      if (response.status !== 200 && ++refused === 50 - fitting) allRefused.resolve();
+      return response;
+    });
+    await allRefused.promise;
+    assert.deepEqual(await account.money(), { balanceNano: 10_000_000n, heldNano: BigInt(fitting) * hold });
+    letGo();
+    const responses = await Promise.all(calls);
+    for (const response of responses) {
+      if (response.status !== 200) assertMoneyRefusal(response, 402, 'insufficient_balance', true);
+    }
+    assert.equal(responses.filter(({ status }) => status === 200).length, fitting);
+    assert.equal(g.provider.requests.length, before + fitting);
+    const { balanceNano, heldNano } = await account.money();
+    assert.equal(heldNano, 0n);
+    assert.equal(balanceNano, 10_000_000n - BigInt(fitting) * cost);
+    assert.ok(balanceNano > -cost);
+  });
+
+  test('a balance is reported as it is now: after a charge, and without what is reserved', async () => {
+    const account = await g.createAccount({ balanceYuan: '1' });
+    const read = async () => {
+      const response = await fetch(`${g.url}/v1/user/balance`, {
+        headers: { authorization: `Bearer ${account.key}` },
+      });
+      return ((await response.json()) as { balance: number }).balance;
+    };
+    const letGo = holdResponses(g.provider);
+    const received = g.provider.requests.length + 1;
+    const running = send(account, CHAT);
+    await g.provider.received(received);
+    assert.equal(await read(), 1);
+    letGo();
+    await running;
+    assert.equal(await read(), 1 - Number(COST_NANO) / 1e9);
+  });
+});
+
+describe(`a daily cap`, { timeout: 60_000 }, () => {
+  // The configured cap pays for two calls and lets a third begin.
+  setUp({ billing: `dailySpendCapYuan: "${formatYuan(COST_NANO * 2n + 1n)}"` });
+  beforeEach(() => clock.set('2026-11-20T15:30:00Z'));
+  const OVER = 'balance_daily_limit_exceeded';
+
+  test('of an account replaces the configured one, higher or lower, and can be taken back', async () => {
+    const account = await g.createAccount({ dailySpendCapYuan: formatYuan(COST_NANO) });
+    const setCap = (dailySpendCapYuan: string | null) =>
+      g.admin('PATCH', `/accounts/${account.id}`, { dailySpendCapYuan });
+    assert.equal((await send(account, CHAT)).status, 200);
+    assertMoneyRefusal(await send(account, CHAT), 429, OVER);
+    assert.equal((await setCap('1')).body.dailySpendCapYuan, '1');
+    for (let i = 0; i < 4; i++) assert.equal((await send(account, CHAT)).status, 200);
+    assert.equal((await setCap(null)).body.dailySpendCapYuan, null);
+    assertMoneyRefusal(await send(account, CHAT), 429, OVER);
+    await setCap('0');
+    clock.set('2026-11-22T00:00:00Z');
+    assertMoneyRefusal(await send(account, CHAT), 429, OVER);
+  });
+
+  test('counts what is reserved as if it were spent, and forgets what is released', async () => {
+    const account = await g.createAccount();
+    const letGo = holdResponses(g.provider, json(500, { error: { message: 'No.' } }));
+    const received = g.provider.requests.length + 1;
+    const running = send(account, CHAT);
+    await g.provider.received(received);
+    assertMoneyRefusal(await send(account, CHAT), 429, OVER, true);
+    letGo();
+    assert.equal((await running).status, 500);
+    g.provider.respond = responseAll;
+    assert.equal((await send(account, CHAT)).status, 200);
+  });
+
+  test('is not touched by what is charged on the other side of midnight', async () => {
+    const account = await g.createAccount();
+    const letGo = holdResponses(g.provider);
+    const received = g.provider.requests.length + 1;
+    clock.set('2026-11-20T15:59:59Z');
+    const running = send(account, CHAT);
+    await g.provider.received(received);
+    clock.set('2026-11-20T16:00:01Z');
+    letGo();
+    assert.equal((await running).status, 200);
+    assert.equal((await money(account)).spentToday, formatYuan(COST_NANO));
+    clock.set('2026-11-21T16:00:00Z');
+    assert.equal((await money(account)).spentToday, '0');
+  });
+});

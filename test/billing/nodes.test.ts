@@ -31,7 +31,7 @@ describe('postgresql: transactions that wait for each other at one account', { t
   let far: Database;
   let near: Database;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     proxy = await startProxy(stored.url);
     far = waitingForLocks(openPostgres({ url: proxy.url, logger: silentLogger }));
     near = waitingForLocks(stored.database);

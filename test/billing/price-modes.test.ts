@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { call } from '../support/client.ts';
-import { usualEngine } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { event, json, type Respond, sse } from '../support/provider.ts';
 import { bodies, CHAT, chargeOf, MESSAGES, RESPONSES } from './charged.ts';
@@ -56,7 +55,7 @@ describe('prices by what a run did', { timeout: 60_000 }, () => {
   let g: TestGateway;
   let account: TestAccount;
   before(async () => {
-    g = await startGateway({ engine: usualEngine, models: MODELS, providerFields: 'cacheTokens: excluded' });
+    g = await startGateway({ models: MODELS, providerFields: 'cacheTokens: excluded' });
     account = await g.createAccount();
   });
   after(() => g?.stop());

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { call } from '../support/client.ts';
-import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, chatStream, event, json, message, type Respond, sse } from '../support/provider.ts';
 
@@ -160,70 +159,68 @@ const REQUESTS = {
   responses: { input: 'Go on until it works.' },
 };
 
-for (const engine of wireEngines) {
-  describe(`rounds at the provider, ${engine}`, { timeout: 60_000 }, () => {
-    let g: TestGateway;
-    before(async () => {
-      g = await startGateway({ engine, models: MODELS, providerFields: 'sharedState: pass' });
-    });
-    after(() => g?.stop());
-
-    async function charged({ operation, request, respond }: Omit<Case, 'what'>) {
-      const account = await g.createAccount();
-      g.provider.respond = respond;
-      const body = { model: `small-${operation}`, ...REQUESTS[operation], ...request };
-      const { status, text } = await call(g.url + PATHS[operation], account.key, body);
-      assert.equal(status, 200, text);
-      const { chargeYuan, costYuan, excessUsage, unpriced, usage } = await account.endedCall();
-      return { chargeNano: parseYuan(chargeYuan), costNano: parseYuan(costYuan), excessUsage, unpriced, usage };
-    }
-
-    for (const { what, ...each } of cases) {
-      it(`are charged in full: ${each.operation}, ${what}`, async () => {
-        const { chargeNano, excessUsage } = await charged(each);
-        assert.deepEqual([excessUsage, chargeNano], [null, BigInt(INPUT * 1_000 + WRITTEN * 10_000)]);
-      });
-    }
-
-    it('are not charged if nothing shows them, and are a cost all the same', async () => {
-      for (const each of [...ofChat('', {}), ...ofResponses('', {}), ...ofMessages('', {})]) {
-        const { chargeNano, costNano, excessUsage } = await charged(each);
-        assert.deepEqual(excessUsage, { inputTokens: 3 * CONTEXT, outputTokens: 3 * OUTPUT });
-        assert.equal(chargeNano, BigInt(CONTEXT * 1_000 + OUTPUT * 10_000));
-        assert.equal(costNano, BigInt(INPUT * 2_000 + WRITTEN * 20_000));
-      }
-    });
-
-    it('write no more than the request allows, if only a total says so', async () => {
-      const read = { ...chatUsage, prompt_tokens: 200, completion_tokens: 20 };
-      for (const total_tokens of [200 + 20 + 81, 2_000_000_000]) {
-        for (const each of ofChat('', { usage: { ...read, total_tokens }, request: { max_tokens: OUTPUT } })) {
-          const { chargeNano, costNano, unpriced, excessUsage } = await charged(each);
-          assert.deepEqual([unpriced, excessUsage], [['usage.total_tokens'], null]);
-          assert.deepEqual([chargeNano, costNano], [400_000n, 800_000n]);
-        }
-      }
-    });
-
-    it('are one for totals by their names in responses', async () => {
-      const named = {
-        prompt_tokens: undefined,
-        completion_tokens: undefined,
-        input_tokens: 300,
-        output_tokens: 20,
-        total_tokens: 320,
-      };
-      for (const each of ofChat('', { usage: named })) {
-        const { chargeNano, usage } = await charged(each);
-        assert.deepEqual([usage.source, chargeNano], ['observed', 500_000n]);
-      }
-    });
-
-    it('are none of a rerank, whose search units may stand in its usage', async () => {
-      const account = await g.createAccount();
-      g.provider.respond = json(200, { results: [], usage: { search_units: 1, total_tokens: 150, cost: 0.001 } });
-      await call(`${g.url}/v1/rerank`, account.key, { model: 'units', query: 'x', documents: ['y'] });
-      assert.equal((await account.endedCall()).chargeYuan, '0.000019');
-    });
+describe(`rounds at the provider`, { timeout: 60_000 }, () => {
+  let g: TestGateway;
+  before(async () => {
+    g = await startGateway({ models: MODELS, providerFields: 'sharedState: pass' });
   });
-}
+  after(() => g?.stop());
+
+  async function charged({ operation, request, respond }: Omit<Case, 'what'>) {
+    const account = await g.createAccount();
+    g.provider.respond = respond;
+    const body = { model: `small-${operation}`, ...REQUESTS[operation], ...request };
+    const { status, text } = await call(g.url + PATHS[operation], account.key, body);
+    assert.equal(status, 200, text);
+    const { chargeYuan, costYuan, excessUsage, unpriced, usage } = await account.endedCall();
+    return { chargeNano: parseYuan(chargeYuan), costNano: parseYuan(costYuan), excessUsage, unpriced, usage };
+  }
+
+  for (const { what, ...each } of cases) {
+    it(`are charged in full: ${each.operation}, ${what}`, async () => {
+      const { chargeNano, excessUsage } = await charged(each);
+      assert.deepEqual([excessUsage, chargeNano], [null, BigInt(INPUT * 1_000 + WRITTEN * 10_000)]);
+    });
+  }
+
+  it('are not charged if nothing shows them, and are a cost all the same', async () => {
+    for (const each of [...ofChat('', {}), ...ofResponses('', {}), ...ofMessages('', {})]) {
+      const { chargeNano, costNano, excessUsage } = await charged(each);
+      assert.deepEqual(excessUsage, { inputTokens: 3 * CONTEXT, outputTokens: 3 * OUTPUT });
+      assert.equal(chargeNano, BigInt(CONTEXT * 1_000 + OUTPUT * 10_000));
+      assert.equal(costNano, BigInt(INPUT * 2_000 + WRITTEN * 20_000));
+    }
+  });
+
+  it('write no more than the request allows, if only a total says so', async () => {
+    const read = { ...chatUsage, prompt_tokens: 200, completion_tokens: 20 };
+    for (const total_tokens of [200 + 20 + 81, 2_000_000_000]) {
+      for (const each of ofChat('', { usage: { ...read, total_tokens }, request: { max_tokens: OUTPUT } })) {
+        const { chargeNano, costNano, unpriced, excessUsage } = await charged(each);
+        assert.deepEqual([unpriced, excessUsage], [['usage.total_tokens'], null]);
+        assert.deepEqual([chargeNano, costNano], [400_000n, 800_000n]);
+      }
+    }
+  });
+
+  it('are one for totals by their names in responses', async () => {
+    const named = {
+      prompt_tokens: undefined,
+      completion_tokens: undefined,
+      input_tokens: 300,
+      output_tokens: 20,
+      total_tokens: 320,
+    };
+    for (const each of ofChat('', { usage: named })) {
+      const { chargeNano, usage } = await charged(each);
+      assert.deepEqual([usage.source, chargeNano], ['observed', 500_000n]);
+    }
+  });
+
+  it('are none of a rerank, whose search units may stand in its usage', async () => {
+    const account = await g.createAccount();
+    g.provider.respond = json(200, { results: [], usage: { search_units: 1, total_tokens: 150, cost: 0.001 } });
+    await call(`${g.url}/v1/rerank`, account.key, { model: 'units', query: 'x', documents: ['y'] });
+    assert.equal((await account.endedCall()).chargeYuan, '0.000019');
+  });
+});

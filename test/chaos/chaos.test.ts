@@ -37,7 +37,7 @@ const LIVE_GROWTH_MAX = 8 * 2 ** 20;
 const SAMPLE_EVERY = 25;
 
 interface Run {
-  /** Empty: the embedded database. */
+  /** Empty: a local server. */
   readonly databaseUrl: string;
   readonly nodes: number;
   readonly calls: number;
@@ -189,7 +189,7 @@ function describeUse(readings: readonly ProbeReading[]): string {
 }
 
 describe('calls over providers that fail in a fifth of the cases', { timeout: 300_000 }, () => {
-  test('5,000 calls on the embedded database: the ledger equals the successes, nothing is reserved, memory stays flat', async (t) => {
+  test('5,000 calls on a local server: the ledger equals the successes, nothing is reserved, memory stays flat', async (t) => {
     const { use, faults, counts } = await runChaos(t, { databaseUrl: '', nodes: 1, calls: CALLS, parts: 5 });
     for (const [fault, count] of Object.entries(faults)) assert.ok(count > 0, `the providers never did this: ${fault}`);
     // Calls that one provider had no time for were served by the other one.
@@ -208,7 +208,7 @@ describe('calls over providers that fail in a fifth of the cases', { timeout: 30
   });
 
   test('1,000 calls on two nodes and a PostgreSQL: the same', async (t) => {
-    const stored = await createTestDatabase('postgresql');
+    const stored = await createTestDatabase();
     t.after(() => stored.remove());
     await runChaos(t, { databaseUrl: stored.url, nodes: 2, calls: 1_000, parts: 2 });
   });

@@ -3,4 +3,4 @@ import { createCitusDatabase, withPartitions } from './databases.ts';
 
 /** Run by `npm run test:citus`, which says where its cluster is. */
 const ports = JSON.parse(process.env.FAREGATE_CITUS_PORTS!);
-describePartitionStores('Citus', async () => withPartitions(await createCitusDatabase(ports), 2));
+describePartitionStores(async () => withPartitions(await createCitusDatabase(ports), 2));

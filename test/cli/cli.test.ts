@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { runCli } from '../../src/cli/program.ts';
 import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
 import { type CommandsDatabase, createCommandsDatabase, runCommand } from '../support/command.ts';
-import { placeEmbedded } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
+import { placeLocal } from '../support/local-database.ts';
 import { listenOnLoopback } from '../support/loopback.ts';
 import { type Finished, runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
@@ -298,7 +298,7 @@ describe('the command line on a database that no gateway serves', () => {
     const { port, close } = await listenOnLoopback(gateway);
     context.after(close);
     const url = `http://127.0.0.1:${port}`;
-    placeEmbedded(dataDir);
+    placeLocal(dataDir);
     const starting = await acquireDataDir(dataDir);
     context.after(() => starting.release());
     let said = '';
@@ -310,7 +310,7 @@ describe('the command line on a database that no gateway serves', () => {
       writeError(text) {
         said += text;
         if (text.startsWith('Waiting up to 10 seconds for process')) {
-          announceGateway(dataDir, url, 'a-token-of-this-machine');
+          announceGateway(dataDir, { url, adminToken: 'a-token-of-this-machine', databaseUrl: 'postgres://' });
         }
       },
     });
@@ -437,7 +437,7 @@ models:
 `;
     writeFileSync(file, text('first-model'));
     const data = { FAREGATE_DATA_DIR: join(directory.path, 'served'), PORT: '0' };
-    placeEmbedded(data.FAREGATE_DATA_DIR);
+    placeLocal(data.FAREGATE_DATA_DIR);
     const adminToken = 'an-admin-token-of-a-test';
     const gateway = startProgram(['serve', '--config', file], {
       environment: { ...data, FAREGATE_ADMIN_TOKEN: adminToken },

@@ -6,10 +6,9 @@ import type { Database } from '../../src/db/database.ts';
 import { readMigrations } from '../../src/db/migrations.ts';
 import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
 import { runCommand } from '../support/command.ts';
-import { createBareDatabase, createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
 import { temporaryDirectory } from '../support/process.ts';
-import { inFullRunsOnly } from '../support/scope.ts';
 import { sql } from '../support/sql.ts';
 
 /** Which database the command line works on, and that it makes and changes none on the way. */
@@ -49,9 +48,12 @@ interface Result {
 }
 
 /** What commands are told of a database. */
-type Where = Pick<TestDatabase, 'url' | 'dataDir'>;
+interface Where {
+  readonly url: string;
+  readonly dataDir?: string;
+}
 
-async function cli({ url, dataDir }: Where, ...given: string[]): Promise<Result> {
+async function cli({ url, dataDir = '' }: Where, ...given: string[]): Promise<Result> {
   const { code, stdout, stderr } = await runCommand(given, { DATABASE_URL: url, FAREGATE_DATA_DIR: dataDir });
   return { code, out: stdout, error: stderr };
 }
@@ -68,27 +70,17 @@ from pg_class where relnamespace = 'public'::regnamespace order by relname`,
   return relations.map(({ name, rows }) => `${name} ${rows}`);
 }
 
-/**
- * Prepares a database, closes it, lets commands work on it, and returns its content before and after.
- */
+/** Prepares a database, lets commands work on it, and returns its content before and after. */
 async function around(
   stored: TestDatabase,
   prepare: (database: Database) => Promise<void>,
   work: (where: Where) => Promise<void>,
 ): Promise<{ before: string[]; after: string[] }> {
-  const isEmbedded = stored.database.engine === 'embedded';
   try {
     await prepare(stored.database);
     const before = await contentOf(stored.database);
-    const { url, dataDir } = stored;
-    if (isEmbedded) await stored.database.close();
-    await work({ url, dataDir });
-    const again = isEmbedded ? await stored.reopen() : stored.database;
-    try {
-      return { before, after: await contentOf(again) };
-    } finally {
-      if (isEmbedded) await again.close();
-    }
+    await work({ url: stored.url });
+    return { before, after: await contentOf(stored.database) };
   } finally {
     await stored.remove();
   }
@@ -103,7 +95,7 @@ async function expectRefusals(where: Where, sentence: RegExp, commands: readonly
   }
 }
 
-describe('a command without an embedded database', () => {
+describe('a command without a local database', () => {
   for (const isDirectoryThere of [false, true]) {
     it(`says what to run, and makes nothing in a directory that is ${isDirectoryThere ? '' : 'not '}there`, async () => {
       const directory = temporaryDirectory();
@@ -124,16 +116,12 @@ describe('a command without an embedded database', () => {
     });
   }
 
-  // A quick run makes one for the test of its rights (`test/db/private-directory.test.ts`).
-  it('is followed by db migrate, which makes it, and then works', {
-    timeout: 120_000,
-    skip: inFullRunsOnly,
-  }, async () => {
+  it('is followed by db migrate, which makes it, and then works', { timeout: 120_000 }, async () => {
     const directory = temporaryDirectory();
     try {
       const location = { url: '', dataDir: join(directory.path, 'data') };
       const migrated = await cli(location, 'db', 'migrate', '--json');
-      assert.deepEqual([migrated.code, migrated.error], [0, `database: embedded, in ${location.dataDir}\n`]);
+      assert.deepEqual([migrated.code, migrated.error], [0, `database: local, in ${location.dataDir}\n`]);
       assert.equal(JSON.parse(migrated.out).length, readMigrations().length);
       assert.equal((await cli(location, 'account', 'create', 'eve')).code, 0);
     } finally {
@@ -144,7 +132,7 @@ describe('a command without an embedded database', () => {
 
 describe('a command whose server has no such database', () => {
   it('says so, and what to run', async () => {
-    const stored = await createBareDatabase('postgresql');
+    const stored = await createBareDatabase();
     await stored.remove();
     await expectRefusals(
       stored,
@@ -159,69 +147,64 @@ describe('a command whose server has no such database', () => {
   });
 });
 
-// Each command opens an embedded database anew, so there are few of them.
-for (const engine of gatewayEngines) {
-  describe(`a command on ${engine}`, { timeout: 300_000 }, () => {
-    const name =
-      engine === 'embedded' ? /^database: embedded, in \/\S+\n$/ : /^database: PostgreSQL, test_\w+ at \S+\n$/;
-    it('works with no database that has none of the tables, and says what to run', async () => {
-      const { before, after } = await around(
-        await createBareDatabase(engine),
-        async () => undefined,
-        async (stored) => {
-          await expectRefusals(
-            stored,
-            /^The database has no tables of Faregate yet; create them: faregate db migrate\n$/,
-            COMMANDS,
-          );
-          const status = await cli(stored, 'db', 'status');
-          assert.equal(status.code, 0);
-          assert.match(status.out, /^ +44 {2}baseline +not yet$/m);
-          assert.match(status.error, name);
-        },
-      );
-      assert.deepEqual(after, before);
-    });
-
-    it('that reads says on standard error which database it reads, and changes nothing of it', async () => {
-      const { before, after } = await around(
-        await createTestDatabase(engine),
-        async (database) => {
-          await createAccountIn(database, {
-            id: 'acct_1',
-            name: '李小龙',
-            email: null,
-            verified: true,
-            dailyCapNano: null,
-            at: new Date(0),
-          });
-        },
-        async (stored) => {
-          for (const given of engine === 'embedded' ? READING.slice(-3) : READING) {
-            const { code, out, error } = await cli(stored, ...given, '--json');
-            assert.equal(code, 0, error);
-            assert.match(error, name);
-            JSON.parse(out);
-          }
-          const changed = await cli(stored, 'account', 'verify', 'acct_1', '--revoke');
-          assert.deepEqual([changed.code, changed.error], [0, '']);
-        },
-      );
-      // The last command has its row in the change log.
-      assert.deepEqual(
-        after,
-        before.map((line) => (line === 'changes 0' ? 'changes 1' : line)),
-      );
-      assert.ok(before.includes('accounts 1'));
-    });
+describe(`a command`, { timeout: 300_000 }, () => {
+  const name = /^database: PostgreSQL, test_\w+ at \S+\n$/;
+  it('works with no database that has none of the tables, and says what to run', async () => {
+    const { before, after } = await around(
+      await createBareDatabase(),
+      async () => undefined,
+      async (stored) => {
+        await expectRefusals(
+          stored,
+          /^The database has no tables of Faregate yet; create them: faregate db migrate\n$/,
+          COMMANDS,
+        );
+        const status = await cli(stored, 'db', 'status');
+        assert.equal(status.code, 0);
+        assert.match(status.out, /^ +44 {2}baseline +not yet$/m);
+        assert.match(status.error, name);
+      },
+    );
+    assert.deepEqual(after, before);
   });
-}
 
-/** What is decided of a schema is the same on both engines (`test/db/migrate`). */
+  it('that reads says on standard error which database it reads, and changes nothing of it', async () => {
+    const { before, after } = await around(
+      await createTestDatabase(),
+      async (database) => {
+        await createAccountIn(database, {
+          id: 'acct_1',
+          name: '李小龙',
+          email: null,
+          verified: true,
+          dailyCapNano: null,
+          at: new Date(0),
+        });
+      },
+      async (stored) => {
+        for (const given of READING) {
+          const { code, out, error } = await cli(stored, ...given, '--json');
+          assert.equal(code, 0, error);
+          assert.match(error, name);
+          JSON.parse(out);
+        }
+        const changed = await cli(stored, 'account', 'verify', 'acct_1', '--revoke');
+        assert.deepEqual([changed.code, changed.error], [0, '']);
+      },
+    );
+    // The last command has its row in the change log.
+    assert.deepEqual(
+      after,
+      before.map((line) => (line === 'changes 0' ? 'changes 1' : line)),
+    );
+    assert.ok(before.includes('accounts 1'));
+  });
+});
+
 describe('a command', { timeout: 300_000 }, () => {
   it('works with no older schema, and says with what to begin', async () => {
     const { before, after } = await around(
-      await createTestDatabase('postgresql'),
+      await createTestDatabase(),
       (database) =>
         database.script(
           `delete from schema_migrations; insert into schema_migrations (version, name) values (41, 'older')`,
@@ -241,7 +224,7 @@ describe('a command', { timeout: 300_000 }, () => {
   it('works with no schema that lacks the newest step, and says what to run; db status shows what is missing', async () => {
     const [before, newest] = readMigrations().slice(-2);
     const content = await around(
-      await createTestDatabase('postgresql'),
+      await createTestDatabase(),
       (database) => database.script(`delete from schema_migrations where version = ${newest!.version}`),
       async (stored) => {
         const sentence = new RegExp(
@@ -256,7 +239,7 @@ describe('a command', { timeout: 300_000 }, () => {
 
   it('works with no newer schema, and says what to use', async () => {
     const { before, after } = await around(
-      await createTestDatabase('postgresql'),
+      await createTestDatabase(),
       (database) => database.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`),
       (stored) =>
         expectRefusals(

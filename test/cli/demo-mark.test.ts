@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { runCommand, serveHere } from '../support/command.ts';
-import { createTestDatabase, engines, placeEmbedded, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { placeLocal } from '../support/local-database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
 /** A configuration of one's own; what its provider is does not matter here. */
@@ -18,82 +19,79 @@ models:
     routes: [{ provider: acme, model: acme-large-1 }]
 `;
 
-for (const engine of engines) {
-  describe(`the demo and configurations of one's own, ${engine}`, () => {
-    const directory = temporaryDirectory();
-    const config = join(directory.path, 'own.yaml');
-    const dataOf = (name: string): string => join(directory.path, name);
-    const servers = new Map<string, TestDatabase>();
+describe(`the demo and configurations of one's own`, () => {
+  const directory = temporaryDirectory();
+  const config = join(directory.path, 'own.yaml');
+  const dataOf = (name: string): string => join(directory.path, name);
+  const servers = new Map<string, TestDatabase>();
 
-    /** The environment of a database of that name. */
-    const environmentOf = (name: string): Record<string, string> => ({
-      PORT: '0',
-      FAREGATE_DEMO_DATA: 'none',
-      FAREGATE_DATA_DIR: dataOf(name),
-      ...(engine === 'postgresql' && { DATABASE_URL: servers.get(name)!.url }),
-    });
-    async function serve(name: string, flags: readonly string[]): Promise<void> {
-      const gateway = await serveHere(flags, environmentOf(name));
-      await gateway.stop();
-    }
-    async function refuses(name: string, flags: readonly string[], message: RegExp): Promise<void> {
-      const { code, stderr } = await runCommand(['serve', ...flags], environmentOf(name));
-      assert.equal(code, 1, stderr);
-      assert.match(stderr, message);
-      assert.doesNotMatch(stderr, /^ +at /m, 'a stack is of no use to the reader');
-    }
-    const cli = (name: string, ...given: string[]) => runCommand(given, environmentOf(name));
-
-    before(async () => {
-      writeFileSync(config, OWN_CONFIG);
-      for (const name of ['demo', 'own', 'empty', 'copy']) {
-        mkdirSync(dataOf(name), { recursive: true });
-        if (engine === 'embedded') placeEmbedded(dataOf(name));
-        else servers.set(name, await createTestDatabase(engine));
-      }
-    });
-    after(async () => {
-      for (const stored of servers.values()) await stored.remove();
-      directory.remove();
-    });
-
-    it('do not share a database that the demo has served', async () => {
-      await serve('demo', []);
-      await refuses(
-        'demo',
-        ['--config', config],
-        /^This database is marked as demo: .* For this configuration name another/m,
-      );
-      const doctor = await runCommand(['--config', config, 'doctor', '--json'], environmentOf('demo'));
-      const found = JSON.parse(doctor.stdout).find(({ check }: { check: string }) => check === 'demo');
-      assert.equal(found?.state, 'failed', doctor.stdout);
-      await serve('demo', []);
-    });
-
-    it('do not share a database that a configuration has served, nor one with accounts', async () => {
-      await serve('empty', ['--config', config]);
-      await refuses(
-        'empty',
-        [],
-        /^This database is not of the demo: a gateway with a configuration of its own has served it/m,
-      );
-      assert.equal((await cli('own', 'account', 'create', 'alice', '--balance', '5')).code, 0);
-      await refuses('own', [], /^This database is not of the demo: it has accounts .* Name the configuration/m);
-      await serve('own', ['--config', config]);
-    });
-
-    it('do not share balances by way of an export', async () => {
-      const file = join(directory.path, 'demo.jsonl');
-      assert.equal((await cli('demo', 'db', 'export', file)).code, 0);
-      const refused = await cli('empty', 'db', 'import', file);
-      assert.equal(refused.code, 1);
-      assert.match(refused.stderr, /^The file is an export of the demo, whose balances nobody has paid for/m);
-      const done = await cli('copy', 'db', 'import', file);
-      assert.equal(done.code, 0, done.stderr);
-      await refuses('copy', ['--config', config], /^This database is marked as demo/m);
-    });
+  /** The environment of a database of that name. */
+  const environmentOf = (name: string): Record<string, string> => ({
+    PORT: '0',
+    FAREGATE_DEMO_DATA: 'none',
+    FAREGATE_DATA_DIR: dataOf(name),
+    DATABASE_URL: servers.get(name)!.url,
   });
-}
+  async function serve(name: string, flags: readonly string[]): Promise<void> {
+    const gateway = await serveHere(flags, environmentOf(name));
+    await gateway.stop();
+  }
+  async function refuses(name: string, flags: readonly string[], message: RegExp): Promise<void> {
+    const { code, stderr } = await runCommand(['serve', ...flags], environmentOf(name));
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, message);
+    assert.doesNotMatch(stderr, /^ +at /m, 'a stack is of no use to the reader');
+  }
+  const cli = (name: string, ...given: string[]) => runCommand(given, environmentOf(name));
+
+  before(async () => {
+    writeFileSync(config, OWN_CONFIG);
+    for (const name of ['demo', 'own', 'empty', 'copy']) {
+      mkdirSync(dataOf(name), { recursive: true });
+      servers.set(name, await createTestDatabase());
+    }
+  });
+  after(async () => {
+    for (const stored of servers.values()) await stored.remove();
+    directory.remove();
+  });
+
+  it('do not share a database that the demo has served', async () => {
+    await serve('demo', []);
+    await refuses(
+      'demo',
+      ['--config', config],
+      /^This database is marked as demo: .* For this configuration name another/m,
+    );
+    const doctor = await runCommand(['--config', config, 'doctor', '--json'], environmentOf('demo'));
+    const found = JSON.parse(doctor.stdout).find(({ check }: { check: string }) => check === 'demo');
+    assert.equal(found?.state, 'failed', doctor.stdout);
+    await serve('demo', []);
+  });
+
+  it('do not share a database that a configuration has served, nor one with accounts', async () => {
+    await serve('empty', ['--config', config]);
+    await refuses(
+      'empty',
+      [],
+      /^This database is not of the demo: a gateway with a configuration of its own has served it/m,
+    );
+    assert.equal((await cli('own', 'account', 'create', 'alice', '--balance', '5')).code, 0);
+    await refuses('own', [], /^This database is not of the demo: it has accounts .* Name the configuration/m);
+    await serve('own', ['--config', config]);
+  });
+
+  it('do not share balances by way of an export', async () => {
+    const file = join(directory.path, 'demo.jsonl');
+    assert.equal((await cli('demo', 'db', 'export', file)).code, 0);
+    const refused = await cli('empty', 'db', 'import', file);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /^The file is an export of the demo, whose balances nobody has paid for/m);
+    const done = await cli('copy', 'db', 'import', file);
+    assert.equal(done.code, 0, done.stderr);
+    await refuses('copy', ['--config', config], /^This database is marked as demo/m);
+  });
+});
 
 describe('the demo', () => {
   const directory = temporaryDirectory();
@@ -109,7 +107,7 @@ describe('the demo', () => {
   });
 
   it('has its data in a directory of its own, where a command without a configuration finds its gateway', async () => {
-    placeEmbedded('data/demo');
+    placeLocal('data/demo');
     const demo = await serveHere([], { PORT: '0', FAREGATE_DEMO_DATA: 'none' });
     const calls = await runCommand(['calls', '--json'], {});
     assert.match(calls.stderr, /^database: embedded, in \.\/data\/demo, through the gateway on http/);

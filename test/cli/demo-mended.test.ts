@@ -52,7 +52,7 @@ describe('a demo that is started again', () => {
   }
 
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     first = await start();
   });
   after(async () => {

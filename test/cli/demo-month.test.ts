@@ -11,7 +11,7 @@ import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { createTestDatabase, gatewayEngines } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
@@ -24,53 +24,51 @@ async function count(database: Database, table: string): Promise<number> {
   return row!.n;
 }
 
-for (const engine of gatewayEngines) {
-  describe(`the demo's month in a database, ${engine}`, () => {
-    it('is sound by the audit, before its usage is summed and after, and written once', async () => {
-      await using stored = await createTestDatabase(engine);
-      const { database } = stored;
-      const nowMs = systemClock.nowMs();
-      const demo = createNewDemo(systemClock, monthStartMs(nowMs));
-      const parts = { config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs };
-      const history = makeMonth(parts);
-      assert.equal(await writeHistory(database, history), true);
-      await assertSound(inOneDatabase(database));
-      const store = createRollupStore(database.lane('housekeeping'));
-      await createRollups({ store, timezone: () => 'Asia/Shanghai', logger: silentLogger }).round();
-      await assertSound(inOneDatabase(database));
-      const calls = await count(database, 'calls');
-      assert.equal(calls, history.outcomes.length + 2);
-      const [summed] = await sql<{ n: bigint }>(database, 'select sum(calls)::bigint as n from usage_rollups');
-      assert.equal(summed!.n, BigInt(history.outcomes.length));
+describe(`the demo's month in a database`, () => {
+  it('is sound by the audit, before its usage is summed and after, and written once', async () => {
+    await using stored = await createTestDatabase();
+    const { database } = stored;
+    const nowMs = systemClock.nowMs();
+    const demo = createNewDemo(systemClock, monthStartMs(nowMs));
+    const parts = { config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs };
+    const history = makeMonth(parts);
+    assert.equal(await writeHistory(database, history), true);
+    await assertSound(inOneDatabase(database));
+    const store = createRollupStore(database.lane('housekeeping'));
+    await createRollups({ store, timezone: () => 'Asia/Shanghai', logger: silentLogger }).round();
+    await assertSound(inOneDatabase(database));
+    const calls = await count(database, 'calls');
+    assert.equal(calls, history.outcomes.length + 2);
+    const [summed] = await sql<{ n: bigint }>(database, 'select sum(calls)::bigint as n from usage_rollups');
+    assert.equal(summed!.n, BigInt(history.outcomes.length));
 
-      assert.equal(await writeHistory(database, makeBareDemo(parts)), false);
-      assert.equal(await writeHistory(database, history), false);
-      assert.deepEqual([await count(database, 'calls'), await count(database, 'accounts')], [calls, 5]);
-    });
-
-    it('is in the first of several partitions, where its accounts are', async () => {
-      await using stored = await createPartitioned(engine, 2);
-      const { databases } = stored;
-      const nowMs = systemClock.nowMs();
-      const demo = createNewDemo(systemClock, monthStartMs(nowMs));
-      const history = makeMonth({ config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs });
-      assert.equal(await writeHistory(databases.directory, history), true);
-      const places = await sql(databases.directory, 'select distinct partition_no from accounts');
-      assert.deepEqual(places, [{ partition_no: 0 }]);
-      assert.deepEqual(await count(databases.partitions[1]!, 'balances'), 0);
-      await assertSound(databases);
-    });
-
-    it('may be left out: then there is the account with ¥100, its key and its operator', async () => {
-      await using stored = await createTestDatabase(engine);
-      const { database } = stored;
-      const nowMs = systemClock.nowMs();
-      const demo = createNewDemo(systemClock, nowMs);
-      const parts = { config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs };
-      await writeHistory(database, makeBareDemo(parts));
-      await assertSound(inOneDatabase(database));
-      const tables = ['accounts', 'api_keys', 'users', 'memberships', 'ledger_entries', 'calls'];
-      assert.deepEqual(await Promise.all(tables.map((table) => count(database, table))), [1, 1, 1, 1, 1, 0]);
-    });
+    assert.equal(await writeHistory(database, makeBareDemo(parts)), false);
+    assert.equal(await writeHistory(database, history), false);
+    assert.deepEqual([await count(database, 'calls'), await count(database, 'accounts')], [calls, 5]);
   });
-}
+
+  it('is in the first of several partitions, where its accounts are', async () => {
+    await using stored = await createPartitioned(2);
+    const { databases } = stored;
+    const nowMs = systemClock.nowMs();
+    const demo = createNewDemo(systemClock, monthStartMs(nowMs));
+    const history = makeMonth({ config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs });
+    assert.equal(await writeHistory(databases.directory, history), true);
+    const places = await sql(databases.directory, 'select distinct partition_no from accounts');
+    assert.deepEqual(places, [{ partition_no: 0 }]);
+    assert.deepEqual(await count(databases.partitions[1]!, 'balances'), 0);
+    await assertSound(databases);
+  });
+
+  it('may be left out: then there is the account with ¥100, its key and its operator', async () => {
+    await using stored = await createTestDatabase();
+    const { database } = stored;
+    const nowMs = systemClock.nowMs();
+    const demo = createNewDemo(systemClock, nowMs);
+    const parts = { config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs };
+    await writeHistory(database, makeBareDemo(parts));
+    await assertSound(inOneDatabase(database));
+    const tables = ['accounts', 'api_keys', 'users', 'memberships', 'ledger_entries', 'calls'];
+    assert.deepEqual(await Promise.all(tables.map((table) => count(database, table))), [1, 1, 1, 1, 1, 0]);
+  });
+});

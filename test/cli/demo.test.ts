@@ -125,7 +125,7 @@ describe('the demo', () => {
     JSON.parse((await cli('account', 'show', 'demo')).stdout).balanceYuan;
 
   it('ends its simulated provider when it is killed, and keeps data and key', async () => {
-    const { stdout } = await run('pgrep', ['-P', String(demo.child.pid)]);
+    const { stdout } = await run('pgrep', ['-P', String(demo.child.pid), '-f', 'simulator']);
     const simulator = Number(stdout.trim());
     assert.ok(simulator > 0);
     const before = await balanceYuan();

@@ -6,8 +6,9 @@ import { after, before, describe, it } from 'node:test';
 import type { Finding } from '../../src/cli/doctor/doctor-finding.ts';
 import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
 import { runCommand } from '../support/command.ts';
-import { createBareDatabase, createTestDatabase, placeEmbedded, type TestDatabase } from '../support/database.ts';
+import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
+import { placeLocal } from '../support/local-database.ts';
 import { listenOnLoopback } from '../support/loopback.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
@@ -38,12 +39,12 @@ const provider = (name: string, port: number): string =>
   `  ${name}: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", apiKey: the-operators-key }\n`;
 
 describe('faregate doctor', () => {
-  /** For tests of all but the database: it is open already, and an embedded one takes a second to open. */
+  /** For tests of all but the database: it is open already, and a local one takes a second to open. */
   let server: TestDatabase;
   before(async () => {
-    placeEmbedded(dataDir);
+    placeLocal(dataDir);
     chmodSync(dataDir, 0o700);
-    server = await createTestDatabase('postgresql');
+    server = await createTestDatabase();
   });
   after(() => server.remove());
 
@@ -125,10 +126,14 @@ describe('faregate doctor', () => {
 
   it('leaves a database to the gateway that serves it', async () => {
     const served = join(directory.path, 'served');
-    placeEmbedded(served);
+    placeLocal(served);
     const lock = await acquireDataDir(served);
     try {
-      announceGateway(served, 'http://127.0.0.1:1', 'a-token-of-this-machine');
+      announceGateway(served, {
+        url: 'http://127.0.0.1:1',
+        adminToken: 'a-token-of-this-machine',
+        databaseUrl: 'postgres://',
+      });
       const found = await examine({ FAREGATE_DATA_DIR: served, PORT: '0' });
       assert.match(found.of('database')!.detail, /; the gateway on http:\/\/127\.0\.0\.1:1 serves it$/);
     } finally {
@@ -137,7 +142,7 @@ describe('faregate doctor', () => {
   });
 
   it('looks at a server: its version, schema, durability and clock', async () => {
-    await using stored = await createBareDatabase('postgresql');
+    await using stored = await createBareDatabase();
     const found = await examine({ DATABASE_URL: stored.url, PORT: '0' });
     assert.equal(found.code, 0);
     assert.match(found.of('database')!.detail, /, PostgreSQL \d+(\.\d+)?, responds in [\d.]+ ms$/);
@@ -173,7 +178,7 @@ describe('faregate doctor', () => {
 
   it('warns of a data directory that others may enter', { skip: process.platform === 'win32' }, async () => {
     const open = join(directory.path, 'open');
-    placeEmbedded(open);
+    placeLocal(open);
     chmodSync(open, 0o755);
     const found = await examine({ FAREGATE_DATA_DIR: open, PORT: '0', DATABASE_URL: '' });
     assert.deepEqual([found.code, found.of('data directory')!.state], [0, 'warning']);

@@ -24,7 +24,7 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
   let environment: Record<string, string>;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     writeFileSync(pathOf('config.yaml'), CONFIG);
     environment = {
       DATABASE_URL: stored.url,

@@ -5,9 +5,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { placeEmbedded } from '../support/database.ts';
 import { makeFastDirectory } from '../support/fast-directory.ts';
 import { testConfigText } from '../support/gateway.ts';
+import { placeLocal } from '../support/local-database.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -64,7 +64,7 @@ describe('the code that is loaded', { timeout: 60_000 }, () => {
 
   test('by a gateway that serves has no library that no call needs', async () => {
     const dataDir = join(directory, 'data');
-    placeEmbedded(dataDir);
+    placeLocal(dataDir);
     const config = join(directory, 'faregate.yaml');
     writeFileSync(config, testConfigText('http://127.0.0.1:9'));
     const args = ['serve', '--config', config, '--data-dir', dataDir, '--port', '0'];
@@ -77,7 +77,7 @@ describe('the code that is loaded', { timeout: 60_000 }, () => {
   test('to print the version is no gateway', async () => {
     const loaded = await loadedBy(['--version'], () => false);
     assert.ok(of(loaded, 'commander').length > 0);
-    for (const library of [...LOADED_WHEN_NEEDED, 'fastify', 'zod', 'undici', '@electric-sql/pglite', 'pg']) {
+    for (const library of [...LOADED_WHEN_NEEDED, 'fastify', 'zod', 'undici', 'pg']) {
       assert.deepEqual(of(loaded, library), [], library);
     }
   });

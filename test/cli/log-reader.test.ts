@@ -35,7 +35,7 @@ describe('a gateway whose log nobody reads', { skip: process.platform === 'win32
     filled = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
     blocking = openSync(path, constants.O_RDWR);
     fill(filled);
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
   });
   after(async () => {
     await stored.remove();

@@ -9,7 +9,7 @@ import { createPartitioned } from '../support/partitioned.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { sql } from '../support/sql.ts';
 
-/** What commands say of partitions and do with them: `test/db/partitions` has both engines, and `test/docs/operations` commands on embedded ones. */
+/** What commands say of partitions and do with them. */
 
 const directory = temporaryDirectory();
 after(() => directory.remove());
@@ -25,7 +25,7 @@ describe('commands on a database of several partitions', { timeout: 120_000 }, (
   }
 
   it('complete one that was being made, and name one that is missing', async () => {
-    await using stored = await createPartitioned('postgresql', 2);
+    await using stored = await createPartitioned(2);
     await beginPartition(stored.databases.directory, 2, 'faregate_02');
     await stored.databases.partitions[1]!.script(
       `alter table usage_rollups drop column citation_tokens, drop column separate_reasoning_tokens;
@@ -64,7 +64,7 @@ describe('commands on a database of several partitions', { timeout: 120_000 }, (
   });
 
   it('reach the accounts of all of them, and make new ones where the fewest are', async () => {
-    await using stored = await createPartitioned('postgresql', 3);
+    await using stored = await createPartitioned(3);
     await stored.databases.close();
     const json = async (...given: string[]) => {
       const { code, stdout, stderr } = await cli(stored, ...given, '--json');
@@ -90,7 +90,7 @@ describe('commands on a database of several partitions', { timeout: 120_000 }, (
   });
 
   it('list them, and add more', async () => {
-    await using stored = await createPartitioned('postgresql', 2);
+    await using stored = await createPartitioned(2);
     const { version } = readMigrations().at(-1)!;
     await stored.databases.directory.script(`insert into accounts (id, name, verified, status, created_at, updated_at, partition_no)
 select 'acct_' || n, 'n', true, 'active', now(), now(), least(n, 1) from generate_series(0, 2) n`);

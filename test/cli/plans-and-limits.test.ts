@@ -71,7 +71,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
   before(async () => {
     provider = await startProvider();
     writeFileSync(file, CONFIG(provider.url));
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     gateway = await serveHere([], { ...environment, DATABASE_URL: stored.url });
     url = gateway.url;
     await printed('account', 'create', 'erin', '--verified', '--balance', '5');

@@ -8,8 +8,9 @@ import { acquireDataDir } from '../../src/db/data-dir.ts';
 import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
 import { LineDigest, TransferError } from '../../src/transfer/format.ts';
 import { runCommand } from '../support/command.ts';
-import { createTestDatabase, placeEmbedded, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ADMIN_TOKEN, startGateway } from '../support/gateway.ts';
+import { placeLocal } from '../support/local-database.ts';
 import { type Finished, temporaryDirectory } from '../support/process.ts';
 
 /** `faregate db export`, `import` and `backup`: files, refusals, and that an import is all or nothing. */
@@ -28,8 +29,8 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
     runCommand(given, { DATABASE_URL: target.url, FAREGATE_DATA_DIR: dataDir });
 
   before(async () => {
-    source = await createTestDatabase('postgresql');
-    target = await createTestDatabase('postgresql');
+    source = await createTestDatabase();
+    target = await createTestDatabase();
     await onServer('account', 'create', 'alice', '--verified', '--balance', '12.5');
     await onServer('account', 'create', 'bob', '--balance', '0.25');
     await onServer('key', 'create', 'alice');
@@ -129,7 +130,7 @@ models:
   large: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: acme, model: m }] }
 `,
     );
-    const target = await createTestDatabase('postgresql');
+    const target = await createTestDatabase();
     const there = (...given: string[]): Promise<Finished> =>
       runCommand(given, { DATABASE_URL: target.url, FAREGATE_DATA_DIR: dataDir, FAREGATE_CONFIG: file('config.yaml') });
     try {
@@ -166,15 +167,15 @@ models:
   });
 
   it('refuse a database on which gateways run', async () => {
-    await using target = await createTestDatabase('postgresql');
+    await using target = await createTestDatabase();
     await using _g = await startGateway({ stored: target, database: target.openAnother() });
     const { code, stderr } = await runCommand(['db', 'import', file('plain.jsonl')], { DATABASE_URL: target.url });
     assert.equal(code, 1);
     assert.match(stderr, /^Gateways run on this database: node_\w+\. Stop them first/m);
   });
 
-  it('refuse an embedded database that another process has open', async () => {
-    placeEmbedded(dataDir);
+  it('refuse a local database that another process has open', async () => {
+    placeLocal(dataDir);
     const lock = await acquireDataDir(dataDir);
     try {
       const { code, stderr } = await runCommand(['db', 'import', file('plain.jsonl')], { FAREGATE_DATA_DIR: dataDir });

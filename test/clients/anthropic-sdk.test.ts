@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import { collect, failureOf } from '../support/client.ts';
-import { wireEngines } from '../support/database.ts';
 import {
   assertSpent,
   costNano,
@@ -45,156 +44,152 @@ function clientOf(gateway: TestGateway, account: Pick<TestAccount, 'key'>, maxRe
   return new Anthropic({ apiKey: account.key, baseURL: gateway.url, maxRetries });
 }
 
-for (const engine of wireEngines) {
-  describe(`anthropic SDK, ${engine}`, () => {
-    let gateway: TestGateway;
-    before(async () => {
-      gateway = await startGateway({
-        engine,
-        models: `  test-left:
+describe(`anthropic SDK`, () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway({
+      models: `  test-left:
     operations: [messages]
     maxOutputTokens: "100"
     price: ${PRICE}
     routes: [{ provider: messy, model: upstream-left }]
 `,
-      });
     });
-    after(() => gateway.stop());
-
-    test('a whole response arrives as the provider gave it and costs the usage in it', async () => {
-      const account = await gateway.createAccount();
-      gateway.provider.respond = messagesResponse();
-      const response = await clientOf(gateway, account).messages.create(question);
-      assert.deepEqual({ ...response }, message());
-      await assertSpent(account, costNano({ input: 12, output: 8 }));
-      const call = await account.lastCall();
-      assert.equal(call.status, 'succeeded');
-      assert.equal(call.usage.source, 'observed');
-      assert.equal(call.requestId, response._request_id);
-    });
-
-    test('cache reads, five-minute and one-hour cache writes each have their own price', async () => {
-      const account = await gateway.createAccount();
-      gateway.provider.respond = messagesResponse(detailedUsage);
-      const response = await clientOf(gateway, account).messages.create(question);
-      assert.deepEqual(response.usage, detailedUsage);
-      await assertSpent(account, detailedCost);
-      const written = { cacheWriteTokens: 100, cacheWrite1hTokens: 200 };
-      const counts = { inputTokens: 50, cachedInputTokens: 600, ...written, outputTokens: 40, reasoningTokens: 10 };
-      assert.deepEqual((await account.lastCall()).usage, recordedUsage(counts));
-    });
-
-    test('a stream arrives event by event and costs the usage in it', async () => {
-      const account = await gateway.createAccount();
-      gateway.provider.respond = messagesResponse(detailedUsage);
-      const events = await collect(await clientOf(gateway, account).messages.create({ ...question, stream: true }));
-      assert.deepEqual(
-        events.map(({ type }) => type),
-        [
-          'message_start',
-          'content_block_start',
-          'content_block_delta',
-          'content_block_delta',
-          'content_block_stop',
-          'message_delta',
-          'message_stop',
-        ],
-      );
-      await assertSpent(account, detailedCost);
-    });
-
-    test('the stream helper puts the final message together', async () => {
-      const account = await gateway.createAccount();
-      gateway.provider.respond = messagesResponse(detailedUsage);
-      const stream = clientOf(gateway, account).messages.stream(question);
-      const parts: string[] = [];
-      stream.on('text', (part) => parts.push(part));
-      const final = await stream.finalMessage();
-      assert.deepEqual(parts, ['Hello', ' there']);
-      assert.equal(await stream.finalText(), 'Hello there');
-      assert.equal(final.stop_reason, 'end_turn');
-      assert.equal(final.usage.output_tokens, 40);
-      assert.equal(stream.request_id, (await account.lastCall()).requestId);
-      await assertSpent(account, detailedCost);
-    });
-
-    test('tool calls come through whole', async () => {
-      const account = await gateway.createAccount();
-      gateway.provider.respond = json(200, { ...message(detailedUsage), content: [toolUse], stop_reason: 'tool_use' });
-      const response = await clientOf(gateway, account).messages.create({ ...question, tools: [weather] });
-      assert.deepEqual(response.content, [toolUse]);
-      assert.deepEqual(JSON.parse(gateway.provider.requests.at(-1)!.body.toString()).tools, [weather]);
-      await assertSpent(account, detailedCost);
-    });
-
-    test('tool calls come through in pieces', async () => {
-      const account = await gateway.createAccount();
-      const events = messagesStream([], detailedUsage);
-      const delta = (text: string): string =>
-        event('content_block_delta', { index: 0, delta: { type: 'input_json_delta', partial_json: text } });
-      events[1] = event('content_block_start', { index: 0, content_block: { ...toolUse, input: {} } });
-      events.splice(2, 0, delta(''), delta('{"city": "Z'), delta('\\u00fc'), delta('rich"}'));
-      gateway.provider.respond = sse(events);
-      const stream = clientOf(gateway, account).messages.stream({ ...question, tools: [weather] });
-      assert.deepEqual((await stream.finalMessage()).content, [toolUse]);
-      await assertSpent(account, detailedCost);
-    });
-
-    for (const way of ['controller.abort()', 'break', 'stream.abort()'] as const) {
-      test(`a stream that is left by ${way} is cancelled at the provider and costs its input and the text so far, marked estimated`, async () => {
-        const account = await gateway.createAccount();
-        const live = liveResponse();
-        gateway.provider.respond = live.respond;
-        const client = clientOf(gateway, account);
-        const pieces = messagesStream(['Hello', ' there'], detailedUsage).slice(0, 5);
-        // As long as the usage says, since an estimate never exceeds the reservation. No stream of this model ends: one that
-        // reported thinking would make the time of the next ones count as thinking that no client sees.
-        const long = {
-          ...question,
-          model: 'test-left',
-          messages: [{ role: 'user' as const, content: 'Hello '.repeat(700) }],
-        };
-        if (way === 'stream.abort()') {
-          const stream = client.messages.stream(long);
-          const left = failureOf(Anthropic.APIUserAbortError, stream.done());
-          stream.on('text', (_part, whole) => {
-            if (whole === 'Hello there') stream.abort();
-          });
-          await live.opened;
-          for (const piece of pieces) await live.write(piece);
-          await left;
-        } else {
-          const asked = client.messages.create({ ...long, stream: true });
-          await live.opened;
-          for (const piece of pieces) await live.write(piece);
-          const stream = await asked;
-          let text = '';
-          for await (const piece of stream) {
-            if (piece.type === 'content_block_delta' && piece.delta.type === 'text_delta') text += piece.delta.text;
-            if (text !== 'Hello there') continue;
-            if (way === 'break') break;
-            stream.controller.abort();
-          }
-        }
-        await live.closed;
-        const call = await account.endedCall();
-        assert.equal(call.status, 'aborted');
-        assert.equal(call.errorCode, null);
-        assert.equal(call.usage.source, 'estimated');
-        // The input was reported in message_start; the text counts four bytes a token.
-        const output = Math.ceil('Hello there'.length / 4);
-        await assertSpent(account, costNano({ input: 50, cached: 600, written: 100, written1h: 200, output }));
-      });
-    }
   });
-}
+  after(() => gateway.stop());
+
+  test('a whole response arrives as the provider gave it and costs the usage in it', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = messagesResponse();
+    const response = await clientOf(gateway, account).messages.create(question);
+    assert.deepEqual({ ...response }, message());
+    await assertSpent(account, costNano({ input: 12, output: 8 }));
+    const call = await account.lastCall();
+    assert.equal(call.status, 'succeeded');
+    assert.equal(call.usage.source, 'observed');
+    assert.equal(call.requestId, response._request_id);
+  });
+
+  test('cache reads, five-minute and one-hour cache writes each have their own price', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = messagesResponse(detailedUsage);
+    const response = await clientOf(gateway, account).messages.create(question);
+    assert.deepEqual(response.usage, detailedUsage);
+    await assertSpent(account, detailedCost);
+    const written = { cacheWriteTokens: 100, cacheWrite1hTokens: 200 };
+    const counts = { inputTokens: 50, cachedInputTokens: 600, ...written, outputTokens: 40, reasoningTokens: 10 };
+    assert.deepEqual((await account.lastCall()).usage, recordedUsage(counts));
+  });
+
+  test('a stream arrives event by event and costs the usage in it', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = messagesResponse(detailedUsage);
+    const events = await collect(await clientOf(gateway, account).messages.create({ ...question, stream: true }));
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      [
+        'message_start',
+        'content_block_start',
+        'content_block_delta',
+        'content_block_delta',
+        'content_block_stop',
+        'message_delta',
+        'message_stop',
+      ],
+    );
+    await assertSpent(account, detailedCost);
+  });
+
+  test('the stream helper puts the final message together', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = messagesResponse(detailedUsage);
+    const stream = clientOf(gateway, account).messages.stream(question);
+    const parts: string[] = [];
+    stream.on('text', (part) => parts.push(part));
+    const final = await stream.finalMessage();
+    assert.deepEqual(parts, ['Hello', ' there']);
+    assert.equal(await stream.finalText(), 'Hello there');
+    assert.equal(final.stop_reason, 'end_turn');
+    assert.equal(final.usage.output_tokens, 40);
+    assert.equal(stream.request_id, (await account.lastCall()).requestId);
+    await assertSpent(account, detailedCost);
+  });
+
+  test('tool calls come through whole', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = json(200, { ...message(detailedUsage), content: [toolUse], stop_reason: 'tool_use' });
+    const response = await clientOf(gateway, account).messages.create({ ...question, tools: [weather] });
+    assert.deepEqual(response.content, [toolUse]);
+    assert.deepEqual(JSON.parse(gateway.provider.requests.at(-1)!.body.toString()).tools, [weather]);
+    await assertSpent(account, detailedCost);
+  });
+
+  test('tool calls come through in pieces', async () => {
+    const account = await gateway.createAccount();
+    const events = messagesStream([], detailedUsage);
+    const delta = (text: string): string =>
+      event('content_block_delta', { index: 0, delta: { type: 'input_json_delta', partial_json: text } });
+    events[1] = event('content_block_start', { index: 0, content_block: { ...toolUse, input: {} } });
+    events.splice(2, 0, delta(''), delta('{"city": "Z'), delta('\\u00fc'), delta('rich"}'));
+    gateway.provider.respond = sse(events);
+    const stream = clientOf(gateway, account).messages.stream({ ...question, tools: [weather] });
+    assert.deepEqual((await stream.finalMessage()).content, [toolUse]);
+    await assertSpent(account, detailedCost);
+  });
+
+  for (const way of ['controller.abort()', 'break', 'stream.abort()'] as const) {
+    test(`a stream that is left by ${way} is cancelled at the provider and costs its input and the text so far, marked estimated`, async () => {
+      const account = await gateway.createAccount();
+      const live = liveResponse();
+      gateway.provider.respond = live.respond;
+      const client = clientOf(gateway, account);
+      const pieces = messagesStream(['Hello', ' there'], detailedUsage).slice(0, 5);
+      // As long as the usage says, since an estimate never exceeds the reservation. No stream of this model ends: one that
+      // reported thinking would make the time of the next ones count as thinking that no client sees.
+      const long = {
+        ...question,
+        model: 'test-left',
+        messages: [{ role: 'user' as const, content: 'Hello '.repeat(700) }],
+      };
+      if (way === 'stream.abort()') {
+        const stream = client.messages.stream(long);
+        const left = failureOf(Anthropic.APIUserAbortError, stream.done());
+        stream.on('text', (_part, whole) => {
+          if (whole === 'Hello there') stream.abort();
+        });
+        await live.opened;
+        for (const piece of pieces) await live.write(piece);
+        await left;
+      } else {
+        const asked = client.messages.create({ ...long, stream: true });
+        await live.opened;
+        for (const piece of pieces) await live.write(piece);
+        const stream = await asked;
+        let text = '';
+        for await (const piece of stream) {
+          if (piece.type === 'content_block_delta' && piece.delta.type === 'text_delta') text += piece.delta.text;
+          if (text !== 'Hello there') continue;
+          if (way === 'break') break;
+          stream.controller.abort();
+        }
+      }
+      await live.closed;
+      const call = await account.endedCall();
+      assert.equal(call.status, 'aborted');
+      assert.equal(call.errorCode, null);
+      assert.equal(call.usage.source, 'estimated');
+      // The input was reported in message_start; the text counts four bytes a token.
+      const output = Math.ceil('Hello there'.length / 4);
+      await assertSpent(account, costNano({ input: 50, cached: 600, written: 100, written1h: 200, output }));
+    });
+  }
+});
 
 describe('anthropic SDK: responses and errors', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
     gateway = await startGateway({
-      engine: 'postgresql',
       providers: '  away: { protocol: messages, baseUrl: "http://127.0.0.1:1", apiKey: provider-secret-key-3 }',
       models:
         '  test-away: { operations: [messages], price: { input: "1", output: "1" }, routes: [{ provider: away, model: x }] }',

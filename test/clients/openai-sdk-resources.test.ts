@@ -4,7 +4,6 @@ import Anthropic from '@anthropic-ai/sdk';
 import { LLMock } from '@copilotkit/aimock';
 import OpenAI, { toFile } from 'openai';
 import { collect, failureOf } from '../support/client.ts';
-import { wireEngines } from '../support/database.ts';
 import {
   embeddingList,
   IMAGE_TEXT,
@@ -57,235 +56,229 @@ const imageCost = BigInt(7 * 3000 + 11 * 17_000 + 13 * 19_000);
 const file = (name: string) => toFile(png(8, 8), name, { type: 'image/png' });
 const cat = { model: 'test-images', prompt: 'A cat.' };
 
-for (const engine of wireEngines) {
-  describe(`openai SDK, ${engine}:`, { timeout: 60_000 }, () => {
-    let gateway: TestGateway;
-    let account: TestAccount;
-    before(async () => {
-      gateway = await startGateway({ engine });
-    });
-    after(() => gateway?.stop());
-
-    const client = async (): Promise<OpenAI> => {
-      account = await gateway.createAccount();
-      return openai(gateway, account);
-    };
-
-    test('responses.create gives the provider’s response, and its text', async () => {
-      gateway.provider.respond = json(200, responseObject({ usage }));
-      const response = await (await client()).responses.create({ model: 'test-responses', input: 'Hi' });
-      assert.deepEqual(plain(response), { ...responseObject({ usage }), output_text: 'Hello there' });
-      assert.equal(response._request_id, (await account.lastCall()).requestId);
-      assert.equal(lastBody(gateway).model, 'upstream-responses');
-      await assertSpent(account, usageCost);
-    });
-
-    test('responses.create streams every event, in order, to the last', async () => {
-      gateway.provider.respond = sse(responsesStream({ words: ['Hello', ' there'], response: { usage } }));
-      const stream = await (await client()).responses.create({ model: 'test-responses', input: 'Hi', stream: true });
-      const events = await collect(stream);
-      assert.deepEqual(
-        events.map(({ type }) => type),
-        [
-          'response.created',
-          'response.in_progress',
-          'response.output_item.added',
-          'response.content_part.added',
-          'response.output_text.delta',
-          'response.output_text.delta',
-          'response.output_text.done',
-          'response.content_part.done',
-          'response.output_item.done',
-          'response.completed',
-        ],
-      );
-      assert.deepEqual(
-        events.map(({ sequence_number }) => sequence_number),
-        events.map((_, index) => index),
-      );
-      const last = events.at(-1)!;
-      assert.ok(last.type === 'response.completed');
-      assert.deepEqual(plain(last.response), responseObject({ usage }));
-      await assertSpent(account, usageCost);
-    });
-
-    test('the stream helper of responses puts the final response together', async () => {
-      gateway.provider.respond = sse(responsesStream({ words: ['Hello', ' there'], response: { usage } }));
-      const stream = (await client()).responses.stream({ model: 'test-responses', input: 'Hi' });
-      const deltas: string[] = [];
-      stream.on('response.output_text.delta', ({ delta }) => deltas.push(delta));
-      const final = await stream.finalResponse();
-      assert.deepEqual(deltas, ['Hello', ' there']);
-      assert.equal(final.output_text, 'Hello there');
-      assert.deepEqual(final.usage, usage);
-      await assertSpent(account, usageCost);
-    });
-
-    test('responses.compact gives the compaction, which a later call may refer to without a model', async () => {
-      gateway.provider.respond = json(200, compactionResult({ usage }));
-      const sdk = await client();
-      const first = await sdk.responses.compact({ model: 'test-responses', input: 'Hi', prompt_cache_key: 'key' });
-      assert.deepEqual(plain(first), compactionResult({ usage }));
-      const second = await sdk.responses.compact({ model: null, previous_response_id: first.id });
-      assert.equal(second.object, 'response.compaction');
-      assert.equal(lastBody(gateway).model, 'upstream-responses');
-      await assertSpent(account, 2n * usageCost);
-    });
-
-    test('responses.inputTokens.count is an estimate of ours: no provider, no charge', async () => {
-      const sdk = await client();
-      const before = gateway.provider.requests.length;
-      const { data, response: head } = await sdk.responses.inputTokens
-        .count({ model: 'test-responses', input: 'Count these few words, please.' })
-        .withResponse();
-      assert.equal(data.object, 'response.input_tokens');
-      assert.ok(Number.isInteger(data.input_tokens) && data.input_tokens > 0, String(data.input_tokens));
-      assert.equal(head.headers.get('x-gateway-token-estimate'), 'o200k-heuristic-v2');
-      const longer = await sdk.responses.inputTokens.count({ model: 'test-responses', input: 'word '.repeat(500) });
-      assert.ok(longer.input_tokens > data.input_tokens + 400, String(longer.input_tokens));
-      assert.equal(gateway.provider.requests.length, before);
-      await assertSpent(account, 0n);
-    });
-
-    test('embeddings.create asks for base64 by itself and gives the floats that it contains', async () => {
-      const vector = [0.5, -0.25, 1];
-      gateway.provider.respond = json(200, embeddingList({ prompt_tokens: 5, total_tokens: 5 }, vector, true));
-      const response = await (await client()).embeddings.create({ model: 'test-embeddings', input: ['one', 'two'] });
-      assert.equal(lastBody(gateway).encoding_format, 'base64');
-      assert.deepEqual(response.data[0]!.embedding, vector);
-      await assertSpent(account, costNano({ input: 5 }));
-    });
-
-    test('embeddings.create gives floats as they came if floats were asked for', async () => {
-      gateway.provider.respond = json(200, embeddingList({ prompt_tokens: 5, total_tokens: 5 }));
-      const response = await (await client()).embeddings.create({
-        model: 'test-embeddings',
-        input: 'one',
-        encoding_format: 'float',
-      });
-      assert.equal(lastBody(gateway).encoding_format, 'float');
-      assert.deepEqual(plain(response), embeddingList({ prompt_tokens: 5, total_tokens: 5 }));
-      await assertSpent(account, costNano({ input: 5 }));
-    });
-
-    test('images.generate gives the images and costs the usage', async () => {
-      gateway.provider.respond = json(200, imagesResult(2, { usage: imageFacts, quality: 'high' }));
-      const response = await (await client()).images.generate({ ...cat, n: 2 });
-      assert.deepEqual(
-        response.data!.map(({ b64_json }) => b64_json),
-        [IMAGE_TEXT, IMAGE_TEXT],
-      );
-      assert.deepEqual(response.usage, imageFacts);
-      await assertSpent(account, imageCost);
-    });
-
-    test('images.generate streams partial images and the completed one', async () => {
-      gateway.provider.respond = sse(imageStream('image_generation'));
-      const stream = await (await client()).images.generate({ ...cat, stream: true, partial_images: 2 });
-      const events = await collect(stream);
-      assert.deepEqual(
-        events.map((each) => [each.type, 'partial_image_index' in each ? each.partial_image_index : null]),
-        [
-          ['image_generation.partial_image', 0],
-          ['image_generation.partial_image', 1],
-          ['image_generation.completed', null],
-        ],
-      );
-      assert.ok(events.every(({ b64_json }) => b64_json === IMAGE_TEXT));
-      await assertSpent(account, imageCost);
-    });
-
-    for (const count of [1, 3]) {
-      test(`images.edit uploads ${count === 1 ? 'one file' : 'several files'} byte for byte`, async () => {
-        gateway.provider.respond = json(200, imagesResult(1, { usage: imageFacts }));
-        const sdk = await client();
-        const files = await Promise.all(Array.from({ length: count }, (_, i) => file(`cat ${i}.png`)));
-        const response = await sdk.images.edit({ ...cat, image: count === 1 ? files[0]! : files });
-        assert.equal(response.data![0]!.b64_json, IMAGE_TEXT);
-        const { body, headers } = gateway.provider.requests.at(-1)!;
-        const upload = await new Response(new Uint8Array(body), {
-          headers: { 'content-type': headers['content-type']! },
-        }).formData();
-        assert.equal(upload.get('model'), 'painter');
-        assert.equal(upload.get('prompt'), 'A cat.');
-        const images = upload.getAll(count === 1 ? 'image' : 'image[]') as File[];
-        assert.deepEqual(
-          images.map(({ name, type }) => [name, type]),
-          files.map(({ name, type }) => [name, type]),
-        );
-        for (const image of images) assert.deepEqual(Buffer.from(await image.arrayBuffer()), png(8, 8));
-        await assertSpent(account, imageCost);
-      });
-    }
-
-    test('images.edit streams partial images and the completed one', async () => {
-      gateway.provider.respond = sse(imageStream('image_edit'));
-      const sdk = await client();
-      const image = [await file('one.png'), await file('two.png')];
-      const stream = await sdk.images.edit({ ...cat, image, stream: true, partial_images: 2 });
-      assert.deepEqual(
-        (await collect(stream)).map(({ type }) => type),
-        ['image_edit.partial_image', 'image_edit.partial_image', 'image_edit.completed'],
-      );
-      await assertSpent(account, imageCost);
-    });
-
-    test('a responses stream that breaks off is thrown as an error, and costs what had come', async () => {
-      const begun = responsesStream({ words: ['Hello', ' there'], response: { usage } }).slice(0, 6);
-      gateway.provider.respond = (_request, reply) => {
-        reply.writeHead(200, { 'content-type': 'text/event-stream' });
-        reply.write(begun.join(''), () => reply.socket!.resetAndDestroy());
-      };
-      const stream = await (await client()).responses.create({ model: 'test-responses', input: 'Hi', stream: true });
-      const failure = await failureOf(OpenAI.APIError, collect(stream));
-      assert.equal(failure.code, 'upstream_error');
-      const { usage: known } = await account.endedCall();
-      assert.equal(known.source, 'estimated');
-      const input = estimatedInput('responses', JSON.parse(gateway.provider.requests.at(-1)!.body.toString()));
-      await assertSpent(account, costNano({ input, output: Math.ceil('Hello there'.length / 4) }));
-    });
-
-    test('a responses stream that is cut within an event is thrown as the error that the gateway states', async () => {
-      const events = responsesStream({ words: ['Hello', ' there'], response: { usage } });
-      const [next, terminal] = [events[5]!, events.at(-1)!];
-      for (const half of [
-        'event: response.output',
-        next.slice(0, -3),
-        terminal.slice(0, -3),
-        'event: error\ndata: {"t',
-      ]) {
-        gateway.provider.respond = sse([...events.slice(0, 5), half]);
-        const stream = await (await client()).responses.create({ model: 'test-responses', input: 'Hi', stream: true });
-        const seen: string[] = [];
-        const iterate = async (): Promise<void> => {
-          for await (const { type } of stream) seen.push(type);
-        };
-        const failure = await failureOf(OpenAI.APIError, iterate());
-        assert.equal(seen.length, 5, half);
-        assert.equal(failure.code, 'upstream_error', half);
-        assert.match(
-          failure.message,
-          /The provider broke the stream off\. What had arrived by then is charged\.$/,
-          half,
-        );
-        const { source, outputTokens } = (await account.endedCall()).usage;
-        assert.deepEqual([source, outputTokens], ['estimated', Math.ceil('Hello'.length / 4)], half);
-      }
-    });
-
-    test('an image stream that fails before its image is thrown as an error, and is free', async () => {
-      gateway.provider.respond = sse([
-        ...imageStream('image_generation').slice(0, 1),
-        event('error', { error: { code: 'moderation_blocked', message: 'No.', type: 'image_error', param: null } }),
-      ]);
-      const stream = await (await client()).images.generate({ ...cat, stream: true, partial_images: 1 });
-      const failure = await failureOf(OpenAI.APIError, collect(stream));
-      assert.equal(failure.code, 'moderation_blocked');
-      await account.endedCall();
-      await assertSpent(account, 0n);
-    });
+describe(`openai SDK`, { timeout: 60_000 }, () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    gateway = await startGateway();
   });
-}
+  after(() => gateway?.stop());
+
+  const client = async (): Promise<OpenAI> => {
+    account = await gateway.createAccount();
+    return openai(gateway, account);
+  };
+
+  test('responses.create gives the provider’s response, and its text', async () => {
+    gateway.provider.respond = json(200, responseObject({ usage }));
+    const response = await (await client()).responses.create({ model: 'test-responses', input: 'Hi' });
+    assert.deepEqual(plain(response), { ...responseObject({ usage }), output_text: 'Hello there' });
+    assert.equal(response._request_id, (await account.lastCall()).requestId);
+    assert.equal(lastBody(gateway).model, 'upstream-responses');
+    await assertSpent(account, usageCost);
+  });
+
+  test('responses.create streams every event, in order, to the last', async () => {
+    gateway.provider.respond = sse(responsesStream({ words: ['Hello', ' there'], response: { usage } }));
+    const stream = await (await client()).responses.create({ model: 'test-responses', input: 'Hi', stream: true });
+    const events = await collect(stream);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      [
+        'response.created',
+        'response.in_progress',
+        'response.output_item.added',
+        'response.content_part.added',
+        'response.output_text.delta',
+        'response.output_text.delta',
+        'response.output_text.done',
+        'response.content_part.done',
+        'response.output_item.done',
+        'response.completed',
+      ],
+    );
+    assert.deepEqual(
+      events.map(({ sequence_number }) => sequence_number),
+      events.map((_, index) => index),
+    );
+    const last = events.at(-1)!;
+    assert.ok(last.type === 'response.completed');
+    assert.deepEqual(plain(last.response), responseObject({ usage }));
+    await assertSpent(account, usageCost);
+  });
+
+  test('the stream helper of responses puts the final response together', async () => {
+    gateway.provider.respond = sse(responsesStream({ words: ['Hello', ' there'], response: { usage } }));
+    const stream = (await client()).responses.stream({ model: 'test-responses', input: 'Hi' });
+    const deltas: string[] = [];
+    stream.on('response.output_text.delta', ({ delta }) => deltas.push(delta));
+    const final = await stream.finalResponse();
+    assert.deepEqual(deltas, ['Hello', ' there']);
+    assert.equal(final.output_text, 'Hello there');
+    assert.deepEqual(final.usage, usage);
+    await assertSpent(account, usageCost);
+  });
+
+  test('responses.compact gives the compaction, which a later call may refer to without a model', async () => {
+    gateway.provider.respond = json(200, compactionResult({ usage }));
+    const sdk = await client();
+    const first = await sdk.responses.compact({ model: 'test-responses', input: 'Hi', prompt_cache_key: 'key' });
+    assert.deepEqual(plain(first), compactionResult({ usage }));
+    const second = await sdk.responses.compact({ model: null, previous_response_id: first.id });
+    assert.equal(second.object, 'response.compaction');
+    assert.equal(lastBody(gateway).model, 'upstream-responses');
+    await assertSpent(account, 2n * usageCost);
+  });
+
+  test('responses.inputTokens.count is an estimate of ours: no provider, no charge', async () => {
+    const sdk = await client();
+    const before = gateway.provider.requests.length;
+    const { data, response: head } = await sdk.responses.inputTokens
+      .count({ model: 'test-responses', input: 'Count these few words, please.' })
+      .withResponse();
+    assert.equal(data.object, 'response.input_tokens');
+    assert.ok(Number.isInteger(data.input_tokens) && data.input_tokens > 0, String(data.input_tokens));
+    assert.equal(head.headers.get('x-gateway-token-estimate'), 'o200k-heuristic-v2');
+    const longer = await sdk.responses.inputTokens.count({ model: 'test-responses', input: 'word '.repeat(500) });
+    assert.ok(longer.input_tokens > data.input_tokens + 400, String(longer.input_tokens));
+    assert.equal(gateway.provider.requests.length, before);
+    await assertSpent(account, 0n);
+  });
+
+  test('embeddings.create asks for base64 by itself and gives the floats that it contains', async () => {
+    const vector = [0.5, -0.25, 1];
+    gateway.provider.respond = json(200, embeddingList({ prompt_tokens: 5, total_tokens: 5 }, vector, true));
+    const response = await (await client()).embeddings.create({ model: 'test-embeddings', input: ['one', 'two'] });
+    assert.equal(lastBody(gateway).encoding_format, 'base64');
+    assert.deepEqual(response.data[0]!.embedding, vector);
+    await assertSpent(account, costNano({ input: 5 }));
+  });
+
+  test('embeddings.create gives floats as they came if floats were asked for', async () => {
+    gateway.provider.respond = json(200, embeddingList({ prompt_tokens: 5, total_tokens: 5 }));
+    const response = await (await client()).embeddings.create({
+      model: 'test-embeddings',
+      input: 'one',
+      encoding_format: 'float',
+    });
+    assert.equal(lastBody(gateway).encoding_format, 'float');
+    assert.deepEqual(plain(response), embeddingList({ prompt_tokens: 5, total_tokens: 5 }));
+    await assertSpent(account, costNano({ input: 5 }));
+  });
+
+  test('images.generate gives the images and costs the usage', async () => {
+    gateway.provider.respond = json(200, imagesResult(2, { usage: imageFacts, quality: 'high' }));
+    const response = await (await client()).images.generate({ ...cat, n: 2 });
+    assert.deepEqual(
+      response.data!.map(({ b64_json }) => b64_json),
+      [IMAGE_TEXT, IMAGE_TEXT],
+    );
+    assert.deepEqual(response.usage, imageFacts);
+    await assertSpent(account, imageCost);
+  });
+
+  test('images.generate streams partial images and the completed one', async () => {
+    gateway.provider.respond = sse(imageStream('image_generation'));
+    const stream = await (await client()).images.generate({ ...cat, stream: true, partial_images: 2 });
+    const events = await collect(stream);
+    assert.deepEqual(
+      events.map((each) => [each.type, 'partial_image_index' in each ? each.partial_image_index : null]),
+      [
+        ['image_generation.partial_image', 0],
+        ['image_generation.partial_image', 1],
+        ['image_generation.completed', null],
+      ],
+    );
+    assert.ok(events.every(({ b64_json }) => b64_json === IMAGE_TEXT));
+    await assertSpent(account, imageCost);
+  });
+
+  for (const count of [1, 3]) {
+    test(`images.edit uploads ${count === 1 ? 'one file' : 'several files'} byte for byte`, async () => {
+      gateway.provider.respond = json(200, imagesResult(1, { usage: imageFacts }));
+      const sdk = await client();
+      const files = await Promise.all(Array.from({ length: count }, (_, i) => file(`cat ${i}.png`)));
+      const response = await sdk.images.edit({ ...cat, image: count === 1 ? files[0]! : files });
+      assert.equal(response.data![0]!.b64_json, IMAGE_TEXT);
+      const { body, headers } = gateway.provider.requests.at(-1)!;
+      const upload = await new Response(new Uint8Array(body), {
+        headers: { 'content-type': headers['content-type']! },
+      }).formData();
+      assert.equal(upload.get('model'), 'painter');
+      assert.equal(upload.get('prompt'), 'A cat.');
+      const images = upload.getAll(count === 1 ? 'image' : 'image[]') as File[];
+      assert.deepEqual(
+        images.map(({ name, type }) => [name, type]),
+        files.map(({ name, type }) => [name, type]),
+      );
+      for (const image of images) assert.deepEqual(Buffer.from(await image.arrayBuffer()), png(8, 8));
+      await assertSpent(account, imageCost);
+    });
+  }
+
+  test('images.edit streams partial images and the completed one', async () => {
+    gateway.provider.respond = sse(imageStream('image_edit'));
+    const sdk = await client();
+    const image = [await file('one.png'), await file('two.png')];
+    const stream = await sdk.images.edit({ ...cat, image, stream: true, partial_images: 2 });
+    assert.deepEqual(
+      (await collect(stream)).map(({ type }) => type),
+      ['image_edit.partial_image', 'image_edit.partial_image', 'image_edit.completed'],
+    );
+    await assertSpent(account, imageCost);
+  });
+
+  test('a responses stream that breaks off is thrown as an error, and costs what had come', async () => {
+    const begun = responsesStream({ words: ['Hello', ' there'], response: { usage } }).slice(0, 6);
+    gateway.provider.respond = (_request, reply) => {
+      reply.writeHead(200, { 'content-type': 'text/event-stream' });
+      reply.write(begun.join(''), () => reply.socket!.resetAndDestroy());
+    };
+    const stream = await (await client()).responses.create({ model: 'test-responses', input: 'Hi', stream: true });
+    const failure = await failureOf(OpenAI.APIError, collect(stream));
+    assert.equal(failure.code, 'upstream_error');
+    const { usage: known } = await account.endedCall();
+    assert.equal(known.source, 'estimated');
+    const input = estimatedInput('responses', JSON.parse(gateway.provider.requests.at(-1)!.body.toString()));
+    await assertSpent(account, costNano({ input, output: Math.ceil('Hello there'.length / 4) }));
+  });
+
+  test('a responses stream that is cut within an event is thrown as the error that the gateway states', async () => {
+    const events = responsesStream({ words: ['Hello', ' there'], response: { usage } });
+    const [next, terminal] = [events[5]!, events.at(-1)!];
+    for (const half of [
+      'event: response.output',
+      next.slice(0, -3),
+      terminal.slice(0, -3),
+      'event: error\ndata: {"t',
+    ]) {
+      gateway.provider.respond = sse([...events.slice(0, 5), half]);
+      const stream = await (await client()).responses.create({ model: 'test-responses', input: 'Hi', stream: true });
+      const seen: string[] = [];
+      const iterate = async (): Promise<void> => {
+        for await (const { type } of stream) seen.push(type);
+      };
+      const failure = await failureOf(OpenAI.APIError, iterate());
+      assert.equal(seen.length, 5, half);
+      assert.equal(failure.code, 'upstream_error', half);
+      assert.match(failure.message, /The provider broke the stream off\. What had arrived by then is charged\.$/, half);
+      const { source, outputTokens } = (await account.endedCall()).usage;
+      assert.deepEqual([source, outputTokens], ['estimated', Math.ceil('Hello'.length / 4)], half);
+    }
+  });
+
+  test('an image stream that fails before its image is thrown as an error, and is free', async () => {
+    gateway.provider.respond = sse([
+      ...imageStream('image_generation').slice(0, 1),
+      event('error', { error: { code: 'moderation_blocked', message: 'No.', type: 'image_error', param: null } }),
+    ]);
+    const stream = await (await client()).images.generate({ ...cat, stream: true, partial_images: 1 });
+    const failure = await failureOf(OpenAI.APIError, collect(stream));
+    assert.equal(failure.code, 'moderation_blocked');
+    await account.endedCall();
+    await assertSpent(account, 0n);
+  });
+});
 
 function imageStream(kind: ImageEvents): string[] {
   return [
@@ -543,83 +536,80 @@ describe('model lists and details in the SDKs', { timeout: 60_000 }, () => {
   });
 });
 
-for (const engine of wireEngines) {
-  describe(`openai SDK, ${engine}, with a third-party simulator as provider:`, { timeout: 60_000 }, () => {
-    const simulator = new LLMock({ port: 0, host: '127.0.0.1', journalMaxEntries: 1 });
-    let gateway: TestGateway;
-    let account: TestAccount;
-    let sdk: OpenAI;
-    before(async () => {
-      simulator.onEmbedding(/[\s\S]*/, { embedding: [0.5, -0.25, 1] });
-      simulator.onImage(/[\s\S]*/, { images: [{ b64Json: IMAGE_TEXT }, { b64Json: IMAGE_TEXT }] });
-      simulator.onMessage(/[\s\S]*/, { content: 'Hello there', usage: { input_tokens: 21, output_tokens: 9 } });
-      await simulator.start();
-      const price = '{ input: "3", output: "13" }';
-      gateway = await startGateway({
-        engine,
-        providers: `  simulated: { protocol: chat, baseUrl: "${simulator.baseUrl}/v1", apiKey: provider-secret-key-3, missingUsage: estimate }`,
-        models: `
+describe(`openai SDK, with a third-party simulator as provider:`, { timeout: 60_000 }, () => {
+  const simulator = new LLMock({ port: 0, host: '127.0.0.1', journalMaxEntries: 1 });
+  let gateway: TestGateway;
+  let account: TestAccount;
+  let sdk: OpenAI;
+  before(async () => {
+    simulator.onEmbedding(/[\s\S]*/, { embedding: [0.5, -0.25, 1] });
+    simulator.onImage(/[\s\S]*/, { images: [{ b64Json: IMAGE_TEXT }, { b64Json: IMAGE_TEXT }] });
+    simulator.onMessage(/[\s\S]*/, { content: 'Hello there', usage: { input_tokens: 21, output_tokens: 9 } });
+    await simulator.start();
+    const price = '{ input: "3", output: "13" }';
+    gateway = await startGateway({
+      providers: `  simulated: { protocol: chat, baseUrl: "${simulator.baseUrl}/v1", apiKey: provider-secret-key-3, missingUsage: estimate }`,
+      models: `
   sim-text: { operations: [chat, responses, embeddings], price: ${price}, routes: [{ provider: simulated, model: gpt-4o }] }
   sim-images: { operations: [images.generate, images.edit], price: { perImage: "0.000023" }, routes: [{ provider: simulated, model: gpt-image-1 }] }
 `,
-      });
-      account = await gateway.createAccount();
-      sdk = openai(gateway, account);
     });
-    after(async () => {
-      await gateway?.stop();
-      await simulator.stop();
-    });
-
-    let spentNano = 0n;
-    const assertCost = (costNanoOfCall: bigint): Promise<void> => {
-      spentNano += costNanoOfCall;
-      return assertSpent(account, spentNano);
-    };
-
-    test('responses, whole and in a stream, cost the usage in them', async () => {
-      const whole = await sdk.responses.create({ model: 'sim-text', input: 'Hi' });
-      assert.equal(whole.output_text, 'Hello there');
-      assert.deepEqual([whole.usage!.input_tokens, whole.usage!.output_tokens], [21, 9]);
-      await assertCost(costNano({ input: 21, output: 9 }));
-      const final = await sdk.responses.stream({ model: 'sim-text', input: 'Hi' }).finalResponse();
-      assert.equal(final.output_text, 'Hello there');
-      await assertCost(costNano({ input: 21, output: 9 }));
-    });
-
-    test('embeddings cost an estimate, since the simulator reports zeros for a text', async () => {
-      const response = await sdk.embeddings.create({ model: 'sim-text', input: 'Hi' });
-      assert.deepEqual(response.data[0]!.embedding, [0.5, -0.25, 1]);
-      assert.equal(response.usage.prompt_tokens, 0);
-      const { usage, doubtedUsage } = await account.endedCall();
-      assert.deepEqual([usage.source, doubtedUsage], ['estimated', ['input']]);
-      assert.ok(usage.inputTokens > 0);
-      await assertCost(costNano({ input: usage.inputTokens }));
-    });
-
-    test('generated and edited images cost their number', async () => {
-      const generated = await sdk.images.generate({ model: 'sim-images', prompt: 'Cats.', n: 2 });
-      assert.equal(generated.data!.length, 2);
-      await assertCost(2n * 23_000n);
-      const edited = await sdk.images.edit({
-        model: 'sim-images',
-        prompt: 'Cats.',
-        image: await file('cat.png'),
-        n: 2,
-      });
-      assert.equal(edited.data!.length, 2);
-      assert.equal(edited.data![0]!.b64_json, IMAGE_TEXT);
-      await assertCost(BigInt(edited.data!.length) * 23_000n);
-    });
-
-    test('its errors are thrown as the SDK’s own classes, and are free', async () => {
-      simulator.nextRequestError(422, { message: 'Not like this.', type: 'invalid_request_error', code: 'odd' });
-      const failure = await failureOf(
-        OpenAI.UnprocessableEntityError,
-        sdk.responses.create({ model: 'sim-text', input: 'Hi' }),
-      );
-      assert.deepEqual([failure.code, failure.message.includes('Not like this.')], ['odd', true]);
-      await assertCost(0n);
-    });
+    account = await gateway.createAccount();
+    sdk = openai(gateway, account);
   });
-}
+  after(async () => {
+    await gateway?.stop();
+    await simulator.stop();
+  });
+
+  let spentNano = 0n;
+  const assertCost = (costNanoOfCall: bigint): Promise<void> => {
+    spentNano += costNanoOfCall;
+    return assertSpent(account, spentNano);
+  };
+
+  test('responses, whole and in a stream, cost the usage in them', async () => {
+    const whole = await sdk.responses.create({ model: 'sim-text', input: 'Hi' });
+    assert.equal(whole.output_text, 'Hello there');
+    assert.deepEqual([whole.usage!.input_tokens, whole.usage!.output_tokens], [21, 9]);
+    await assertCost(costNano({ input: 21, output: 9 }));
+    const final = await sdk.responses.stream({ model: 'sim-text', input: 'Hi' }).finalResponse();
+    assert.equal(final.output_text, 'Hello there');
+    await assertCost(costNano({ input: 21, output: 9 }));
+  });
+
+  test('embeddings cost an estimate, since the simulator reports zeros for a text', async () => {
+    const response = await sdk.embeddings.create({ model: 'sim-text', input: 'Hi' });
+    assert.deepEqual(response.data[0]!.embedding, [0.5, -0.25, 1]);
+    assert.equal(response.usage.prompt_tokens, 0);
+    const { usage, doubtedUsage } = await account.endedCall();
+    assert.deepEqual([usage.source, doubtedUsage], ['estimated', ['input']]);
+    assert.ok(usage.inputTokens > 0);
+    await assertCost(costNano({ input: usage.inputTokens }));
+  });
+
+  test('generated and edited images cost their number', async () => {
+    const generated = await sdk.images.generate({ model: 'sim-images', prompt: 'Cats.', n: 2 });
+    assert.equal(generated.data!.length, 2);
+    await assertCost(2n * 23_000n);
+    const edited = await sdk.images.edit({
+      model: 'sim-images',
+      prompt: 'Cats.',
+      image: await file('cat.png'),
+      n: 2,
+    });
+    assert.equal(edited.data!.length, 2);
+    assert.equal(edited.data![0]!.b64_json, IMAGE_TEXT);
+    await assertCost(BigInt(edited.data!.length) * 23_000n);
+  });
+
+  test('its errors are thrown as the SDK’s own classes, and are free', async () => {
+    simulator.nextRequestError(422, { message: 'Not like this.', type: 'invalid_request_error', code: 'odd' });
+    const failure = await failureOf(
+      OpenAI.UnprocessableEntityError,
+      sdk.responses.create({ model: 'sim-text', input: 'Hi' }),
+    );
+    assert.deepEqual([failure.code, failure.message.includes('Not like this.')], ['odd', true]);
+    await assertCost(0n);
+  });
+});

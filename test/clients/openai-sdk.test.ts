@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
 import { collect, failureOf } from '../support/client.ts';
-import { wireEngines } from '../support/database.ts';
 import { estimatedInput } from '../support/families.ts';
 import {
   assertSpent,
@@ -44,217 +43,214 @@ function chunkOf(delta: object, finishReason: string | null = null): string {
   return `data: ${JSON.stringify({ id: 'chatcmpl-2', object: 'chat.completion.chunk', created: 1, model: 'upstream-chat', choices })}\n\n`;
 }
 
-for (const engine of wireEngines) {
-  describe(`openai SDK, ${engine}`, () => {
-    let gateway: TestGateway;
-    before(async () => {
-      gateway = await startGateway({ engine });
-    });
-    after(() => gateway.stop());
+describe(`openai SDK`, () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway();
+  });
+  after(() => gateway.stop());
 
-    test('a whole response arrives as the provider gave it and costs the usage in it', async () => {
-      const account = await gateway.createAccount();
-      gateway.provider.respond = chatResponse();
-      const completion = await clientOf(gateway, account).chat.completions.create(question);
-      assert.deepEqual({ ...completion }, chatCompletion());
-      await assertSpent(account, costNano({ input: 11, output: 7 }));
-      const call = await account.lastCall();
-      assert.equal(call.status, 'succeeded');
-      assert.equal(call.usage.source, 'observed');
-      assert.equal(call.requestId, completion._request_id);
-    });
+  test('a whole response arrives as the provider gave it and costs the usage in it', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = chatResponse();
+    const completion = await clientOf(gateway, account).chat.completions.create(question);
+    assert.deepEqual({ ...completion }, chatCompletion());
+    await assertSpent(account, costNano({ input: 11, output: 7 }));
+    const call = await account.lastCall();
+    assert.equal(call.status, 'succeeded');
+    assert.equal(call.usage.source, 'observed');
+    assert.equal(call.requestId, completion._request_id);
+  });
 
-    test('cached, written and reasoning tokens of a whole response have their own prices and count once', async () => {
-      const account = await gateway.createAccount();
-      gateway.provider.respond = chatResponse(detailedUsage);
-      const completion = await clientOf(gateway, account).chat.completions.create(question);
-      assert.deepEqual(completion.usage, detailedUsage);
-      await assertSpent(account, detailedCost);
-      const counts = {
-        inputTokens: 300,
-        cachedInputTokens: 600,
-        cacheWriteTokens: 100,
-        outputTokens: 50,
-        reasoningTokens: 30,
-      };
-      assert.deepEqual((await account.lastCall()).usage, recordedUsage(counts));
-    });
+  test('cached, written and reasoning tokens of a whole response have their own prices and count once', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = chatResponse(detailedUsage);
+    const completion = await clientOf(gateway, account).chat.completions.create(question);
+    assert.deepEqual(completion.usage, detailedUsage);
+    await assertSpent(account, detailedCost);
+    const counts = {
+      inputTokens: 300,
+      cachedInputTokens: 600,
+      cacheWriteTokens: 100,
+      outputTokens: 50,
+      reasoningTokens: 30,
+    };
+    assert.deepEqual((await account.lastCall()).usage, recordedUsage(counts));
+  });
 
-    test('a stream arrives chunk by chunk, without the usage that only the gateway asked for, and costs that usage', async () => {
-      const account = await gateway.createAccount();
-      gateway.provider.respond = chatResponse(detailedUsage);
-      const stream = await clientOf(gateway, account).chat.completions.create({ ...question, stream: true });
-      const chunks = await collect(stream);
-      assert.equal(chunks.map((chunk) => chunk.choices[0]!.delta.content ?? '').join(''), 'Hello there');
-      assert.deepEqual(
-        chunks.filter((chunk) => chunk.usage),
-        [],
-      );
-      await assertSpent(account, detailedCost);
-    });
+  test('a stream arrives chunk by chunk, without the usage that only the gateway asked for, and costs that usage', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = chatResponse(detailedUsage);
+    const stream = await clientOf(gateway, account).chat.completions.create({ ...question, stream: true });
+    const chunks = await collect(stream);
+    assert.equal(chunks.map((chunk) => chunk.choices[0]!.delta.content ?? '').join(''), 'Hello there');
+    assert.deepEqual(
+      chunks.filter((chunk) => chunk.usage),
+      [],
+    );
+    await assertSpent(account, detailedCost);
+  });
 
-    test('a stream whose client asks for usage has it as the last chunk', async () => {
-      const account = await gateway.createAccount();
-      gateway.provider.respond = chatResponse(detailedUsage);
-      const stream = await clientOf(gateway, account).chat.completions.create({
+  test('a stream whose client asks for usage has it as the last chunk', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = chatResponse(detailedUsage);
+    const stream = await clientOf(gateway, account).chat.completions.create({
+      ...question,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const chunks = await collect(stream);
+    assert.deepEqual(chunks.at(-1)!.usage, detailedUsage);
+    assert.deepEqual(chunks.at(-1)!.choices, []);
+    await assertSpent(account, detailedCost);
+  });
+
+  test('the stream helper puts the final completion together', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = chatResponse();
+    const stream = clientOf(gateway, account).chat.completions.stream({
+      ...question,
+      stream_options: { include_usage: true },
+    });
+    const parts: string[] = [];
+    stream.on('content', (part) => parts.push(part));
+    const final = await stream.finalChatCompletion();
+    assert.deepEqual(parts, ['Hello', ' there']);
+    assert.equal(final.choices[0]!.message.content, 'Hello there');
+    assert.equal(final.choices[0]!.finish_reason, 'stop');
+    assert.partialDeepStrictEqual(await stream.totalUsage(), chatUsage);
+    await assertSpent(account, costNano({ input: 11, output: 7 }));
+  });
+
+  test('tool calls come through whole', async () => {
+    const account = await gateway.createAccount();
+    const message = { role: 'assistant', content: null, tool_calls: [toolCall] };
+    gateway.provider.respond = json(200, {
+      ...chatCompletion(detailedUsage),
+      choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
+    });
+    const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }];
+    const completion = await clientOf(gateway, account).chat.completions.create({ ...question, tools });
+    assert.deepEqual(completion.choices[0]!.message.tool_calls, [toolCall]);
+    assert.deepEqual(JSON.parse(gateway.provider.requests.at(-1)!.body.toString()).tools, tools);
+    await assertSpent(account, detailedCost);
+  });
+
+  test('tool calls come through in pieces', async () => {
+    const account = await gateway.createAccount();
+    const { id, type } = toolCall;
+    gateway.provider.respond = sse([
+      chunkOf({
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ index: 0, id, type, function: { name: 'weather', arguments: '' } }],
+      }),
+      chunkOf({ tool_calls: [{ index: 0, function: { arguments: '{"city":' } }] }),
+      chunkOf({ tool_calls: [{ index: 0, function: { arguments: '"Z\\u00fcrich"}' } }] }),
+      chunkOf({}, 'tool_calls'),
+      ...chatStream([], detailedUsage).slice(-2),
+    ]);
+    const final = await clientOf(gateway, account)
+      .chat.completions.stream({
         ...question,
-        stream: true,
-        stream_options: { include_usage: true },
-      });
-      const chunks = await collect(stream);
-      assert.deepEqual(chunks.at(-1)!.usage, detailedUsage);
-      assert.deepEqual(chunks.at(-1)!.choices, []);
-      await assertSpent(account, detailedCost);
-    });
+        tools: [{ type: 'function', function: { name: 'weather', parameters: {} } }],
+      })
+      .finalChatCompletion();
+    assert.partialDeepStrictEqual(final.choices[0]!.message.tool_calls, [toolCall]);
+    await assertSpent(account, detailedCost);
+  });
 
-    test('the stream helper puts the final completion together', async () => {
-      const account = await gateway.createAccount();
-      gateway.provider.respond = chatResponse();
-      const stream = clientOf(gateway, account).chat.completions.stream({
-        ...question,
-        stream_options: { include_usage: true },
-      });
-      const parts: string[] = [];
-      stream.on('content', (part) => parts.push(part));
-      const final = await stream.finalChatCompletion();
-      assert.deepEqual(parts, ['Hello', ' there']);
-      assert.equal(final.choices[0]!.message.content, 'Hello there');
-      assert.equal(final.choices[0]!.finish_reason, 'stop');
-      assert.partialDeepStrictEqual(await stream.totalUsage(), chatUsage);
-      await assertSpent(account, costNano({ input: 11, output: 7 }));
+  test('a tool loop of the SDK pays for each of its calls', async () => {
+    const account = await gateway.createAccount();
+    const asksForTool = json(200, {
+      ...chatCompletion({ prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 }),
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: null, tool_calls: [toolCall] },
+          finish_reason: 'tool_calls',
+        },
+      ],
     });
-
-    test('tool calls come through whole', async () => {
-      const account = await gateway.createAccount();
-      const message = { role: 'assistant', content: null, tool_calls: [toolCall] };
-      gateway.provider.respond = json(200, {
-        ...chatCompletion(detailedUsage),
-        choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
-      });
-      const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }];
-      const completion = await clientOf(gateway, account).chat.completions.create({ ...question, tools });
-      assert.deepEqual(completion.choices[0]!.message.tool_calls, [toolCall]);
-      assert.deepEqual(JSON.parse(gateway.provider.requests.at(-1)!.body.toString()).tools, tools);
-      await assertSpent(account, detailedCost);
-    });
-
-    test('tool calls come through in pieces', async () => {
-      const account = await gateway.createAccount();
-      const { id, type } = toolCall;
-      gateway.provider.respond = sse([
-        chunkOf({
-          role: 'assistant',
-          content: null,
-          tool_calls: [{ index: 0, id, type, function: { name: 'weather', arguments: '' } }],
-        }),
-        chunkOf({ tool_calls: [{ index: 0, function: { arguments: '{"city":' } }] }),
-        chunkOf({ tool_calls: [{ index: 0, function: { arguments: '"Z\\u00fcrich"}' } }] }),
-        chunkOf({}, 'tool_calls'),
-        ...chatStream([], detailedUsage).slice(-2),
-      ]);
-      const final = await clientOf(gateway, account)
-        .chat.completions.stream({
-          ...question,
-          tools: [{ type: 'function', function: { name: 'weather', parameters: {} } }],
-        })
-        .finalChatCompletion();
-      assert.partialDeepStrictEqual(final.choices[0]!.message.tool_calls, [toolCall]);
-      await assertSpent(account, detailedCost);
-    });
-
-    test('a tool loop of the SDK pays for each of its calls', async () => {
-      const account = await gateway.createAccount();
-      const asksForTool = json(200, {
-        ...chatCompletion({ prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 }),
-        choices: [
-          {
-            index: 0,
-            message: { role: 'assistant', content: null, tool_calls: [toolCall] },
-            finish_reason: 'tool_calls',
+    const responses = json(
+      200,
+      chatCompletion({ prompt_tokens: 40, completion_tokens: 9, total_tokens: 49 }, 'Sunny.'),
+    );
+    gateway.provider.respond = (request, response) =>
+      (request.body.includes('"role":"tool"') ? responses : asksForTool)(request, response);
+    const runner = clientOf(gateway, account).chat.completions.runTools({
+      ...question,
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'weather',
+            description: 'The weather in a city.',
+            parameters: { type: 'object' },
+            function: (text: string) => `${JSON.parse(text).city}: sunny`,
           },
-        ],
-      });
-      const responses = json(
-        200,
-        chatCompletion({ prompt_tokens: 40, completion_tokens: 9, total_tokens: 49 }, 'Sunny.'),
-      );
-      gateway.provider.respond = (request, response) =>
-        (request.body.includes('"role":"tool"') ? responses : asksForTool)(request, response);
-      const runner = clientOf(gateway, account).chat.completions.runTools({
-        ...question,
-        tools: [
-          {
-            type: 'function',
-            function: {
-              name: 'weather',
-              description: 'The weather in a city.',
-              parameters: { type: 'object' },
-              function: (text: string) => `${JSON.parse(text).city}: sunny`,
-            },
-          },
-        ],
-      });
-      assert.equal(await runner.finalContent(), 'Sunny.');
-      await assertSpent(account, costNano({ input: 20 + 40, output: 5 + 9 }));
+        },
+      ],
     });
+    assert.equal(await runner.finalContent(), 'Sunny.');
+    await assertSpent(account, costNano({ input: 20 + 40, output: 5 + 9 }));
+  });
 
-    for (const way of ['controller.abort()', 'break'] as const) {
-      test(`a stream that is left by ${way} is cancelled at the provider and costs what was observed, marked estimated`, async () => {
-        const account = await gateway.createAccount();
-        const live = liveResponse();
-        gateway.provider.respond = live.respond;
-        // No stream of this model has ended, so nothing is known of reasoning that it hides.
-        const asked = clientOf(gateway, account).chat.completions.create({
-          ...question,
-          model: 'test-both',
-          stream: true,
-        });
-        await live.opened;
-        for (const piece of chatStream(['Hello', ' there']).slice(0, 3)) await live.write(piece);
-        const stream = await asked;
-        for await (const chunk of stream) {
-          if (chunk.choices[0]?.delta.content !== ' there') continue;
-          if (way === 'break') break;
-          stream.controller.abort();
-        }
-        await live.closed;
-        const call = await account.endedCall();
-        assert.equal(call.status, 'aborted');
-        assert.equal(call.errorCode, null);
-        assert.equal(call.usage.source, 'estimated');
-        // The request by the token estimator, the response by its text at four bytes a token.
-        const input = estimatedInput('chat', JSON.parse(gateway.provider.requests.at(-1)!.body.toString()));
-        const output = Math.ceil('Hello there'.length / 4);
-        await assertSpent(account, costNano({ input, output }));
-      });
-    }
-
-    test('a stream that is left after its usage has come costs that usage', async () => {
+  for (const way of ['controller.abort()', 'break'] as const) {
+    test(`a stream that is left by ${way} is cancelled at the provider and costs what was observed, marked estimated`, async () => {
       const account = await gateway.createAccount();
       const live = liveResponse();
       gateway.provider.respond = live.respond;
+      // No stream of this model has ended, so nothing is known of reasoning that it hides.
       const asked = clientOf(gateway, account).chat.completions.create({
         ...question,
+        model: 'test-both',
         stream: true,
-        stream_options: { include_usage: true },
       });
       await live.opened;
-      for (const piece of chatStream(['Hello'], detailedUsage).slice(0, -1)) await live.write(piece);
-      for await (const chunk of await asked) if (chunk.usage) break;
-      // The rest is awaited, and nothing more comes.
-      live.end();
-      assert.equal((await account.endedCall()).usage.source, 'observed');
-      await assertSpent(account, detailedCost);
+      for (const piece of chatStream(['Hello', ' there']).slice(0, 3)) await live.write(piece);
+      const stream = await asked;
+      for await (const chunk of stream) {
+        if (chunk.choices[0]?.delta.content !== ' there') continue;
+        if (way === 'break') break;
+        stream.controller.abort();
+      }
+      await live.closed;
+      const call = await account.endedCall();
+      assert.equal(call.status, 'aborted');
+      assert.equal(call.errorCode, null);
+      assert.equal(call.usage.source, 'estimated');
+      // The request by the token estimator, the response by its text at four bytes a token.
+      const input = estimatedInput('chat', JSON.parse(gateway.provider.requests.at(-1)!.body.toString()));
+      const output = Math.ceil('Hello there'.length / 4);
+      await assertSpent(account, costNano({ input, output }));
     });
+  }
+
+  test('a stream that is left after its usage has come costs that usage', async () => {
+    const account = await gateway.createAccount();
+    const live = liveResponse();
+    gateway.provider.respond = live.respond;
+    const asked = clientOf(gateway, account).chat.completions.create({
+      ...question,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    await live.opened;
+    for (const piece of chatStream(['Hello'], detailedUsage).slice(0, -1)) await live.write(piece);
+    for await (const chunk of await asked) if (chunk.usage) break;
+    // The rest is awaited, and nothing more comes.
+    live.end();
+    assert.equal((await account.endedCall()).usage.source, 'observed');
+    await assertSpent(account, detailedCost);
   });
-}
+});
 
 describe('openai SDK: responses and errors', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
     gateway = await startGateway({
-      engine: 'postgresql',
       providers: '  away: { protocol: chat, baseUrl: "http://127.0.0.1:1/v1", apiKey: provider-secret-key-3 }',
       models:
         '  test-away: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: away, model: x }] }',

@@ -235,10 +235,9 @@ describe('4.3 POST /v1/responses/compact', () => {
     });
   });
 
-  // What the embedded database keeps of responses is tested with the store, in `test/routing/continuation-keys.test.ts`.
   it('4.3 model null is still restored after a restart of the gateway (postgresql)', async () => {
     const item = { ...compactionItem, encrypted_content: 'made before the restart' };
-    const stored = await createTestDatabase('postgresql');
+    const stored = await createTestDatabase();
     try {
       const owner = await beforeRestart(stored, item);
       await afterRestart(stored, owner, item);

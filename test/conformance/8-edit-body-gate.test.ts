@@ -132,8 +132,7 @@ providers: { acme: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", api
 models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, routes: [{ provider: acme, model: ${MODEL} }] } }
 `,
     );
-    // The embedded database would take memory of its own, and most of the time of a start.
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     await serve();
     ({ id: accountId } = await admin('POST', '/accounts', { name: 'gate', verified: true }));
     await admin('POST', `/accounts/${accountId}/top-ups`, { amountYuan: '100' });

@@ -14,7 +14,7 @@ describe('postgresql: if a connection is cut off', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let node: Database;
   before(async () => {
-    stored = await createItems('postgresql');
+    stored = await createItems();
     node = stored.openAnother();
   });
   after(async () => {

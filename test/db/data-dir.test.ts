@@ -5,7 +5,6 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, before, beforeEach, describe, test } from 'node:test';
-import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import {
   acquireDataDir,
   announceGateway,
@@ -13,15 +12,10 @@ import {
   NoLockError,
   readDataDirOwner,
 } from '../../src/db/data-dir.ts';
-import { openEmbedded } from '../../src/db/embedded.ts';
 import { warnOfNetworkFileSystem } from '../../src/db/network-file-system.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { createAccountIn } from '../support/in-steps.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
-import { inFullRunsOnly } from '../support/scope.ts';
-import { sql } from '../support/sql.ts';
 
-/** The embedded database tears itself apart if two processes write it, so a directory has one owner. */
+/** A data directory has one owner, and so has its local server. */
 
 const OWNER_FILE = 'gateway.json';
 const source = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
@@ -51,24 +45,13 @@ async function endOf(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
-/** Opens the directory as the gateway does, says how that went, and keeps it until a message ends it. */
-const holdDirectory = (dataDir: string): string => `
-import { openEmbedded } from ${source('db/embedded.ts')};
-try {
-  const database = await openEmbedded({ dataDir: ${JSON.stringify(dataDir)}, patienceMs: 0 });
-  console.log('open');
-  for await (const _ of process.stdin);
-  await database.close();
-} catch (error) {
-  console.log(error.name + ': ' + error.message);
-}`;
-
 /** Takes the directory, says how that went, and keeps it until its input ends. */
 const takeDirectory = (dataDir: string): string => `
 import { acquireDataDir, announceGateway } from ${source('db/data-dir.ts')};
 try {
   const lock = await acquireDataDir(${JSON.stringify(dataDir)}, { patienceMs: 0 });
-  announceGateway(${JSON.stringify(dataDir)}, 'http://127.0.0.1:' + process.pid, 'a-secret-token');
+  const url = 'http://127.0.0.1:' + process.pid;
+  announceGateway(${JSON.stringify(dataDir)}, { url, adminToken: 'a-secret-token', databaseUrl: 'postgres://' });
   console.log('mine');
   for await (const _ of process.stdin);
   lock.release();
@@ -109,7 +92,11 @@ describe('a data directory', { timeout: 300_000 }, () => {
 
   test('says who has it open, where that gateway listens, and what to do', async () => {
     const lock = await acquireDataDir(dataDir);
-    announceGateway(dataDir, 'http://127.0.0.1:8080', 'a-secret-token');
+    announceGateway(dataDir, {
+      url: 'http://127.0.0.1:8080',
+      adminToken: 'a-secret-token',
+      databaseUrl: 'postgres://u:a-secret-token@h/d',
+    });
     await assert.rejects(acquireDataDir(dataDir, WITHOUT_WAITING), (error) => {
       assert.ok(error instanceof DataDirInUseError);
       for (const words of [
@@ -248,78 +235,5 @@ process.stdin.once('data', async () => {
         ['warn', dataDir, 'CIFS'],
       ],
     );
-  });
-});
-
-describe('embedded: a database directory', { timeout: 60_000 }, () => {
-  test('is refused to a second process, in words', async () => {
-    await using stored = await createTestDatabase('embedded');
-    const child = startProcess(holdDirectory(stored.dataDir));
-    assert.match(
-      await lineFrom(child),
-      new RegExp(`^DataDirInUseError: The data directory ${stored.dataDir} is in use by process ${process.pid}`),
-    );
-    child.stdin!.end();
-    await endOf(child);
-    assert.deepEqual(await sql(stored.database, 'select 1 as one'), [{ one: 1 }]);
-  });
-
-  test('is taken over from a process that was killed, with everything it had stored', {
-    skip: inFullRunsOnly,
-  }, async () => {
-    await using stored = await createTestDatabase('embedded');
-    const { dataDir } = stored;
-    const at = new Date('2026-11-20T00:00:00Z');
-    await createAccountIn(stored.database, {
-      id: 'acct_1',
-      name: 'first',
-      email: null,
-      verified: true,
-      dailyCapNano: null,
-      at,
-    });
-    await stored.database.close();
-
-    const child = startProcess(`
-import { placedInOne } from ${source('../test/support/placed-in-one.ts')};
-import { createInSteps } from ${source('app/in-steps.ts')};
-import { inOneDatabase } from ${source('db/home-lanes.ts')};
-import { openEmbedded } from ${source('db/embedded.ts')};
-const database = await openEmbedded({ dataDir: ${JSON.stringify(dataDir)} });
-await createInSteps(placedInOne(inOneDatabase(database)), () => []).accountCreations.create({
-  id: 'acct_2', name: 'second', email: null, verified: true, dailyCapNano: null, at: new Date('2026-11-20T00:00:00Z'),
-});
-console.log('stored');
-for await (const _ of process.stdin);`);
-    assert.equal(await lineFrom(child), 'stored');
-    await assert.rejects(openEmbedded({ dataDir, patienceMs: 0 }), (error) => {
-      assert.ok(error instanceof DataDirInUseError);
-      assert.equal(error.owner?.pid, child.pid);
-      return true;
-    });
-    child.kill('SIGKILL');
-    await endOf(child);
-
-    const database = await openEmbedded({ dataDir });
-    try {
-      const { items: accounts } = await createAccountStore(database).listAccounts({}, null, 10);
-      assert.deepEqual(
-        accounts.map(({ name }) => name),
-        ['second', 'first'],
-      );
-    } finally {
-      await database.close();
-    }
-  });
-
-  test('is given up if it cannot be opened', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'faregate-dir-'));
-    try {
-      writeFileSync(join(dataDir, 'db'), 'not a database');
-      await assert.rejects(openEmbedded({ dataDir }), (error) => !(error instanceof DataDirInUseError));
-      (await acquireDataDir(dataDir, WITHOUT_WAITING)).release();
-    } finally {
-      rmSync(dataDir, { recursive: true, force: true });
-    }
   });
 });

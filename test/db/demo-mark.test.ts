@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { checkDemoMark, DemoMarkError, type ServedAs, setDemoMark } from '../../src/db/demo-mark.ts';
 import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
-import { createBareDatabase, createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const DEMO: ServedAs = { isDemo: true, demoAccountId: null };
 const OWN: ServedAs = { isDemo: false, demoAccountId: null };
@@ -16,90 +16,88 @@ async function addAccount(database: Database): Promise<void> {
 values ('${ACCOUNT}', 'a', true, 'active', now(), now())`);
 }
 
-for (const engine of engines) {
-  describe(`the demo's mark of a database, ${engine}`, () => {
-    let stored: TestDatabase;
+describe(`the demo's mark of a database`, () => {
+  let stored: TestDatabase;
 
-    async function decide(served: ServedAs): Promise<RegExp | null> {
-      const before = await checkDemoMark(stored.database, served).then(
-        () => null,
-        (error: unknown) => error,
-      );
-      const decided = await setDemoMark(stored.database, served).then(
-        () => null,
-        (error: unknown) => error,
-      );
-      assert.equal(String(before), String(decided), 'what is read before a migration and after it differs');
-      if (decided !== null) assert.ok(decided instanceof DemoMarkError, String(decided));
-      return decided === null ? null : new RegExp(decided.reason.replaceAll(/[.()]/g, '\\$&'));
-    }
-    const accepts = async (served: ServedAs): Promise<void> => assert.equal(await decide(served), null);
-    async function refuses(served: ServedAs, reason: RegExp): Promise<void> {
-      assert.match(String(await decide(served)), reason);
-    }
-
-    const inNew = (name: string, test: () => Promise<void>): void => {
-      it(name, async () => {
-        stored = await createTestDatabase(engine);
-        try {
-          await test();
-        } finally {
-          await stored.remove();
-        }
-      });
-    };
-
-    inNew('is set by the demo in a new database, which no other configuration serves from then on', async () => {
-      await accepts(DEMO);
-      await addAccount(stored.database);
-      await accepts(DEMO);
-      await refuses(OWN, /marked as demo: nobody has paid/);
-      await refuses(withFile(OWN), /marked as demo/);
-    });
-
-    inNew('is decided by the first start, also before there are accounts', async () => {
-      await accepts(OWN);
-      await refuses(DEMO, /a gateway with a configuration of its own has served it/);
-      await addAccount(stored.database);
-      await refuses(withFile(DEMO), /a gateway with a configuration of its own has served it/);
-      await accepts(OWN);
-    });
-
-    inNew('is not set if accounts are in a database that no gateway has served', async () => {
-      await addAccount(stored.database);
-      await refuses(DEMO, /accounts that the demo did not make/);
-      await accepts(OWN);
-      await accepts(withFile(OWN));
-    });
-
-    inNew(
-      'is missing where a demo made the database that marked nothing, which is refused, with what to do',
-      async () => {
-        await addAccount(stored.database);
-        for (const served of [DEMO, OWN])
-          await refuses(withFile(served), /demo of a version that marked nothing made this database/);
-        await assert.rejects(setDemoMark(stored.database, withFile(DEMO)), (error: Error) =>
-          error.message.includes(UPGRADE_FIRST),
-        );
-        await accepts(OWN);
-      },
+  async function decide(served: ServedAs): Promise<RegExp | null> {
+    const before = await checkDemoMark(stored.database, served).then(
+      () => null,
+      (error: unknown) => error,
     );
+    const decided = await setDemoMark(stored.database, served).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    assert.equal(String(before), String(decided), 'what is read before a migration and after it differs');
+    if (decided !== null) assert.ok(decided instanceof DemoMarkError, String(decided));
+    return decided === null ? null : new RegExp(decided.reason.replaceAll(/[.()]/g, '\\$&'));
+  }
+  const accepts = async (served: ServedAs): Promise<void> => assert.equal(await decide(served), null);
+  async function refuses(served: ServedAs, reason: RegExp): Promise<void> {
+    assert.match(String(await decide(served)), reason);
+  }
 
-    it('is looked for without changing anything where there are no tables yet', async () => {
-      stored = await createBareDatabase(engine);
+  const inNew = (name: string, test: () => Promise<void>): void => {
+    it(name, async () => {
+      stored = await createTestDatabase();
       try {
-        for (const served of [DEMO, OWN, withFile(DEMO)]) await checkDemoMark(stored.database, served);
+        await test();
       } finally {
         await stored.remove();
       }
     });
+  };
+
+  inNew('is set by the demo in a new database, which no other configuration serves from then on', async () => {
+    await accepts(DEMO);
+    await addAccount(stored.database);
+    await accepts(DEMO);
+    await refuses(OWN, /marked as demo: nobody has paid/);
+    await refuses(withFile(OWN), /marked as demo/);
   });
-}
+
+  inNew('is decided by the first start, also before there are accounts', async () => {
+    await accepts(OWN);
+    await refuses(DEMO, /a gateway with a configuration of its own has served it/);
+    await addAccount(stored.database);
+    await refuses(withFile(DEMO), /a gateway with a configuration of its own has served it/);
+    await accepts(OWN);
+  });
+
+  inNew('is not set if accounts are in a database that no gateway has served', async () => {
+    await addAccount(stored.database);
+    await refuses(DEMO, /accounts that the demo did not make/);
+    await accepts(OWN);
+    await accepts(withFile(OWN));
+  });
+
+  inNew(
+    'is missing where a demo made the database that marked nothing, which is refused, with what to do',
+    async () => {
+      await addAccount(stored.database);
+      for (const served of [DEMO, OWN])
+        await refuses(withFile(served), /demo of a version that marked nothing made this database/);
+      await assert.rejects(setDemoMark(stored.database, withFile(DEMO)), (error: Error) =>
+        error.message.includes(UPGRADE_FIRST),
+      );
+      await accepts(OWN);
+    },
+  );
+
+  it('is looked for without changing anything where there are no tables yet', async () => {
+    stored = await createBareDatabase();
+    try {
+      for (const served of [DEMO, OWN, withFile(DEMO)]) await checkDemoMark(stored.database, served);
+    } finally {
+      await stored.remove();
+    }
+  });
+});
 
 describe('the mark of a database that several gateways start on', () => {
   let stored: TestDatabase;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
   });
   after(() => stored.remove());
 

@@ -5,7 +5,7 @@ import type { Database, Parameter, Statement } from '../../src/db/database.ts';
 import { isDataError, sqlState } from '../../src/db/errors.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { formsOf } from '../support/canaries.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 import { until } from '../support/until.ts';
@@ -51,91 +51,89 @@ const failing: readonly Failing[] = [
   },
 ];
 
-for (const engine of engines) {
-  describe(`${engine}: the error of a statement`, { timeout: 60_000 }, () => {
-    let stored: TestDatabase;
-    let database: Database;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      database = stored.database;
-      await database.script(`create table items (id text primary key, size int not null check (size > 0), body bytea);
+describe(`the error of a statement`, { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  let database: Database;
+  before(async () => {
+    stored = await createTestDatabase();
+    database = stored.database;
+    await database.script(`create table items (id text primary key, size int not null check (size > 0), body bytea);
         create function raise_with(value text) returns int language plpgsql
           as $$ begin raise exception 'the value "%" is wrong', value using detail = value, hint = value; end $$;`);
-      await database.query(insertItem, [SECRET, 1, null]);
-    });
-    after(() => stored.remove());
-
-    const ways: readonly [way: string, run: (failing: Failing) => Promise<unknown>][] = [
-      ['alone', ({ statement, parameters }) => database.query(statement, parameters)],
-      [
-        'in a transaction',
-        ({ statement, parameters }) => database.transaction((transaction) => transaction.query(statement, parameters)),
-      ],
-      [
-        'as a read of two messages',
-        ({ statement, parameters }) =>
-          database.readThenWrite({
-            name: statement.name,
-            reads: [{ statement, parameters }],
-            decide: () => ({ writes: [], result: null }),
-          }),
-      ],
-      [
-        'as a write of two messages',
-        ({ statement, parameters }) =>
-          database.readThenWrite({
-            name: statement.name,
-            reads: [],
-            decide: () => ({ writes: [{ statement, parameters }], result: null }),
-          }),
-      ],
-    ];
-    for (const [way, run] of ways) {
-      it(`${way} has the name of the statement and its code, and no value`, async () => {
-        for (const each of failing) {
-          const error = await run(each).then(
-            () => assert.fail(`${each.what} is no error`),
-            (thrown: unknown) => thrown,
-          );
-          assert.ok(error instanceof Error);
-          assert.equal(sqlState(error), each.code, each.what);
-          assert.ok(error.message.startsWith(`${each.statement.name}: `), error.message);
-          assert.equal(isDataError(error), /^2[23]/.test(each.code));
-          const said = inspect(error, { depth: null, showHidden: true });
-          for (const form of formsOf(SECRET)) assert.ok(!said.includes(form), said);
-        }
-      });
-    }
-
-    it('names the constraint that a row breaks, and the table that is not there', async () => {
-      await assert.rejects(database.query(insertItem, [SECRET, 1, null]), /items_pkey/);
-      await assert.rejects(
-        database.query({ name: 'test.no-table', text: 'select * from nowhere' }),
-        /"nowhere" does not/,
-      );
-    });
-
-    it('that the caller of a transaction throws stays as it is', async () => {
-      const mine = new Error(SECRET);
-      await assert.rejects(
-        database.transaction(() => Promise.reject(mine)),
-        (error) => error === mine,
-      );
-      const deciding = database.readThenWrite({
-        name: 'test.decide',
-        reads: [],
-        decide: () => {
-          throw mine;
-        },
-      });
-      await assert.rejects(deciding, (error) => error === mine);
-    });
+    await database.query(insertItem, [SECRET, 1, null]);
   });
-}
+  after(() => stored.remove());
+
+  const ways: readonly [way: string, run: (failing: Failing) => Promise<unknown>][] = [
+    ['alone', ({ statement, parameters }) => database.query(statement, parameters)],
+    [
+      'in a transaction',
+      ({ statement, parameters }) => database.transaction((transaction) => transaction.query(statement, parameters)),
+    ],
+    [
+      'as a read of two messages',
+      ({ statement, parameters }) =>
+        database.readThenWrite({
+          name: statement.name,
+          reads: [{ statement, parameters }],
+          decide: () => ({ writes: [], result: null }),
+        }),
+    ],
+    [
+      'as a write of two messages',
+      ({ statement, parameters }) =>
+        database.readThenWrite({
+          name: statement.name,
+          reads: [],
+          decide: () => ({ writes: [{ statement, parameters }], result: null }),
+        }),
+    ],
+  ];
+  for (const [way, run] of ways) {
+    it(`${way} has the name of the statement and its code, and no value`, async () => {
+      for (const each of failing) {
+        const error = await run(each).then(
+          () => assert.fail(`${each.what} is no error`),
+          (thrown: unknown) => thrown,
+        );
+        assert.ok(error instanceof Error);
+        assert.equal(sqlState(error), each.code, each.what);
+        assert.ok(error.message.startsWith(`${each.statement.name}: `), error.message);
+        assert.equal(isDataError(error), /^2[23]/.test(each.code));
+        const said = inspect(error, { depth: null, showHidden: true });
+        for (const form of formsOf(SECRET)) assert.ok(!said.includes(form), said);
+      }
+    });
+  }
+
+  it('names the constraint that a row breaks, and the table that is not there', async () => {
+    await assert.rejects(database.query(insertItem, [SECRET, 1, null]), /items_pkey/);
+    await assert.rejects(
+      database.query({ name: 'test.no-table', text: 'select * from nowhere' }),
+      /"nowhere" does not/,
+    );
+  });
+
+  it('that the caller of a transaction throws stays as it is', async () => {
+    const mine = new Error(SECRET);
+    await assert.rejects(
+      database.transaction(() => Promise.reject(mine)),
+      (error) => error === mine,
+    );
+    const deciding = database.readThenWrite({
+      name: 'test.decide',
+      reads: [],
+      decide: () => {
+        throw mine;
+      },
+    });
+    await assert.rejects(deciding, (error) => error === mine);
+  });
+});
 
 describe('postgresql: an idle connection that is lost', { timeout: 60_000 }, () => {
   it('is logged without the connection, which has the password and the statements that it prepared', async () => {
-    const stored = await createTestDatabase('postgresql');
+    const stored = await createTestDatabase();
     const proxy = await startProxy(stored.url);
     const logs = recordLogs();
     const database = openPostgres({ url: proxy.url, logger: logs.logger });

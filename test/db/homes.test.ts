@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { tablesIn } from '../../scripts/sql-tables.ts';
 import type { Database } from '../../src/db/database.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sql } from '../support/sql.ts';
 
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(HOMES));
@@ -38,30 +38,28 @@ async function crossingFunctions(database: Database): Promise<string[]> {
     .map(({ name }) => name);
 }
 
-for (const engine of engines) {
-  describe(`the homes of tables on ${engine}`, () => {
-    let stored: TestDatabase;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-    });
-    after(() => stored?.remove());
+describe(`the homes of tables`, () => {
+  let stored: TestDatabase;
+  before(async () => {
+    stored = await createTestDatabase();
+  });
+  after(() => stored?.remove());
 
-    it('are said of each table of the schema, and of no other', async () => {
-      const tables = await sql<{ name: string }>(stored.database, listTables);
-      assert.deepEqual(tables.map(({ name }) => name).sort(), [...KNOWN].sort());
-    });
+  it('are said of each table of the schema, and of no other', async () => {
+    const tables = await sql<{ name: string }>(stored.database, listTables);
+    assert.deepEqual(tables.map(({ name }) => name).sort(), [...KNOWN].sort());
+  });
 
-    it('have no foreign key, trigger or function between them', async () => {
-      assert.deepEqual(await crossingKeys(stored.database), []);
-      assert.deepEqual(await crossingFunctions(stored.database), []);
-      await stored.database.script(`alter table balances add constraint to_directory foreign key (account_id) references accounts (id);
+  it('have no foreign key, trigger or function between them', async () => {
+    assert.deepEqual(await crossingKeys(stored.database), []);
+    assert.deepEqual(await crossingFunctions(stored.database), []);
+    await stored.database.script(`alter table balances add constraint to_directory foreign key (account_id) references accounts (id);
 create function count_directory() returns trigger language plpgsql as $$ begin
   update accounts set name = name where id = new.account_id; return new;
 end $$;
 create trigger balances_count before update on balances for each row execute function count_directory();
 create function read_both() returns bigint language sql as 'select count(*) from users, calls'`);
-      assert.deepEqual(await crossingKeys(stored.database), ['to_directory']);
-      assert.deepEqual((await crossingFunctions(stored.database)).sort(), ['count_directory', 'read_both']);
-    });
+    assert.deepEqual(await crossingKeys(stored.database), ['to_directory']);
+    assert.deepEqual((await crossingFunctions(stored.database)).sort(), ['count_directory', 'read_both']);
   });
-}
+});

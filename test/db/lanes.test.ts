@@ -8,7 +8,7 @@ import { LANES } from '../../src/db/lanes.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { WorkTime } from '../../src/lib/fair/work-time.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createItems, one, readItems } from '../support/items.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -37,64 +37,61 @@ async function whileLocked(database: Database, work: () => Promise<unknown>): Pr
   });
 }
 
-for (const engine of engines) {
-  describe(`${engine}: lanes`, { timeout: 60_000 }, () => {
-    let stored: TestDatabase;
-    before(async () => {
-      stored = await createItems(engine);
-    });
-    after(() => stored.remove());
-
-    it('do not hold audits, of which one runs at a time and four wait', async () => {
-      const gate = Promise.withResolvers<void>();
-      const audits = Array.from({ length: 5 }, () =>
-        stored.database.readTables(async (reader) => {
-          await gate.promise;
-          return reader.query<{ one: number }>(one);
-        }),
-      );
-      await assert.rejects(
-        stored.database.readTables(async () => undefined),
-        LaneFullError,
-      );
-      assert.deepEqual(await stored.database.query(one), [{ one: 1 }]);
-      gate.resolve();
-      for (const rows of await Promise.all(audits)) assert.deepEqual(rows, [{ one: 1 }]);
-    });
-
-    it('have as many statements waiting as they may, and refuse one more, while others go on', async () => {
-      const lane = stored.database.lane('housekeeping');
-      const { connectionsMax, waitingMax } = LANES.housekeeping;
-      const gate = Promise.withResolvers<void>();
-      const begun = Promise.withResolvers<void>();
-      const holding = lane.transaction(async (transaction) => {
-        begun.resolve();
-        await gate.promise;
-        return transaction.query<{ one: number }>(one);
-      });
-      await begun.promise;
-      assert.equal(connectionsMax, 1);
-      const waiting = Array.from({ length: waitingMax }, () => lane.query<{ one: number }>(one));
-      await assert.rejects(lane.query(one), LaneFullError);
-      gate.resolve();
-      assert.deepEqual(await holding, [{ one: 1 }]);
-      for (const rows of await Promise.all(waiting)) assert.deepEqual(rows, [{ one: 1 }]);
-    });
-
-    it('do not count the time in which a statement waits behind another one to the work that it is a part of', async () => {
-      const { database } = stored;
-      const behindLane = workedBehind(database, (gate) => database.lane('housekeeping').transaction(() => gate));
-      assert.equal(await behindLane, 0);
-      // Beside it on a server, and behind it in the one session of the embedded engine.
-      const besideOthers = workedBehind(database, (gate) => database.transaction(() => gate));
-      assert.equal(await besideOthers, engine === 'embedded' ? 0 : 10_000);
-    });
+describe(`lanes`, { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  before(async () => {
+    stored = await createItems();
   });
-}
+  after(() => stored.remove());
+
+  it('do not hold audits, of which one runs at a time and four wait', async () => {
+    const gate = Promise.withResolvers<void>();
+    const audits = Array.from({ length: 5 }, () =>
+      stored.database.readTables(async (reader) => {
+        await gate.promise;
+        return reader.query<{ one: number }>(one);
+      }),
+    );
+    await assert.rejects(
+      stored.database.readTables(async () => undefined),
+      LaneFullError,
+    );
+    assert.deepEqual(await stored.database.query(one), [{ one: 1 }]);
+    gate.resolve();
+    for (const rows of await Promise.all(audits)) assert.deepEqual(rows, [{ one: 1 }]);
+  });
+
+  it('have as many statements waiting as they may, and refuse one more, while others go on', async () => {
+    const lane = stored.database.lane('housekeeping');
+    const { connectionsMax, waitingMax } = LANES.housekeeping;
+    const gate = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const holding = lane.transaction(async (transaction) => {
+      begun.resolve();
+      await gate.promise;
+      return transaction.query<{ one: number }>(one);
+    });
+    await begun.promise;
+    assert.equal(connectionsMax, 1);
+    const waiting = Array.from({ length: waitingMax }, () => lane.query<{ one: number }>(one));
+    await assert.rejects(lane.query(one), LaneFullError);
+    gate.resolve();
+    assert.deepEqual(await holding, [{ one: 1 }]);
+    for (const rows of await Promise.all(waiting)) assert.deepEqual(rows, [{ one: 1 }]);
+  });
+
+  it('do not count the time in which a statement waits behind another one to the work that it is a part of', async () => {
+    const { database } = stored;
+    const behindLane = workedBehind(database, (gate) => database.lane('housekeeping').transaction(() => gate));
+    assert.equal(await behindLane, 0);
+    const besideOthers = workedBehind(database, (gate) => database.transaction(() => gate));
+    assert.equal(await besideOthers, 10_000);
+  });
+});
 
 describe('postgresql: the lane of probes', { timeout: 60_000 }, () => {
   it('responds in bounded time if the server says nothing more, and again once another connection is served', async () => {
-    const stored = await createTestDatabase('postgresql');
+    const stored = await createTestDatabase();
     const proxy = await startProxy(stored.url);
     const node = openPostgres({ url: proxy.url, logger: silentLogger });
     try {
@@ -113,7 +110,7 @@ describe('postgresql: the lane of probes', { timeout: 60_000 }, () => {
 
 describe('postgresql: audits', { timeout: 60_000 }, () => {
   it('are not kept from running by one whose server says nothing more', async () => {
-    const stored = await createTestDatabase('postgresql');
+    const stored = await createTestDatabase();
     const proxy = await startProxy(stored.url);
     const node = openPostgres({ url: proxy.url, logger: silentLogger, auditStatementMaxMs: 100 });
     try {
@@ -136,7 +133,7 @@ describe('postgresql: lanes', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let node: Database;
   before(async () => {
-    stored = await createItems('postgresql');
+    stored = await createItems();
     node = stored.openAnother();
   });
   after(async () => {

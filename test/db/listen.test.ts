@@ -65,7 +65,7 @@ where datname = current_database() and query like 'notify %' and query like '%' 
 }
 
 async function withDatabase(work: (stored: TestDatabase) => Promise<void>): Promise<void> {
-  await using stored = await createTestDatabase('postgresql');
+  await using stored = await createTestDatabase();
   await work(stored);
 }
 

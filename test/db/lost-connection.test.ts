@@ -34,7 +34,7 @@ describe('postgresql: a connection that is lost', { timeout: 60_000 }, () => {
   let proxy: TestProxy;
   let database: Database;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     proxy = await startProxy(stored.url);
     database = openPostgres({ url: proxy.url, logger: silentLogger, statementTimeoutMs: 500 });
   });
@@ -97,7 +97,7 @@ describe('postgresql: a connection that is lost', { timeout: 60_000 }, () => {
 describe('postgresql: connections', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
   });
   after(() => stored.remove());
 

@@ -9,13 +9,7 @@ import { type Migration, readMigrations } from '../../src/db/migrations.ts';
 import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { catalogOf } from '../support/catalog.ts';
-import {
-  createBareDatabase,
-  createTestDatabase,
-  engines,
-  type TestDatabase,
-  usualEngine,
-} from '../support/database.ts';
+import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { sql } from '../support/sql.ts';
@@ -74,189 +68,174 @@ async function withDatabase(stored: TestDatabase, work: (stored: TestDatabase) =
   }
 }
 
-for (const engine of engines) {
-  /** What is decided by the rows of `schema_migrations` alone is the same on both engines, so one of them has it. */
-  const decided: (rule: string, run: () => Promise<void>) => unknown = engine === usualEngine ? test : () => undefined;
-  describe(`${engine}: migrate`, { timeout: 300_000 }, () => {
-    test('brings an empty database to the newest version, and the second time finds nothing to do', async () =>
-      withDatabase(await createBareDatabase(engine), async ({ database }) => {
-        assert.deepEqual(await appliedVersions(database), []);
-        const applied = await migrate(database);
-        assert.deepEqual(
-          applied.map(({ version }) => version),
-          versions,
-        );
-        assert.deepEqual(await appliedVersions(database), versions);
-        const schema = await catalogOf(database);
-        assert.ok(schema.length > 500);
+describe(`migrate`, { timeout: 300_000 }, () => {
+  test('brings an empty database to the newest version, and the second time finds nothing to do', async () =>
+    withDatabase(await createBareDatabase(), async ({ database }) => {
+      assert.deepEqual(await appliedVersions(database), []);
+      const applied = await migrate(database);
+      assert.deepEqual(
+        applied.map(({ version }) => version),
+        versions,
+      );
+      assert.deepEqual(await appliedVersions(database), versions);
+      const schema = await catalogOf(database);
+      assert.ok(schema.length > 500);
 
-        assert.deepEqual(await migrate(database), []);
-        assert.deepEqual(await appliedVersions(database), versions);
-        assert.deepEqual(await catalogOf(database), schema);
-      }));
+      assert.deepEqual(await migrate(database), []);
+      assert.deepEqual(await appliedVersions(database), versions);
+      assert.deepEqual(await catalogOf(database), schema);
+    }));
 
-    decided('waits for nodes of the version before to go, and refuses with their names where they do not', async () =>
-      withDatabase(await createTestDatabase(engine), async ({ database }) => {
-        const migrations = withNext('-- exclusive: for this test.\ncreate table of_the_next (id text)');
-        await database.script(`insert into nodes (id, started_at, seen_at) values
+  test('waits for nodes of the version before to go, and refuses with their names where they do not', async () =>
+    withDatabase(await createTestDatabase(), async ({ database }) => {
+      const migrations = withNext('-- exclusive: for this test.\ncreate table of_the_next (id text)');
+      await database.script(`insert into nodes (id, started_at, seen_at) values
             ('node_dead', now(), now() - interval '1 minute'), ('node_old', '2026-11-22T08:00:00Z', now());`);
-        const told: string[] = [];
-        const options = {
-          migrations,
-          onWaiting: (message: string) => void told.push(message),
-          patienceMs: 20,
-          pollMs: 5,
-        };
-        await assert.rejects(
-          migrate(database, options),
-          /nodes of an earlier one run: node_old \(started 2026-11-22 08:00:00 UTC\)\. Stop them first/,
-        );
-        assert.equal(told.length, 1);
-        assert.deepEqual(await appliedVersions(database), versions);
+      const told: string[] = [];
+      const options = {
+        migrations,
+        onWaiting: (message: string) => void told.push(message),
+        patienceMs: 20,
+        pollMs: 5,
+      };
+      await assert.rejects(
+        migrate(database, options),
+        /nodes of an earlier one run: node_old \(started 2026-11-22 08:00:00 UTC\)\. Stop them first/,
+      );
+      assert.equal(told.length, 1);
+      assert.deepEqual(await appliedVersions(database), versions);
 
-        // They go while it waits: then it goes on.
-        const applied = await migrate(database, {
-          migrations,
-          patienceMs: 60_000,
-          pollMs: 5,
-          onWaiting: () => void database.script(`delete from nodes where id = 'node_old'`),
-        });
+      // They go while it waits: then it goes on.
+      const applied = await migrate(database, {
+        migrations,
+        patienceMs: 60_000,
+        pollMs: 5,
+        onWaiting: () => void database.script(`delete from nodes where id = 'node_old'`),
+      });
+      assert.deepEqual(
+        applied.map(({ version }) => version),
+        [NEXT],
+      );
+    }));
+
+  test('leaves an empty database empty if a step fails, and completes it once the obstacle is gone', async () =>
+    withDatabase(await createBareDatabase(), async ({ database }) => {
+      await database.script('create table balances (in_the_way text)');
+      await assert.rejects(migrate(database), /balances/);
+      assert.deepEqual(await appliedVersions(database), []);
+      await database.script('drop table balances');
+      await migrate(database);
+      assert.deepEqual(await appliedVersions(database), versions);
+    }));
+
+  for (const isOld of [true, false]) {
+    test(`goes on at the baseline, of a database that ${isOld ? 'the steps before it' : 'it'} made`, async () =>
+      withDatabase(await createTestDatabase(), async ({ database }) => {
+        if (isOld) await recordOlder(database, [1, 41]);
+        assert.deepEqual(await migrate(database), []);
+        const catalog = await catalogOf(database);
+        const applied = await migrate(database, { migrations: withNext('create table of_the_next (id text)') });
         assert.deepEqual(
           applied.map(({ version }) => version),
           [NEXT],
         );
-      }),
-    );
-
-    test('leaves an empty database empty if a step fails, and completes it once the obstacle is gone', async () =>
-      withDatabase(await createBareDatabase(engine), async ({ database }) => {
-        await database.script('create table balances (in_the_way text)');
-        await assert.rejects(migrate(database), /balances/);
-        assert.deepEqual(await appliedVersions(database), []);
-        await database.script('drop table balances');
-        await migrate(database);
-        assert.deepEqual(await appliedVersions(database), versions);
-      }));
-
-    for (const isOld of [true, false]) {
-      decided(`goes on at the baseline, of a database that ${isOld ? 'the steps before it' : 'it'} made`, async () =>
-        withDatabase(await createTestDatabase(engine), async ({ database }) => {
-          if (isOld) await recordOlder(database, [1, 41]);
-          assert.deepEqual(await migrate(database), []);
-          const catalog = await catalogOf(database);
-          const applied = await migrate(database, { migrations: withNext('create table of_the_next (id text)') });
-          assert.deepEqual(
-            applied.map(({ version }) => version),
-            [NEXT],
-          );
-          assert.deepEqual(
-            (await catalogOf(database)).filter((line) => !line.includes('of_the_next')),
-            catalog,
-          );
-          await assert.rejects(migrate(database), new RegExp(`schema version ${NEXT}, but this program knows only`));
-        }),
-      );
-    }
-
-    decided(
-      'refuses a database that is older than the baseline, says with which commit to begin, and leaves it',
-      async () =>
-        withDatabase(await createTestDatabase(engine), async ({ database }) => {
-          await database.script('delete from schema_migrations');
-          await recordOlder(database, [1, 41]);
-          const before = await catalogOf(database);
-          const refusal = new RegExp(
-            `The database is at schema version 41, and this program reads none before ${baseline!.version}\\. ${UPGRADE_FIRST}$`,
-          );
-          await assert.rejects(migrate(database), refusal);
-          await assert.rejects(startOn(database), refusal);
-          assert.deepEqual(await catalogOf(database), before);
-          const rows = await sql<{ version: number }>(
-            database,
-            'select version from schema_migrations order by version',
-          );
-          assert.deepEqual(rows, [{ version: 1 }, { version: 41 }]);
-        }),
-    );
-
-    decided('refuses a database of a newer program and says both versions; a gateway does not start on it', async () =>
-      withDatabase(await createTestDatabase(engine), async ({ database }) => {
-        await database.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`);
-        const before = await catalogOf(database);
-        const refusal = new RegExp(
-          `schema version 9999, but this program knows only ${versions.at(-1)}\\. Use a newer`,
-        );
-        await assert.rejects(migrate(database), refusal);
-        await assert.rejects(startOn(database), refusal);
-        assert.deepEqual(await catalogOf(database), before);
-      }),
-    );
-  });
-
-  describe(`${engine}: the partitions of the call records`, { timeout: 60_000 }, () => {
-    test('are prepared for this month and the next two, as often as one likes', async () =>
-      withDatabase(await createTestDatabase(engine), async ({ database }) => {
-        await dropPartitions(database);
-        const calls = createCallsStore(database);
-        for (const instant of ['2026-11-20T00:00:00Z', '2026-11-20T00:00:00Z', '2026-12-31T23:59:59Z']) {
-          await calls.prepareMonths(new Date(instant));
-        }
-        const partitions = await sql<{ name: string }>(
-          database,
-          `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'calls'::regclass order by 1`,
-        );
         assert.deepEqual(
-          partitions.map(({ name }) => name),
-          ['calls_2026_11', 'calls_2026_12', 'calls_2027_01', 'calls_2027_02', 'calls_default'],
+          (await catalogOf(database)).filter((line) => !line.includes('of_the_next')),
+          catalog,
         );
+        await assert.rejects(migrate(database), new RegExp(`schema version ${NEXT}, but this program knows only`));
       }));
+  }
 
-    // A record that is written into pages with a filter is added to that filter, which takes longer than the record.
-    test('have no filters of the pages that take the next records', async () =>
-      withDatabase(await createTestDatabase(engine), async ({ database }) => {
-        const calls = createCallsStore(database);
-        const [past, now] = ['2031-02-10T00:00:00Z', '2031-03-10T00:00:00Z'];
-        await calls.prepareMonths(new Date(past));
-        for (const at of [past, now]) await database.script(insertCall(`call_${at}`, at));
-        const madeOf = async (month: string): Promise<number> => {
-          const [made] = await sql<{ filters: number }>(
-            database,
-            `select brin_summarize_range(inhrelid::regclass, 0) as filters from pg_inherits join pg_index on indexrelid = inhrelid
-where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${month}'::regclass`,
-          );
-          return made!.filters;
-        };
-        assert.deepEqual([await madeOf('02'), await madeOf('03')], [1, 1]);
-        assert.deepEqual([await madeOf('02'), await madeOf('03')], [0, 0]);
-        await calls.summariseRequestIds(new Date(now));
-        assert.deepEqual([await madeOf('02'), await madeOf('03')], [0, 1]);
-        assert.equal((await calls.findByRequest('r', 10)).length, 2);
-      }));
+  test('refuses a database that is older than the baseline, says with which commit to begin, and leaves it', async () =>
+    withDatabase(await createTestDatabase(), async ({ database }) => {
+      await database.script('delete from schema_migrations');
+      await recordOlder(database, [1, 41]);
+      const before = await catalogOf(database);
+      const refusal = new RegExp(
+        `The database is at schema version 41, and this program reads none before ${baseline!.version}\\. ${UPGRADE_FIRST}$`,
+      );
+      await assert.rejects(migrate(database), refusal);
+      await assert.rejects(startOn(database), refusal);
+      assert.deepEqual(await catalogOf(database), before);
+      const rows = await sql<{ version: number }>(database, 'select version from schema_migrations order by version');
+      assert.deepEqual(rows, [{ version: 1 }, { version: 41 }]);
+    }));
 
-    test('are an error if there is nothing to divide', async () =>
-      withDatabase(await createBareDatabase(engine), async ({ database }) => {
-        await assert.rejects(createCallsStore(database).prepareMonths(new Date('2026-11-20')), /calls/);
-      }));
+  test('refuses a database of a newer program and says both versions; a gateway does not start on it', async () =>
+    withDatabase(await createTestDatabase(), async ({ database }) => {
+      await database.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`);
+      const before = await catalogOf(database);
+      const refusal = new RegExp(`schema version 9999, but this program knows only ${versions.at(-1)}\\. Use a newer`);
+      await assert.rejects(migrate(database), refusal);
+      await assert.rejects(startOn(database), refusal);
+      assert.deepEqual(await catalogOf(database), before);
+    }));
+});
 
-    // A machine that slept for months writes its first calls before the months are prepared.
-    test('do not stop a start if records of such a month went to the default already', async () =>
-      withDatabase(await createTestDatabase(engine), async ({ database }) => {
-        await database.script(insertCall('call_1', '2027-06-15'));
-        const calls = createCallsStore(database);
-        await calls.prepareMonths(new Date('2027-06-20T00:00:00Z'));
-        assert.equal((await calls.find('call_1'))?.accountId, 'acct_1');
-        const partitions = await sql<{ name: string }>(
+describe(`the partitions of the call records`, { timeout: 60_000 }, () => {
+  test('are prepared for this month and the next two, as often as one likes', async () =>
+    withDatabase(await createTestDatabase(), async ({ database }) => {
+      await dropPartitions(database);
+      const calls = createCallsStore(database);
+      for (const instant of ['2026-11-20T00:00:00Z', '2026-11-20T00:00:00Z', '2026-12-31T23:59:59Z']) {
+        await calls.prepareMonths(new Date(instant));
+      }
+      const partitions = await sql<{ name: string }>(
+        database,
+        `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'calls'::regclass order by 1`,
+      );
+      assert.deepEqual(
+        partitions.map(({ name }) => name),
+        ['calls_2026_11', 'calls_2026_12', 'calls_2027_01', 'calls_2027_02', 'calls_default'],
+      );
+    }));
+
+  // A record that is written into pages with a filter is added to that filter, which takes longer than the record.
+  test('have no filters of the pages that take the next records', async () =>
+    withDatabase(await createTestDatabase(), async ({ database }) => {
+      const calls = createCallsStore(database);
+      const [past, now] = ['2031-02-10T00:00:00Z', '2031-03-10T00:00:00Z'];
+      await calls.prepareMonths(new Date(past));
+      for (const at of [past, now]) await database.script(insertCall(`call_${at}`, at));
+      const madeOf = async (month: string): Promise<number> => {
+        const [made] = await sql<{ filters: number }>(
           database,
-          `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'calls'::regclass order by 1`,
+          `select brin_summarize_range(inhrelid::regclass, 0) as filters from pg_inherits join pg_index on indexrelid = inhrelid
+where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${month}'::regclass`,
         );
-        assert.ok(partitions.some(({ name }) => name === 'calls_2027_07'));
-      }));
-  });
-}
+        return made!.filters;
+      };
+      assert.deepEqual([await madeOf('02'), await madeOf('03')], [1, 1]);
+      assert.deepEqual([await madeOf('02'), await madeOf('03')], [0, 0]);
+      await calls.summariseRequestIds(new Date(now));
+      assert.deepEqual([await madeOf('02'), await madeOf('03')], [0, 1]);
+      assert.equal((await calls.findByRequest('r', 10)).length, 2);
+    }));
+
+  test('are an error if there is nothing to divide', async () =>
+    withDatabase(await createBareDatabase(), async ({ database }) => {
+      await assert.rejects(createCallsStore(database).prepareMonths(new Date('2026-11-20')), /calls/);
+    }));
+
+  // A machine that slept for months writes its first calls before the months are prepared.
+  test('do not stop a start if records of such a month went to the default already', async () =>
+    withDatabase(await createTestDatabase(), async ({ database }) => {
+      await database.script(insertCall('call_1', '2027-06-15'));
+      const calls = createCallsStore(database);
+      await calls.prepareMonths(new Date('2027-06-20T00:00:00Z'));
+      assert.equal((await calls.find('call_1'))?.accountId, 'acct_1');
+      const partitions = await sql<{ name: string }>(
+        database,
+        `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'calls'::regclass order by 1`,
+      );
+      assert.ok(partitions.some(({ name }) => name === 'calls_2027_07'));
+    }));
+});
 
 describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
   test('migrate an empty database once, all of them successfully', async () =>
-    withDatabase(await createBareDatabase('postgresql'), async ({ database, openAnother }) => {
+    withDatabase(await createBareDatabase(), async ({ database, openAnother }) => {
       const nodes = Array.from({ length: 6 }, () => openAnother());
       try {
         await Promise.all(nodes.map((node) => migrate(node)));
@@ -269,7 +248,7 @@ describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
 
   // Somebody reads a table in psql, and leaves the transaction open.
   test('wait for the lock that a step needs, say who holds it, and let others use the table meanwhile', async () =>
-    withDatabase(await createTestDatabase('postgresql'), async ({ database, openAnother }) => {
+    withDatabase(await createTestDatabase(), async ({ database, openAnother }) => {
       const node = openAnother();
       const migrations = withNext('alter table calls add column of_the_next text');
       try {
@@ -314,7 +293,7 @@ describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
     }));
 
   test('prepare the same partitions without getting into each other’s way', async () =>
-    withDatabase(await createTestDatabase('postgresql'), async ({ database, openAnother }) => {
+    withDatabase(await createTestDatabase(), async ({ database, openAnother }) => {
       await dropPartitions(database);
       const nodes = [openAnother(), openAnother()];
       try {

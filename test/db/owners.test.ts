@@ -6,7 +6,7 @@ import { createRateLimitStore } from '../../src/accounting/accounts/rate-limit-s
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { openAccount } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
 import { keysOn } from '../support/keys.ts';
 import { sql } from '../support/sql.ts';
@@ -15,52 +15,47 @@ import { sql } from '../support/sql.ts';
 
 const AT = new Date('2026-11-20T04:00:00Z');
 
-for (const engine of engines) {
-  describe(`what belongs to accounts and keys on ${engine}`, { timeout: 60_000 }, () => {
-    let stored: TestDatabase;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      await openAccount(stored.database, 'acct_owner', 1n);
-    });
-    after(() => stored?.remove());
-
-    const countOf = async (table: string): Promise<number> => {
-      return (await sql<{ n: number }>(stored.database, `select count(*)::int as n from ${table}`))[0]!.n;
-    };
-
-    it('is a balance with each account, or neither', async () => {
-      const account = { id: 'acct_rich', name: 'n', email: null, verified: true, dailyCapNano: 5n, at: AT };
-      await assert.rejects(createAccountIn(stored.database, { ...account, openingNano: 2n ** 63n }), { code: '22003' });
-      assert.deepEqual(
-        [await countOf('accounts'), await countOf('new_accounts'), await countOf('balances')],
-        [1, 0, 1],
-      );
-      assert.equal(await createAccountIn(stored.database, { ...account, openingNano: 7n }), 'acct_rich');
-      const read = `select balance_nano, daily_cap_nano from balances where account_id = 'acct_rich'`;
-      assert.deepEqual(await sql(stored.database, read), [{ balance_nano: 7n, daily_cap_nano: 5n }]);
-    });
-
-    it('are limits of keys that are there', async () => {
-      const limits = createKeyLimitStore(stored.database);
-      const none = { accountId: 'acct_owner', id: 'key_none' } as ApiKey;
-      const keys = keysOn(inOneDatabase(stored.database), { nowMs: () => AT.getTime() });
-      assert.equal(await keys.change(none, { limits: { dailyCallsMax: 1 }, rates: { requestsMax: 1 } }), 'absent');
-      assert.equal(await limits.change('acct_none', 'key_none', { dailyCallsMax: 1 }), null);
-      assert.equal(await countOf('key_limits'), 0);
-      assert.equal(await countOf('rate_limits'), 0);
-      const rates = createRateLimitStore(stored.database);
-      await assert.rejects(rates.change({ accountId: 'acct_none', keyId: null }, { requestsMax: 1 }));
-      assert.equal(await countOf('rate_limits'), 0);
-    });
-
-    it('are plans of accounts that are there, and the requests that granted them', async () => {
-      const subscriptions = createSubscriptionStore(stored.database);
-      const keyed = { idempotencyKey: 'k', request: 'r' };
-      const granted = { id: 'sub_one', planId: 'p', startsAt: AT, endsAt: new Date(AT.getTime() + 1_000), at: AT };
-      assert.equal(await subscriptions.grant({ ...granted, accountId: 'acct_none' }, keyed), null);
-      assert.deepEqual([await countOf('subscriptions'), await countOf('subscription_requests')], [0, 0]);
-      assert.equal((await subscriptions.grant({ ...granted, accountId: 'acct_owner' }, keyed))!.id, 'sub_one');
-      assert.deepEqual([await countOf('subscriptions'), await countOf('subscription_requests')], [1, 1]);
-    });
+describe(`what belongs to accounts and keys`, { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  before(async () => {
+    stored = await createTestDatabase();
+    await openAccount(stored.database, 'acct_owner', 1n);
   });
-}
+  after(() => stored?.remove());
+
+  const countOf = async (table: string): Promise<number> => {
+    return (await sql<{ n: number }>(stored.database, `select count(*)::int as n from ${table}`))[0]!.n;
+  };
+
+  it('is a balance with each account, or neither', async () => {
+    const account = { id: 'acct_rich', name: 'n', email: null, verified: true, dailyCapNano: 5n, at: AT };
+    await assert.rejects(createAccountIn(stored.database, { ...account, openingNano: 2n ** 63n }), { code: '22003' });
+    assert.deepEqual([await countOf('accounts'), await countOf('new_accounts'), await countOf('balances')], [1, 0, 1]);
+    assert.equal(await createAccountIn(stored.database, { ...account, openingNano: 7n }), 'acct_rich');
+    const read = `select balance_nano, daily_cap_nano from balances where account_id = 'acct_rich'`;
+    assert.deepEqual(await sql(stored.database, read), [{ balance_nano: 7n, daily_cap_nano: 5n }]);
+  });
+
+  it('are limits of keys that are there', async () => {
+    const limits = createKeyLimitStore(stored.database);
+    const none = { accountId: 'acct_owner', id: 'key_none' } as ApiKey;
+    const keys = keysOn(inOneDatabase(stored.database), { nowMs: () => AT.getTime() });
+    assert.equal(await keys.change(none, { limits: { dailyCallsMax: 1 }, rates: { requestsMax: 1 } }), 'absent');
+    assert.equal(await limits.change('acct_none', 'key_none', { dailyCallsMax: 1 }), null);
+    assert.equal(await countOf('key_limits'), 0);
+    assert.equal(await countOf('rate_limits'), 0);
+    const rates = createRateLimitStore(stored.database);
+    await assert.rejects(rates.change({ accountId: 'acct_none', keyId: null }, { requestsMax: 1 }));
+    assert.equal(await countOf('rate_limits'), 0);
+  });
+
+  it('are plans of accounts that are there, and the requests that granted them', async () => {
+    const subscriptions = createSubscriptionStore(stored.database);
+    const keyed = { idempotencyKey: 'k', request: 'r' };
+    const granted = { id: 'sub_one', planId: 'p', startsAt: AT, endsAt: new Date(AT.getTime() + 1_000), at: AT };
+    assert.equal(await subscriptions.grant({ ...granted, accountId: 'acct_none' }, keyed), null);
+    assert.deepEqual([await countOf('subscriptions'), await countOf('subscription_requests')], [0, 0]);
+    assert.equal((await subscriptions.grant({ ...granted, accountId: 'acct_owner' }, keyed))!.id, 'sub_one');
+    assert.deepEqual([await countOf('subscriptions'), await countOf('subscription_requests')], [1, 1]);
+  });
+});

@@ -60,8 +60,8 @@ async function contentOf(database: Database): Promise<unknown[]> {
  *
  * @param create makes a database of two partitions
  */
-export function describePartitionStores(where: string, create: () => Promise<PartitionedDatabase>): void {
-  describe(`the stores of a further partition on ${where}`, { timeout: 120_000 }, () => {
+export function describePartitionStores(create: () => Promise<PartitionedDatabase>): void {
+  describe('the stores of a further partition', { timeout: 120_000 }, () => {
     let stored: PartitionedDatabase;
     let directory: Database;
     let partition: Database;

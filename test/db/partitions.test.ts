@@ -13,7 +13,6 @@ import { addPartition, makePartitions, migrateAll } from '../../src/db/partition
 import { beginPartition, readPartitions } from '../../src/db/partitions-store.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { catalogOf } from '../support/catalog.ts';
-import { gatewayEngines } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
@@ -77,11 +76,10 @@ function startOn(
 }
 
 async function withPartitions(
-  engine: Database['engine'],
   partitions: number,
   work: (databases: Databases, stored: PartitionedDatabase) => Promise<void>,
 ): Promise<void> {
-  await using stored = await createPartitioned(engine, partitions);
+  await using stored = await createPartitioned(partitions);
   await work(stored.databases, stored);
 }
 
@@ -100,241 +98,239 @@ describe('a step of the schema', () => {
   });
 });
 
-for (const engine of gatewayEngines) {
-  describe(`a new partition on ${engine}`, { timeout: 120_000 }, () => {
-    let stored: PartitionedDatabase;
-    let databases: Databases;
-    let partition: Database;
-    before(async () => {
-      stored = await createPartitioned(engine, 2);
-      databases = stored.databases;
-      partition = databases.partitions[1]!;
-    });
-    after(() => stored?.remove());
+describe(`a new partition`, { timeout: 120_000 }, () => {
+  let stored: PartitionedDatabase;
+  let databases: Databases;
+  let partition: Database;
+  before(async () => {
+    stored = await createPartitioned(2);
+    databases = stored.databases;
+    partition = databases.partitions[1]!;
+  });
+  after(() => stored?.remove());
 
-    it('is known to the directory, is of its version, and has the same first rows', async () => {
+  it('is known to the directory, is of its version, and has the same first rows', async () => {
+    assert.deepEqual(await statesOf(databases), [
+      [0, null, 'ready'],
+      [1, 'faregate_01', 'ready'],
+    ]);
+    assert.deepEqual(await versionsOf(partition), await versionsOf(databases.directory));
+    const first = await rowsOfTables(partition);
+    assert.deepEqual(Object.keys(first), ['usage_backfill']);
+    assert.deepEqual(first, await rowsOfTables(databases.directory));
+    assert.deepEqual(await migrateAll(databases), []);
+  });
+
+  it('prepares months of its own', async () => {
+    const months = async (database: Database): Promise<string[]> => {
+      const found = await sql<{ name: string }>(
+        database,
+        `select relname::text as name from pg_class where relnamespace = current_schema()::regnamespace and relname ~ '^calls_2031_\\d\\d$'`,
+      );
+      return found.map(({ name }) => name).sort();
+    };
+    await createCallsStore(partition).prepareMonths(new Date('2031-02-10T00:00:00Z'));
+    assert.deepEqual(await months(partition), ['calls_2031_02', 'calls_2031_03', 'calls_2031_04']);
+    assert.deepEqual(await months(databases.directory), []);
+  });
+
+  it('sees no table of the directory', async () => {
+    await assert.rejects(sql(partition, 'select id from accounts'), { code: '42P01' });
+    await assert.rejects(sql(partition, 'select id from new_accounts'), { code: '42P01' });
+  });
+
+  // The last one: it takes the directory away.
+  it('has the tables that all steps have made in the schema of the directory, to the letter', async () => {
+    await dropDirectory(databases.directory);
+    const made = await schemaText(partition, 'faregate_01');
+    assert.ok(made.length > 400, `${made.length} lines`);
+    assert.deepEqual(made, await schemaText(databases.directory, 'public'));
+    await databases.directory.script('alter table calls add column of_the_next text');
+    assert.notDeepEqual(made, await schemaText(databases.directory, 'public'));
+  });
+});
+
+describe(`partitions`, { timeout: 120_000 }, () => {
+  it('are migrated in order; one that fails is named, and the next time goes on there', () =>
+    withPartitions(4, async (databases) => {
+      const [directory, first, second, third] = databases.partitions;
+      const migrations = withNext('-- home: partition\ncreate table of_the_next (id text);');
+      const before = await versionsOf(directory!);
+      await second!.script('create table of_the_next (in_the_way text)');
+      for (let times = 0; times < 2; times++) {
+        await assert.rejects(migrateAll(databases, { migrations }), (error: Error) => {
+          assert.match(
+            error.message,
+            /^Partition 2 \(schema faregate_02\) could not be brought up to date, and is as it was: .*"of_the_next" already exists\. /,
+          );
+          assert.match(error.message, /then go on: faregate db migrate$/);
+          return true;
+        });
+        for (const done of [directory!, first!]) assert.deepEqual(await versionsOf(done), [...before, NEXT]);
+        for (const left of [second!, third!]) assert.deepEqual(await versionsOf(left), before);
+      }
+      await second!.script('drop table of_the_next');
+      assert.deepEqual(await migrateAll(databases, { migrations }), [
+        { partition: 2, version: NEXT, name: 'next' },
+        { partition: 3, version: NEXT, name: 'next' },
+      ]);
+      for (const each of databases.partitions) {
+        assert.deepEqual(await versionsOf(each), [...before, NEXT]);
+        assert.deepEqual(await sql(each, 'select id from of_the_next'), []);
+      }
+    }));
+
+  it('take the part of a step that is theirs, and note the others', () =>
+    withPartitions(2, async (databases) => {
+      const migrations = withNext(
+        '-- home: directory\ncreate table of_directory (id text);\n-- home: partition\ncreate table of_both (id text);',
+      );
+      assert.deepEqual(
+        (await migrateAll(databases, { migrations })).map(({ partition }) => partition),
+        [0, 1],
+      );
+      const [directory, partition] = databases.partitions;
+      assert.deepEqual(await sql(directory!, 'select 1 from of_directory, of_both'), []);
+      assert.deepEqual(await sql(partition!, 'select 1 from of_both'), []);
+      await assert.rejects(sql(partition!, 'select 1 from of_directory'), { code: '42P01' });
+    }));
+
+  it('are opened and served as many as there are, and closed together', () =>
+    withPartitions(3, async (_databases, stored) => {
+      const databases = await stored.reopen();
+      assert.equal(databases.partitions.length, 3);
+      assert.equal(databases.partitions[0], databases.directory);
+      const gateway = await startOn(databases);
+      await gateway.close();
+      for (const each of databases.partitions) await assert.rejects(sql(each, 'select 1'));
+    }));
+
+  it('are not served by what has opened others, or fewer', () =>
+    withPartitions(2, async ({ directory }) => {
+      await assert.rejects(
+        startOn({ directory, partitions: [directory] }),
+        /has a partition 1 that was added .* start it again\.$/,
+      );
+    }));
+
+  it('are not served if one is missing, damaged, newer or of something else, and the error names it', () =>
+    withPartitions(3, async (databases) => {
+      const [, first, second] = databases.partitions;
+      const refused = (words: RegExp) => assert.rejects(startOn(databases), words);
+      await first!.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`);
+      await refused(
+        /^SchemaError: Partition 1 \(schema faregate_01\) is at schema version 9999, but this program knows only \d+\. Use a newer/,
+      );
+      await first!.script('delete from schema_migrations');
+      await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is damaged/);
+      await first!.script('drop schema faregate_01 cascade');
+      await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is missing: .*money there\.$/);
+      await first!.script(`create schema faregate_01; comment on schema faregate_01 is 'mine'`);
+      await refused(
+        /^SchemaError: Partition 1 \(schema faregate_01\) is not there: the schema of that name is "mine"\. /,
+      );
+      assert.deepEqual(await versionsOf(second!), await versionsOf(databases.directory));
+    }));
+
+  // Such as by a pooler that hands on no options: everything would be written into the schema of the directory.
+  it('are not served by connections that are in another schema', () =>
+    withPartitions(2, async ({ directory }) => {
+      await assert.rejects(
+        startOn({ directory, partitions: [directory, directory] }),
+        /^SchemaError: Partition 1 \(schema faregate_01\) cannot be reached: its connections are in the schema public\. /,
+      );
+    }));
+
+  it('that were being made are completed by the next start', () =>
+    withPartitions(1, async (_databases, stored) => {
+      await beginPartition(stored.databases.directory, 1, 'faregate_01');
+      const databases = await stored.reopen();
+      assert.equal(databases.partitions.length, 2);
+      const steps = readMigrations().map(({ version }) => version);
+      assert.deepEqual(
+        (await migrateAll(databases)).map(({ partition, version }) => [partition, version]),
+        steps.map((version) => [1, version]),
+      );
       assert.deepEqual(await statesOf(databases), [
         [0, null, 'ready'],
         [1, 'faregate_01', 'ready'],
       ]);
-      assert.deepEqual(await versionsOf(partition), await versionsOf(databases.directory));
-      const first = await rowsOfTables(partition);
-      assert.deepEqual(Object.keys(first), ['usage_backfill']);
-      assert.deepEqual(first, await rowsOfTables(databases.directory));
-      assert.deepEqual(await migrateAll(databases), []);
-    });
+      assert.equal(await addPartition(databases), 2);
+      assert.equal(databases.partitions.length, 3);
+    }));
 
-    it('prepares months of its own', async () => {
-      const months = async (database: Database): Promise<string[]> => {
-        const found = await sql<{ name: string }>(
-          database,
-          `select relname::text as name from pg_class where relnamespace = current_schema()::regnamespace and relname ~ '^calls_2031_\\d\\d$'`,
-        );
-        return found.map(({ name }) => name).sort();
-      };
-      await createCallsStore(partition).prepareMonths(new Date('2031-02-10T00:00:00Z'));
-      assert.deepEqual(await months(partition), ['calls_2031_02', 'calls_2031_03', 'calls_2031_04']);
-      assert.deepEqual(await months(databases.directory), []);
-    });
-
-    it('sees no table of the directory', async () => {
-      await assert.rejects(sql(partition, 'select id from accounts'), { code: '42P01' });
-      await assert.rejects(sql(partition, 'select id from new_accounts'), { code: '42P01' });
-    });
-
-    // The last one: it takes the directory away.
-    it('has the tables that all steps have made in the schema of the directory, to the letter', async () => {
-      await dropDirectory(databases.directory);
-      const made = await schemaText(partition, 'faregate_01');
-      assert.ok(made.length > 400, `${made.length} lines`);
-      assert.deepEqual(made, await schemaText(databases.directory, 'public'));
-      await databases.directory.script('alter table calls add column of_the_next text');
-      assert.notDeepEqual(made, await schemaText(databases.directory, 'public'));
-    });
-  });
-
-  describe(`partitions on ${engine}`, { timeout: 120_000 }, () => {
-    it('are migrated in order; one that fails is named, and the next time goes on there', () =>
-      withPartitions(engine, 4, async (databases) => {
-        const [directory, first, second, third] = databases.partitions;
-        const migrations = withNext('-- home: partition\ncreate table of_the_next (id text);');
-        const before = await versionsOf(directory!);
-        await second!.script('create table of_the_next (in_the_way text)');
-        for (let times = 0; times < 2; times++) {
-          await assert.rejects(migrateAll(databases, { migrations }), (error: Error) => {
-            assert.match(
-              error.message,
-              /^Partition 2 \(schema faregate_02\) could not be brought up to date, and is as it was: .*"of_the_next" already exists\. /,
-            );
-            assert.match(error.message, /then go on: faregate db migrate$/);
-            return true;
-          });
-          for (const done of [directory!, first!]) assert.deepEqual(await versionsOf(done), [...before, NEXT]);
-          for (const left of [second!, third!]) assert.deepEqual(await versionsOf(left), before);
-        }
-        await second!.script('drop table of_the_next');
-        assert.deepEqual(await migrateAll(databases, { migrations }), [
-          { partition: 2, version: NEXT, name: 'next' },
-          { partition: 3, version: NEXT, name: 'next' },
-        ]);
-        for (const each of databases.partitions) {
-          assert.deepEqual(await versionsOf(each), [...before, NEXT]);
-          assert.deepEqual(await sql(each, 'select id from of_the_next'), []);
-        }
-      }));
-
-    it('take the part of a step that is theirs, and note the others', () =>
-      withPartitions(engine, 2, async (databases) => {
-        const migrations = withNext(
-          '-- home: directory\ncreate table of_directory (id text);\n-- home: partition\ncreate table of_both (id text);',
-        );
-        assert.deepEqual(
-          (await migrateAll(databases, { migrations })).map(({ partition }) => partition),
-          [0, 1],
-        );
-        const [directory, partition] = databases.partitions;
-        assert.deepEqual(await sql(directory!, 'select 1 from of_directory, of_both'), []);
-        assert.deepEqual(await sql(partition!, 'select 1 from of_both'), []);
-        await assert.rejects(sql(partition!, 'select 1 from of_directory'), { code: '42P01' });
-      }));
-
-    it('are opened and served as many as there are, and closed together', () =>
-      withPartitions(engine, 3, async (_databases, stored) => {
-        const databases = await stored.reopen();
-        assert.equal(databases.partitions.length, 3);
-        assert.equal(databases.partitions[0], databases.directory);
-        const gateway = await startOn(databases);
-        await gateway.close();
-        for (const each of databases.partitions) await assert.rejects(sql(each, 'select 1'));
-      }));
-
-    it('are not served by what has opened others, or fewer', () =>
-      withPartitions(engine, 2, async ({ directory }) => {
+  it('are made in no schema that is there, and under the same number when it is gone', () =>
+    withPartitions(1, async (databases) => {
+      await databases.directory.script('create schema faregate_01; create table faregate_01.balances (id text)');
+      for (let times = 0; times < 2; times++) {
         await assert.rejects(
-          startOn({ directory, partitions: [directory] }),
-          /has a partition 1 that was added .* start it again\.$/,
-        );
-      }));
-
-    it('are not served if one is missing, damaged, newer or of something else, and the error names it', () =>
-      withPartitions(engine, 3, async (databases) => {
-        const [, first, second] = databases.partitions;
-        const refused = (words: RegExp) => assert.rejects(startOn(databases), words);
-        await first!.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`);
-        await refused(
-          /^SchemaError: Partition 1 \(schema faregate_01\) is at schema version 9999, but this program knows only \d+\. Use a newer/,
-        );
-        await first!.script('delete from schema_migrations');
-        await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is damaged/);
-        await first!.script('drop schema faregate_01 cascade');
-        await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is missing: .*money there\.$/);
-        await first!.script(`create schema faregate_01; comment on schema faregate_01 is 'mine'`);
-        await refused(
-          /^SchemaError: Partition 1 \(schema faregate_01\) is not there: the schema of that name is "mine"\. /,
-        );
-        assert.deepEqual(await versionsOf(second!), await versionsOf(databases.directory));
-      }));
-
-    // Such as by a pooler that hands on no options: everything would be written into the schema of the directory.
-    it('are not served by connections that are in another schema', () =>
-      withPartitions(engine, 2, async ({ directory }) => {
-        await assert.rejects(
-          startOn({ directory, partitions: [directory, directory] }),
-          /^SchemaError: Partition 1 \(schema faregate_01\) cannot be reached: its connections are in the schema public\. /,
-        );
-      }));
-
-    it('that were being made are completed by the next start', () =>
-      withPartitions(engine, 1, async (_databases, stored) => {
-        await beginPartition(stored.databases.directory, 1, 'faregate_01');
-        const databases = await stored.reopen();
-        assert.equal(databases.partitions.length, 2);
-        const steps = readMigrations().map(({ version }) => version);
-        assert.deepEqual(
-          (await migrateAll(databases)).map(({ partition, version }) => [partition, version]),
-          steps.map((version) => [1, version]),
+          addPartition(databases),
+          /^SchemaError: Partition 1 .* is something else\. Look at what it has/,
         );
         assert.deepEqual(await statesOf(databases), [
           [0, null, 'ready'],
-          [1, 'faregate_01', 'ready'],
+          [1, 'faregate_01', 'making'],
         ]);
-        assert.equal(await addPartition(databases), 2);
-        assert.equal(databases.partitions.length, 3);
-      }));
+      }
+      await databases.directory.script('drop schema faregate_01 cascade');
+      assert.equal(await addPartition(databases), 1);
+    }));
 
-    it('are made in no schema that is there, and under the same number when it is gone', () =>
-      withPartitions(engine, 1, async (databases) => {
-        await databases.directory.script('create schema faregate_01; create table faregate_01.balances (id text)');
-        for (let times = 0; times < 2; times++) {
-          await assert.rejects(
-            addPartition(databases),
-            /^SchemaError: Partition 1 .* is something else\. Look at what it has/,
-          );
-          assert.deepEqual(await statesOf(databases), [
-            [0, null, 'ready'],
-            [1, 'faregate_01', 'making'],
-          ]);
-        }
-        await databases.directory.script('drop schema faregate_01 cascade');
-        assert.equal(await addPartition(databases), 1);
-      }));
-
-    it('are made by a gateway until there are as many as its configuration says, and never fewer', () =>
-      withPartitions(engine, 1, async (_databases, stored) => {
-        for (const [wanted, there] of [
-          [3, 3],
-          [2, 3],
-        ] as const) {
-          const logs = recordLogs();
-          const { openNext, ...databases } = await stored.reopen();
-          const gateway = await startOn(databases, {
-            openNext,
-            logger: logs.logger,
-            wanted,
-          });
-          await gateway.close();
-          const reopened = await stored.reopen();
-          assert.equal((await readPartitions(reopened.directory)).length, there);
-          assert.deepEqual(
-            logs.lines
-              .filter(({ message }) => message.includes('partitions'))
-              .map(({ details, message }) => [details, /were made|none can be removed/.exec(message)?.[0]]),
-            wanted === 3
-              ? [[{ partitions: [1, 2] }, 'were made']]
-              : [[{ configured: 2, partitions: 3 }, 'none can be removed']],
-          );
-        }
-      }));
-
-    it('are a hundred at most', () =>
-      withPartitions(engine, 1, async (databases) => {
-        await sql(
-          databases.directory,
-          `insert into partitions (number, schema, state) select n, 'faregate_' || lpad(n::text, 2, '0'), 'ready' from generate_series(1, 99) n`,
+  it('are made by a gateway until there are as many as its configuration says, and never fewer', () =>
+    withPartitions(1, async (_databases, stored) => {
+      for (const [wanted, there] of [
+        [3, 3],
+        [2, 3],
+      ] as const) {
+        const logs = recordLogs();
+        const { openNext, ...databases } = await stored.reopen();
+        const gateway = await startOn(databases, {
+          openNext,
+          logger: logs.logger,
+          wanted,
+        });
+        await gateway.close();
+        const reopened = await stored.reopen();
+        assert.equal((await readPartitions(reopened.directory)).length, there);
+        assert.deepEqual(
+          logs.lines
+            .filter(({ message }) => message.includes('partitions'))
+            .map(({ details, message }) => [details, /were made|none can be removed/.exec(message)?.[0]]),
+          wanted === 3
+            ? [[{ partitions: [1, 2] }, 'were made']]
+            : [[{ configured: 2, partitions: 3 }, 'none can be removed']],
         );
-        await assert.rejects(addPartition(databases), /has 100 partitions, which is the most that there can be/);
-      }));
+      }
+    }));
 
-    it('are none in a database of a version before', () =>
-      withPartitions(engine, 1, async (_databases, stored) => {
-        await stored.databases.directory.script(`alter table accounts drop column partition_no;
+  it('are a hundred at most', () =>
+    withPartitions(1, async (databases) => {
+      await sql(
+        databases.directory,
+        `insert into partitions (number, schema, state) select n, 'faregate_' || lpad(n::text, 2, '0'), 'ready' from generate_series(1, 99) n`,
+      );
+      await assert.rejects(addPartition(databases), /has 100 partitions, which is the most that there can be/);
+    }));
+
+  it('are none in a database of a version before', () =>
+    withPartitions(1, async (_databases, stored) => {
+      await stored.databases.directory.script(`alter table accounts drop column partition_no;
 alter table new_accounts drop column partition_no;
 drop table partitions;
 delete from schema_migrations where version = ${FIRST_WITH_PARTITIONS}`);
-        const databases = await stored.reopen();
-        assert.equal(databases.partitions.length, 1);
-        assert.deepEqual(
-          (await migrateAll(databases)).map(({ version }) => version),
-          [FIRST_WITH_PARTITIONS],
-        );
-        assert.deepEqual(await statesOf(databases), [[0, null, 'ready']]);
-      }));
-  });
-}
+      const databases = await stored.reopen();
+      assert.equal(databases.partitions.length, 1);
+      assert.deepEqual(
+        (await migrateAll(databases)).map(({ version }) => version),
+        [FIRST_WITH_PARTITIONS],
+      );
+      assert.deepEqual(await statesOf(databases), [[0, null, 'ready']]);
+    }));
+});
 
 describe('postgresql: partitions and several nodes', { timeout: 120_000 }, () => {
   it('are brought up to date once, if all nodes start at once', () =>
-    withPartitions('postgresql', 3, async (databases, { location }) => {
+    withPartitions(3, async (databases, { location }) => {
       const migrations = withNext('-- home: partition\ncreate table of_the_next (id text);');
       const others = await Promise.all([1, 2, 3].map(() => openDatabases(location, silentLogger)));
       try {
@@ -347,7 +343,7 @@ describe('postgresql: partitions and several nodes', { timeout: 120_000 }, () =>
     }));
 
   it('are completed once, if all nodes find one that was being made', () =>
-    withPartitions('postgresql', 1, async ({ directory }, { location }) => {
+    withPartitions(1, async ({ directory }, { location }) => {
       await beginPartition(directory, 1, 'faregate_01');
       const nodes = await Promise.all([1, 2, 3].map(() => openDatabases(location, silentLogger)));
       try {
@@ -363,7 +359,7 @@ describe('postgresql: partitions and several nodes', { timeout: 120_000 }, () =>
     }));
 
   it('are made as many as are wanted, if all nodes start at once, whichever of them makes which', () =>
-    withPartitions('postgresql', 1, async ({ directory }, { location }) => {
+    withPartitions(1, async ({ directory }, { location }) => {
       const nodes = await Promise.all([1, 2, 3, 4].map(() => openDatabases(location, silentLogger)));
       try {
         const made = await Promise.all(nodes.map((node) => makePartitions(node, 4)));
@@ -383,7 +379,7 @@ describe('postgresql: partitions and several nodes', { timeout: 120_000 }, () =>
     }));
 
   it('are added one each by two processes at once', () =>
-    withPartitions('postgresql', 1, async (databases, { location }) => {
+    withPartitions(1, async (databases, { location }) => {
       const other = await openDatabases(location, silentLogger);
       try {
         await Promise.all([addPartition(databases), addPartition(other), addPartition(databases)]);

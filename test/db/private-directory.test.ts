@@ -13,13 +13,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { openEmbedded } from '../../src/db/embedded.ts';
+import { startLocalServer } from '../../src/db/local/local-server.ts';
 import { makePrivateDirectory, OpenDataDirError, type Rights, systemRights } from '../../src/db/private-directory.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { runCommand } from '../support/command.ts';
-import { createTestDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
-import { inFullRunsOnly } from '../support/scope.ts';
+import { placeLocal } from '../support/local-database.ts';
 
 /** The rights of a directory and of everything in it, such as `700 .` and `600 gateway.json`. */
 function rightsIn(directory: string): string[] {
@@ -59,35 +58,32 @@ describe('a data directory', { timeout: 300_000 }, () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('is its owner’s alone from the beginning, with every file that the engine makes', {
-    skip: inFullRunsOnly,
-  }, async () => {
+  it('is its owner’s alone from the beginning, with every file that is made in it', async () => {
     chmodSync(dataDir, 0o777);
+    placeLocal(dataDir);
     const made = await runCommand(['db', 'migrate'], { FAREGATE_DATA_DIR: dataDir });
     assert.equal(made.code, 0, made.stderr);
-    assert.ok(rightsIn(dataDir).length > 500);
+    assert.ok(rightsIn(dataDir).length > 2);
     assert.deepEqual(notPrivate(dataDir), []);
   });
 
   it('is corrected if it was there before with other rights', async () => {
-    await using stored = await createTestDatabase('embedded');
-    const { dataDir } = stored;
-    await stored.database.close();
+    placeLocal(dataDir);
     writeFileSync(join(dataDir, 'demo.json'), '{}');
     for (const name of ['journal', 'spool']) {
       mkdirSync(join(dataDir, name, 'deep'), { recursive: true });
       writeFileSync(join(dataDir, name, 'deep', 'file'), '');
     }
     openUp(dataDir);
-    assert.ok(notPrivate(dataDir).length > 300);
-    const database = await openEmbedded({ dataDir, logger });
+    assert.ok(notPrivate(dataDir).length > 6);
+    const server = await startLocalServer({ dataDir, logger, binaries: null });
     assert.deepEqual([notPrivate(dataDir), warnings], [[], []]);
-    await database.close();
+    await server.stop();
   });
 
   it('is its owner’s alone beside a PostgreSQL server too', async () => {
     openUp(dataDir);
-    await using _g = await startGateway({ engine: 'postgresql', dataDir });
+    await using _g = await startGateway({ dataDir });
     assert.ok(rightsIn(dataDir).length > 1);
     assert.deepEqual(notPrivate(dataDir), []);
   });

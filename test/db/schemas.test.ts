@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Database, LaneName, Query } from '../../src/db/database.ts';
-import type { Work } from '../../src/db/embedded-messages.ts';
 import { LANE_NAMES } from '../../src/db/lanes.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { engines } from '../support/database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
-import { recordWork } from '../support/recorded-work.ts';
 
 /** Databases of several schemas: whatever is asked of one, and in which order, it is about its own tables. */
 
@@ -62,186 +59,126 @@ async function prepare(database: Database, place: string): Promise<void> {
   await database.script(`create table test_places (place text); insert into test_places values ('${place}')`);
 }
 
-for (const engine of engines) {
-  describe(`databases of several schemas on ${engine}`, { timeout: 120_000 }, () => {
-    let stored: PartitionedDatabase;
-    let places: [string, Database][];
-    before(async () => {
-      stored = await createPartitioned(engine, 3);
-      places = stored.databases.partitions.map((database, number) => [`place ${number}`, database]);
-      for (const [place, database] of places) await prepare(database, place);
-    });
-    after(() => stored?.remove());
-
-    const writtenIn = async (database: Database): Promise<string[]> =>
-      (await database.query<PlaceRow>(written)).map(({ place }) => place);
-
-    for (const [way, ask] of Object.entries(WAYS)) {
-      it(`are asked by ${way} in turns, and at once`, async () => {
-        for (let round = 0; round < 3; round++) {
-          for (const [place, database] of places) assert.deepEqual(await ask(database), [{ place }]);
-        }
-        // More of them may not wait for some lanes.
-        const asked = places.slice(1);
-        const found = await Promise.all(asked.map(([, database]) => ask(database)));
-        assert.deepEqual(
-          found,
-          asked.map(([place]) => [{ place }]),
-        );
-      });
-    }
-
-    it('are each as they were where the transaction of another one fails', async () => {
-      const fails: ((database: Database) => Promise<unknown>)[] = [
-        (database) => database.query(wrong),
-        (database) =>
-          database.transaction(async (transaction) => {
-            await transaction.query(write, ['w lost']);
-            throw new Error('given up');
-          }),
-        (database) =>
-          database.transaction(async (transaction) => {
-            await transaction.query(write, ['w lost']);
-            await transaction.query(wrong);
-          }),
-        (database) =>
-          database.readThenWrite({
-            name: 'test.fails-to-read',
-            reads: [read, { statement: wrong, parameters: [] }],
-            decide: () => ({ writes: [], result: null }),
-          }),
-        (database) =>
-          database.readThenWrite({
-            name: 'test.fails-to-decide',
-            reads: [read],
-            decide: () => {
-              throw new Error('given up');
-            },
-          }),
-        (database) =>
-          database.readThenWrite({
-            name: 'test.fails-to-write',
-            reads: [read],
-            decide: () => ({
-              writes: [
-                { statement: write, parameters: ['w lost'] },
-                { statement: wrong, parameters: [] },
-              ],
-              result: null,
-            }),
-          }),
-        (database) => database.script(`begin; insert into test_places values ('w lost'); select 1 / 0; commit`),
-        (database) => database.readTables((reader) => reader.query(wrong)),
-      ];
-      for (const [number, fail] of fails.entries()) {
-        for (const [failing, [, database]] of places.entries()) {
-          const [, other] = places[(failing + 1) % places.length]!;
-          const name = `w ${number} ${failing}`;
-          await Promise.all([
-            assert.rejects(fail(database)),
-            other.transaction(async (transaction) => {
-              await transaction.query(write, [name]);
-              assert.equal((await transaction.query<PlaceRow>(written)).at(-1)?.place, name);
-            }),
-          ]);
-          for (const [place, each] of places)
-            assert.deepEqual(await each.query(whereAmI, [true]).then((rows) => rows[0]), { place });
-        }
-      }
-      for (const [at, [, database]] of places.entries()) {
-        const failing = (at + places.length - 1) % places.length;
-        assert.deepEqual(
-          await writtenIn(database),
-          fails.map((_, number) => `w ${number} ${failing}`),
-        );
-        await database.script(`delete from test_places where place like 'w%'`);
-      }
-    });
-
-    it('hear what another one notifies of', async () => {
-      const heard: string[] = [];
-      const arrived = Promise.withResolvers<void>();
-      const subscription = await places[1]![1].subscribe(
-        'test_channel',
-        (payload) => {
-          heard.push(payload);
-          arrived.resolve();
-        },
-        () => undefined,
-      );
-      await places[0]![1].query({ name: 'test.notify', text: `select pg_notify('test_channel', 'said')` });
-      await arrived.promise;
-      await subscription.close();
-      assert.deepEqual(heard, ['said']);
-    });
-
-    it('say what their connections do', async () => {
-      const figures = stored.databases.figures();
-      const names = figures.map(({ name }) => name);
-      assert.equal(new Set(names).size, names.length);
-      for (const [, database] of places) await database.lane('admin').query(whereAmI, [true]);
-      const begun = (of: typeof figures): number =>
-        of.filter(({ name }) => name.startsWith('admin')).reduce((sum, each) => sum + each.begun, 0);
-      assert.equal(begun(stored.databases.figures()) - begun(figures), places.length);
-    });
-  });
-}
-
-const goesTo = (orders: readonly Work[]): (string | undefined)[] => orders.map(({ schema }) => schema);
-
-describe('the session of the embedded database', { timeout: 120_000 }, () => {
+describe(`databases of several schemas`, { timeout: 120_000 }, () => {
   let stored: PartitionedDatabase;
+  let places: [string, Database][];
   before(async () => {
-    stored = await createPartitioned('embedded', 2);
-    for (const [number, database] of stored.databases.partitions.entries()) await prepare(database, `place ${number}`);
+    stored = await createPartitioned(3);
+    places = stored.databases.partitions.map((database, number) => [`place ${number}`, database]);
+    for (const [place, database] of places) await prepare(database, place);
   });
   after(() => stored?.remove());
 
-  it('goes nowhere while one schema is asked, and no name of a statement changes', async (t) => {
-    const { directory } = stored.databases;
-    await directory.query(whereAmI, [true]);
-    const orders = recordWork(t);
-    for (const ask of Object.values(WAYS)) assert.deepEqual(await ask(directory), [{ place: 'place 0' }]);
-    const ways = Object.keys(WAYS).length;
-    // Two further messages of each transaction, one of each batch.
-    assert.equal(orders.length, ways + 2 * 2 + 2);
-    assert.deepEqual(
-      goesTo(orders),
-      orders.map(() => undefined),
-    );
-    for (const { unprepared, sql } of orders) {
-      assert.deepEqual(unprepared, []);
-      assert.doesNotMatch(sql, /faregate_|search_path/);
+  const writtenIn = async (database: Database): Promise<string[]> =>
+    (await database.query<PlaceRow>(written)).map(({ place }) => place);
+
+  for (const [way, ask] of Object.entries(WAYS)) {
+    it(`are asked by ${way} in turns, and at once`, async () => {
+      for (let round = 0; round < 3; round++) {
+        for (const [place, database] of places) assert.deepEqual(await ask(database), [{ place }]);
+      }
+      // More of them may not wait for some lanes.
+      const asked = places.slice(1);
+      const found = await Promise.all(asked.map(([, database]) => ask(database)));
+      assert.deepEqual(
+        found,
+        asked.map(([place]) => [{ place }]),
+      );
+    });
+  }
+
+  it('are each as they were where the transaction of another one fails', async () => {
+    const fails: ((database: Database) => Promise<unknown>)[] = [
+      (database) => database.query(wrong),
+      (database) =>
+        database.transaction(async (transaction) => {
+          await transaction.query(write, ['w lost']);
+          throw new Error('given up');
+        }),
+      (database) =>
+        database.transaction(async (transaction) => {
+          await transaction.query(write, ['w lost']);
+          await transaction.query(wrong);
+        }),
+      (database) =>
+        database.readThenWrite({
+          name: 'test.fails-to-read',
+          reads: [read, { statement: wrong, parameters: [] }],
+          decide: () => ({ writes: [], result: null }),
+        }),
+      (database) =>
+        database.readThenWrite({
+          name: 'test.fails-to-decide',
+          reads: [read],
+          decide: () => {
+            throw new Error('given up');
+          },
+        }),
+      (database) =>
+        database.readThenWrite({
+          name: 'test.fails-to-write',
+          reads: [read],
+          decide: () => ({
+            writes: [
+              { statement: write, parameters: ['w lost'] },
+              { statement: wrong, parameters: [] },
+            ],
+            result: null,
+          }),
+        }),
+      (database) => database.script(`begin; insert into test_places values ('w lost'); select 1 / 0; commit`),
+      (database) => database.readTables((reader) => reader.query(wrong)),
+    ];
+    for (const [number, fail] of fails.entries()) {
+      for (const [failing, [, database]] of places.entries()) {
+        const [, other] = places[(failing + 1) % places.length]!;
+        const name = `w ${number} ${failing}`;
+        await Promise.all([
+          assert.rejects(fail(database)),
+          other.transaction(async (transaction) => {
+            await transaction.query(write, [name]);
+            assert.equal((await transaction.query<PlaceRow>(written)).at(-1)?.place, name);
+          }),
+        ]);
+        for (const [place, each] of places)
+          assert.deepEqual(await each.query(whereAmI, [true]).then((rows) => rows[0]), { place });
+      }
+    }
+    for (const [at, [, database]] of places.entries()) {
+      const failing = (at + places.length - 1) % places.length;
+      assert.deepEqual(
+        await writtenIn(database),
+        fails.map((_, number) => `w ${number} ${failing}`),
+      );
+      await database.script(`delete from test_places where place like 'w%'`);
     }
   });
 
-  it('goes to another schema once, before the first message of it', async (t) => {
-    const [first, second] = stored.databases.partitions;
-    await first!.query(whereAmI, [true]);
-    await second!.query(whereAmI, [true]);
-    const orders = recordWork(t);
-    for (const database of [second!, first!, first!, second!]) {
-      await database.transaction((transaction) => transaction.query(whereAmI, [true]));
-    }
-    assert.deepEqual(goesTo(orders), [
-      ...[undefined, undefined, undefined],
-      ...['public', undefined, undefined],
-      ...[undefined, undefined, undefined],
-      ...['faregate_01', undefined, undefined],
-    ]);
-    assert.deepEqual(
-      new Set(orders.flatMap(({ sql }) => /"[^"]*"/.exec(sql) ?? [])),
-      new Set(['"test.where"', '"faregate_01 test.where"']),
+  it('hear what another one notifies of', async () => {
+    const heard: string[] = [];
+    const arrived = Promise.withResolvers<void>();
+    const subscription = await places[1]![1].subscribe(
+      'test_channel',
+      (payload) => {
+        heard.push(payload);
+        arrived.resolve();
+      },
+      () => undefined,
     );
+    await places[0]![1].query({ name: 'test.notify', text: `select pg_notify('test_channel', 'said')` });
+    await arrived.promise;
+    await subscription.close();
+    assert.deepEqual(heard, ['said']);
   });
 
-  it('goes there again if it may not have come there', async (t) => {
-    const [first, second] = stored.databases.partitions;
-    await first!.query(whereAmI, [true]);
-    const orders = recordWork(t);
-    await assert.rejects(second!.query(wrong));
-    await second!.query(whereAmI, [true]);
-    assert.deepEqual(goesTo(orders), ['faregate_01', 'faregate_01']);
+  it('say what their connections do', async () => {
+    const figures = stored.databases.figures();
+    const names = figures.map(({ name }) => name);
+    assert.equal(new Set(names).size, names.length);
+    for (const [, database] of places) await database.lane('admin').query(whereAmI, [true]);
+    const begun = (of: typeof figures): number =>
+      of.filter(({ name }) => name.startsWith('admin')).reduce((sum, each) => sum + each.begun, 0);
+    assert.equal(begun(stored.databases.figures()) - begun(figures), places.length);
   });
 });
 
@@ -249,7 +186,7 @@ describe('connections to a schema of a server', { timeout: 120_000 }, () => {
   let stored: PartitionedDatabase;
   let proxy: TestProxy;
   before(async () => {
-    stored = await createPartitioned('postgresql', 2);
+    stored = await createPartitioned(2);
     for (const [number, database] of stored.databases.partitions.entries()) await prepare(database, `place ${number}`);
     proxy = await startProxy(stored.location.url);
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type NewDatabase, readNewDatabase } from '../support/emptied-database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { assertSound } from '../support/sound.ts';
@@ -12,76 +12,70 @@ import { assertSound } from '../support/sound.ts';
 const sorted = ({ tables, rows }: NewDatabase) => [tables, [...rows].sort()];
 const contentOf = async ({ database }: TestDatabase) => sorted(await readNewDatabase(database));
 
-/** Which database of the server it is, or which process of the embedded engine. */
+/** Which database of the server it is. */
 async function identityOf(database: Database): Promise<string> {
-  const [row] = await database.query<{ name: string; backend: string }>({
+  const [row] = await database.query<{ name: string }>({
     name: 'test.identity',
-    text: 'select current_database()::text as name, pg_postmaster_start_time()::text as backend',
+    text: 'select current_database()::text as name',
   });
-  return `${row!.name} ${database.engine === 'embedded' ? row!.backend : ''}`;
+  return row!.name;
 }
 
-async function borrow<Result>(
-  engine: TestDatabase['database']['engine'],
-  work: (stored: TestDatabase) => Promise<Result>,
-): Promise<Result> {
-  await using stored = await createTestDatabase(engine);
+async function borrow<Result>(work: (stored: TestDatabase) => Promise<Result>): Promise<Result> {
+  await using stored = await createTestDatabase();
   return await work(stored);
 }
 
-// A quick run uses those of the embedded engine in all of its tests, and would notice.
-for (const engine of gatewayEngines) {
-  describe(`the databases of tests on ${engine}`, { timeout: 60_000 }, () => {
-    it('are as new again after a gateway has served from them, and need not be made again', async () => {
-      const asNew = await borrow(engine, contentOf);
-      let served = '';
-      const gateway = await startGateway({ engine });
-      try {
-        served = await identityOf(gateway.database);
-        const account = await gateway.createAccount();
-        assert.equal((await gateway.admin('GET', `/accounts/${account.id}`)).body.balanceYuan, '100');
-      } finally {
-        await gateway.stop();
-      }
-      await borrow(engine, async (stored) => {
-        assert.ok(stored.database.figures().every(({ begun }) => begun === 0));
-        assert.equal(await identityOf(stored.database), served);
-        assert.deepEqual(await contentOf(stored), asNew);
-        await assertSound(inOneDatabase(stored.database));
-      });
-    });
-
-    it('are not given to another test if more than rows was changed', async () => {
-      for (const change of [
-        'create table left_over (n int)',
-        "set timezone to 'Asia/Tokyo'",
-        'select pg_advisory_lock(1)',
-      ]) {
-        const before = await borrow(engine, async ({ database }) => {
-          await database.query({ name: `test.${change}`.slice(0, 60).replaceAll("'", ''), text: change });
-          return identityOf(database);
-        });
-        assert.notEqual(await borrow(engine, ({ database }) => identityOf(database)), before, change);
-      }
-    });
-
-    it('are not given to another test if somebody knows where they are', async () => {
-      const before = await borrow(engine, async ({ database, url, dataDir }) => {
-        assert.ok(url || dataDir);
-        return identityOf(database);
-      });
-      assert.notEqual(await borrow(engine, ({ database }) => identityOf(database)), before);
-    });
-
-    it('are closed for whoever has given them back', async () => {
-      const { database, remove } = await createTestDatabase(engine);
-      await database.query({ name: 'test.one', text: 'select 1 as one' });
-      await remove();
-      await assert.rejects(database.query({ name: 'test.one', text: 'select 1 as one' }), /database is closed/);
-      await borrow(engine, async (stored) => {
-        // The same name stands for another statement in another test.
-        assert.deepEqual(await stored.database.query({ name: 'test.one', text: 'select 2 as two' }), [{ two: 2 }]);
-      });
+describe(`the databases of tests`, { timeout: 60_000 }, () => {
+  it('are as new again after a gateway has served from them, and need not be made again', async () => {
+    const asNew = await borrow(contentOf);
+    let served = '';
+    const gateway = await startGateway();
+    try {
+      served = await identityOf(gateway.database);
+      const account = await gateway.createAccount();
+      assert.equal((await gateway.admin('GET', `/accounts/${account.id}`)).body.balanceYuan, '100');
+    } finally {
+      await gateway.stop();
+    }
+    await borrow(async (stored) => {
+      assert.ok(stored.database.figures().every(({ begun }) => begun === 0));
+      assert.equal(await identityOf(stored.database), served);
+      assert.deepEqual(await contentOf(stored), asNew);
+      await assertSound(inOneDatabase(stored.database));
     });
   });
-}
+
+  it('are not given to another test if more than rows was changed', async () => {
+    for (const change of [
+      'create table left_over (n int)',
+      "set timezone to 'Asia/Tokyo'",
+      'select pg_advisory_lock(1)',
+    ]) {
+      const before = await borrow(async ({ database }) => {
+        await database.query({ name: `test.${change}`.slice(0, 60).replaceAll("'", ''), text: change });
+        return identityOf(database);
+      });
+      assert.notEqual(await borrow(({ database }) => identityOf(database)), before, change);
+    }
+  });
+
+  it('are not given to another test if somebody knows where they are', async () => {
+    const before = await borrow(async ({ database, url }) => {
+      assert.notEqual(url, '');
+      return identityOf(database);
+    });
+    assert.notEqual(await borrow(({ database }) => identityOf(database)), before);
+  });
+
+  it('are closed for whoever has given them back', async () => {
+    const { database, remove } = await createTestDatabase();
+    await database.query({ name: 'test.one', text: 'select 1 as one' });
+    await remove();
+    await assert.rejects(database.query({ name: 'test.one', text: 'select 1 as one' }), /database is closed/);
+    await borrow(async (stored) => {
+      // The same name stands for another statement in another test.
+      assert.deepEqual(await stored.database.query({ name: 'test.one', text: 'select 2 as two' }), [{ two: 2 }]);
+    });
+  });
+});

@@ -70,6 +70,15 @@ describe('the files of deploy/', () => {
     linters(t)?.('hadolint', [pathOf('docker/Dockerfile')]);
   });
 
+  it('have the licences of the PostgreSQL that is installed into the image', () => {
+    const { optionalDependencies } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    const versions = new Set(Object.values<string>(optionalDependencies));
+    assert.equal(versions.size, 1);
+    const [, version] = /^(\d+\.\d+)\./.exec([...versions][0]!)!;
+    const licences = readFileSync(pathOf('docker/postgresql-licenses.txt'), 'utf8');
+    assert.ok(licences.includes(`\nPostgreSQL ${version}\n`), version);
+  });
+
   it('have a compose file that docker-compose reads', (t) => {
     const result = runTool(t, 'docker-compose', ['--file', pathOf('docker/compose.yaml'), 'config', '--quiet']);
     if (result !== null) assert.equal(result.status, 0, result.stderr);

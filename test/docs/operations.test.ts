@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../../src/config/load.ts';
 import { fillPostgresBooks, makeSqliteBooks } from '../fixtures/foreign-books/databases.ts';
 import { type ServedHere, serveHere } from '../support/command.ts';
-import { createBareDatabase, placeEmbedded } from '../support/database.ts';
+import { createBareDatabase } from '../support/database.ts';
+import { placeLocal } from '../support/local-database.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';
 import { json, type Respond, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { openShell, type Shell } from '../support/shell.ts';
@@ -68,7 +69,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
 
   before(async () => {
     opened = await openShell(directory.path, environment);
-    placeEmbedded(environment.FAREGATE_DATA_DIR);
+    placeLocal(environment.FAREGATE_DATA_DIR);
     mkdirSync(inDirectory('secrets'));
     writeFileSync(inDirectory('secrets/acme'), OLD_KEY);
     acme = await startProvider();
@@ -126,7 +127,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
 
   it('moves in from other gateways, whose keys call', async () => {
     makeSqliteBooks('one-api-0.6.10', inDirectory('one-api.db'));
-    await using litellm = await createBareDatabase('postgresql');
+    await using litellm = await createBareDatabase();
     await fillPostgresBooks('litellm-1.108.7', litellm.url);
     const scripts = scriptsOf('moving-in').map((script) =>
       script.replaceAll('postgres://litellm@db.example/litellm', litellm.url),
@@ -455,7 +456,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
 
   it('brings a new version in, and goes back', async () => {
     const [copy, migrate, prove, back, save] = scriptsOf('upgrade') as [string, string, string, string, string];
-    placeEmbedded(inDirectory('before'));
+    placeLocal(inDirectory('before'));
     assert.match(await shell(copy), /Exported/);
     assert.match(await shell(save), /^$/);
     assert.match(readFileSync(inDirectory('after-upgrade.csv'), 'utf8'), /account/);

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { runCommand, type ServedHere, serveHere } from '../support/command.ts';
-import { placeEmbedded } from '../support/database.ts';
+import { placeLocal } from '../support/local-database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { openShell, type Shell } from '../support/shell.ts';
 import { blocksOf, commandsOf, DEMO_PAGES } from './pages.ts';
@@ -36,7 +36,7 @@ describe('the README and the pages behind it', () => {
 
   before(async () => {
     opened = await openShell(directory.path, environment);
-    placeEmbedded(environment.FAREGATE_DATA_DIR);
+    placeLocal(environment.FAREGATE_DATA_DIR);
     demo = await serveHere([], environment);
     url = demo.url;
     key = /API key +(sk-fg-\w+)/.exec(demo.printed())![1]!;

@@ -47,7 +47,7 @@ describe('the site', { skip: withoutBrowser }, () => {
 
   before(async () => {
     // The pages of the APIs are those of a demo, which starts on a server in half of the time.
-    const stored = await createTestDatabase('postgresql');
+    const stored = await createTestDatabase();
     await promisify(execFile)(process.execPath, ['scripts/build-docs.ts'], {
       env: { ...process.env, DATABASE_URL: stored.url },
     });

@@ -15,7 +15,7 @@ describe('requests of account holders', { timeout: 120_000 }, () => {
   let key: string;
   let other: string;
   before(async () => {
-    g = await startGateway({ engine: 'postgresql' });
+    g = await startGateway();
     account = await g.createAccount();
     key = await makeKey(account.id);
     other = await makeKey((await g.createAccount()).id);

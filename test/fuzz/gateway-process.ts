@@ -34,7 +34,6 @@ let before = process.threadCpuUsage();
 responseParent({
   async start({ seed, hurry }: FuzzedStart): Promise<FuzzedGateway> {
     const g = await startGateway({
-      engine: 'postgresql',
       plans: plansText({ wide: {} }),
       localToken: 'token-of-the-command-line',
       usageIntervalMs: 1_000,

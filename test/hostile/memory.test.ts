@@ -59,8 +59,7 @@ providers: ${providerPair('hostile', hostile.url)}
 models: ${modelOf('hostile')}
 `,
     );
-    // The embedded database would take memory of its own.
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     const environment = {
       FAREGATE_ADMIN_TOKEN: 'memory-admin-token',
       FAREGATE_DATA_DIR: join(directory.path, 'data'),

@@ -22,7 +22,7 @@ import {
 import { createTestDisk } from '../settlement/disk.ts';
 import { type ServingProgram, serve } from '../settlement/programs.ts';
 import { startCall } from '../support/client.ts';
-import { createTestDatabase, type Engine, wireEngines } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import {
   assertBrokenOff,
   assertError,
@@ -73,305 +73,300 @@ function eachCase(run: (family: Family, isStream: boolean, name: string) => void
     for (const { kind, isStream } of modesOf(family)) run(family, isStream, `${family.name}, ${kind}`);
 }
 
-for (const engine of wireEngines) {
-  describe(`what happens when, ${engine}`, () => {
-    let scene: HostileScene;
-    before(async () => {
-      scene = await setScene((url) => ({
-        engine,
-        timing: { retryDelayMs: 1 },
-        providers: [
-          // Nothing listens on this port of this machine.
-          providerPair('away', 'http://127.0.0.1:1'),
-          providerPair('spare', url),
-          providerPair('secure', url.replace('http:', 'https:'), 'timeouts: { connect: 60ms }'),
-        ].join(''),
-        models: modelOf('away') + modelOf('away-spare', ['away', 'spare']) + modelOf('secure'),
-      }));
-    });
-    after(() => scene?.close());
+describe(`what happens when`, () => {
+  let scene: HostileScene;
+  before(async () => {
+    scene = await setScene((url) => ({
+      timing: { retryDelayMs: 1 },
+      providers: [
+        // Nothing listens on this port of this machine.
+        providerPair('away', 'http://127.0.0.1:1'),
+        providerPair('spare', url),
+        providerPair('secure', url.replace('http:', 'https:'), 'timeouts: { connect: 60ms }'),
+      ].join(''),
+      models: modelOf('away') + modelOf('away-spare', ['away', 'spare']) + modelOf('secure'),
+    }));
+  });
+  after(() => scene?.close());
 
-    describe('the provider refuses connections, another route is healthy: success, charged once, for the route used', () => {
-      eachCase((family, isStream, name) => {
-        test(name, async () => {
-          const { path, protocol, behaviour } = callOf(family, isStream, responses(success(family, isStream)));
-          const body = requestOf(isStream, 'away-spare');
-          const ended = await scene.send({ path, protocol, behaviour, body, provider: 'spare' });
-          await assertServed(ended, { body: successBody(family, isStream), costNano: family.cost });
-          assert.equal(ended.record.route.provider, `spare-${family.name}`);
-        });
+  describe('the provider refuses connections, another route is healthy: success, charged once, for the route used', () => {
+    eachCase((family, isStream, name) => {
+      test(name, async () => {
+        const { path, protocol, behaviour } = callOf(family, isStream, responses(success(family, isStream)));
+        const body = requestOf(isStream, 'away-spare');
+        const ended = await scene.send({ path, protocol, behaviour, body, provider: 'spare' });
+        await assertServed(ended, { body: successBody(family, isStream), costNano: family.cost });
+        assert.equal(ended.record.route.provider, `spare-${family.name}`);
+      });
+    });
+  });
+
+  describe('the provider refuses connections, it was the last route: 502 upstream_error, retryable, nothing', () => {
+    eachCase((family, isStream, name) => {
+      test(`${name}, a refused connection`, async () => {
+        const ended = await scene.send(callOf(family, isStream, () => undefined, 'away'));
+        await assertFailed(ended, family, { ...BROKEN, retry: 'true' });
       });
     });
 
-    describe('the provider refuses connections, it was the last route: 502 upstream_error, retryable, nothing', () => {
-      eachCase((family, isStream, name) => {
-        test(`${name}, a refused connection`, async () => {
-          const ended = await scene.send(callOf(family, isStream, () => undefined, 'away'));
+    for (const family of families) {
+      const noTls: Record<string, Behaviour> = {
+        'no TLS behind the port': async (connection) => {
+          await connection.send('HTTP/1.1 400 Bad Request\r\n\r\n');
+          connection.fin();
+        },
+        'a handshake that breaks off': (connection) => connection.reset(),
+        'a handshake that is never responded': ({ closed }) => closed,
+      };
+      for (const [what, behaviour] of Object.entries(noTls)) {
+        test(`${family.name}, ${what}`, async () => {
+          const ended = await scene.send(callOf(family, false, behaviour, 'secure'));
           await assertFailed(ended, family, { ...BROKEN, retry: 'true' });
         });
-      });
-
-      for (const family of families) {
-        const noTls: Record<string, Behaviour> = {
-          'no TLS behind the port': async (connection) => {
-            await connection.send('HTTP/1.1 400 Bad Request\r\n\r\n');
-            connection.fin();
-          },
-          'a handshake that breaks off': (connection) => connection.reset(),
-          'a handshake that is never responded': ({ closed }) => closed,
-        };
-        for (const [what, behaviour] of Object.entries(noTls)) {
-          test(`${family.name}, ${what}`, async () => {
-            const ended = await scene.send(callOf(family, false, behaviour, 'secure'));
-            await assertFailed(ended, family, { ...BROKEN, retry: 'true' });
-          });
-        }
       }
-    });
+    }
+  });
 
-    describe('provider non-2xx: same status, our envelope, safe headers, nothing', () => {
-      for (const status of [400, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529]) {
-        test(`${status}`, async () => {
-          const error = { message: `Said with ${status}.`, type: 'some_error', code: 'some_code', param: null };
-          const bytes = jsonBytes(
-            status,
-            JSON.stringify({ error }),
-            'retry-after: 3',
-            'x-request-id: req_theirs',
-            'server: x',
+  describe('provider non-2xx: same status, our envelope, safe headers, nothing', () => {
+    for (const status of [400, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529]) {
+      test(`${status}`, async () => {
+        const error = { message: `Said with ${status}.`, type: 'some_error', code: 'some_code', param: null };
+        const bytes = jsonBytes(
+          status,
+          JSON.stringify({ error }),
+          'retry-after: 3',
+          'x-request-id: req_theirs',
+          'server: x',
+        );
+        for (const [family, isStream] of [
+          [families[0]!, false],
+          [families[1]!, true],
+        ] as const) {
+          const { response, account, record, told } = await scene.send(callOf(family, isStream, responses(bytes)));
+          assert.equal(response.status, status);
+          assert.equal(response.json.error.message, error.message);
+          assert.equal(response.headers['x-error-code'], error.code);
+          assert.deepEqual([response.headers['retry-after'], response.headers.server], ['3', undefined]);
+          assert.deepEqual(
+            [response.headers['x-request-id'], response.headers['request-id']],
+            ['req_theirs', 'req_theirs'],
           );
-          for (const [family, isStream] of [
-            [families[0]!, false],
-            [families[1]!, true],
-          ] as const) {
-            const { response, account, record, told } = await scene.send(callOf(family, isStream, responses(bytes)));
-            assert.equal(response.status, status);
-            assert.equal(response.json.error.message, error.message);
-            assert.equal(response.headers['x-error-code'], error.code);
-            assert.deepEqual([response.headers['retry-after'], response.headers.server], ['3', undefined]);
-            assert.deepEqual(
-              [response.headers['x-request-id'], response.headers['request-id']],
-              ['req_theirs', 'req_theirs'],
-            );
-            assert.equal(response.headers['x-should-retry'], status === 502 || status === 504 ? 'false' : undefined);
-            assert.deepEqual(
-              [record.status, record.httpStatus, record.errorCode, record.usage],
-              ['failed', status, error.code, null],
-            );
-            assert.equal(record.requestId, 'req_theirs');
-            assert.equal(told, status >= 500 ? `failed: status ${status}` : 'it responds');
-            await assertSpent(account, 0n);
-          }
-        });
-      }
-    });
+          assert.equal(response.headers['x-should-retry'], status === 502 || status === 504 ? 'false' : undefined);
+          assert.deepEqual(
+            [record.status, record.httpStatus, record.errorCode, record.usage],
+            ['failed', status, error.code, null],
+          );
+          assert.equal(record.requestId, 'req_theirs');
+          assert.equal(told, status >= 500 ? `failed: status ${status}` : 'it responds');
+          await assertSpent(account, 0n);
+        }
+      });
+    }
+  });
 
-    describe("provider refuses the operator's credential or account: 502 upstream_error, nothing", () => {
-      for (const status of [401, 402]) {
-        test(`${status}`, async () => {
-          const error = { message: `Said with ${status}.`, type: 'some_error', code: 'some_code', param: null };
-          const bytes = jsonBytes(status, JSON.stringify({ error }), 'x-should-retry: true');
-          for (const [family, isStream] of [
-            [families[0]!, false],
-            [families[1]!, true],
-          ] as const) {
-            const ended = await scene.send(callOf(family, isStream, responses(bytes)));
-            await assertFailed(ended, family, { ...BROKEN, told: `failed: status ${status}` });
-          }
-        });
-      }
-    });
+  describe("provider refuses the operator's credential or account: 502 upstream_error, nothing", () => {
+    for (const status of [401, 402]) {
+      test(`${status}`, async () => {
+        const error = { message: `Said with ${status}.`, type: 'some_error', code: 'some_code', param: null };
+        const bytes = jsonBytes(status, JSON.stringify({ error }), 'x-should-retry: true');
+        for (const [family, isStream] of [
+          [families[0]!, false],
+          [families[1]!, true],
+        ] as const) {
+          const ended = await scene.send(callOf(family, isStream, responses(bytes)));
+          await assertFailed(ended, family, { ...BROKEN, told: `failed: status ${status}` });
+        }
+      });
+    }
+  });
 
-    describe('provider sends broken JSON, HTML, or an empty 200: 502 upstream_error, nothing', () => {
-      const html = '<!doctype html><title>Welcome</title>';
-      const bodies: Record<string, Behaviour> = {
-        'broken JSON': responses(jsonBytes(200, '{"usage":')),
-        HTML: responses(
-          responseBytes({ headers: ['content-type: text/html', `content-length: ${html.length}`], body: html }),
-        ),
-        'an empty 200': responses(jsonBytes(200, '')),
-        'an empty 200 without a length': responsesAndCloses(responseBytes({ headers: ['connection: close'] })),
-      };
-      for (const [what, behaviour] of Object.entries(bodies)) {
-        eachCase((family, isStream, name) => {
-          test(`${name}, ${what}`, async () => {
-            await assertFailed(await scene.send(callOf(family, isStream, behaviour)), family, INVALID);
-          });
-        });
-      }
-    });
-
-    describe('first byte later than the limit: 504 upstream_timeout, nothing', () => {
+  describe('provider sends broken JSON, HTML, or an empty 200: 502 upstream_error, nothing', () => {
+    const html = '<!doctype html><title>Welcome</title>';
+    const bodies: Record<string, Behaviour> = {
+      'broken JSON': responses(jsonBytes(200, '{"usage":')),
+      HTML: responses(
+        responseBytes({ headers: ['content-type: text/html', `content-length: ${html.length}`], body: html }),
+      ),
+      'an empty 200': responses(jsonBytes(200, '')),
+      'an empty 200 without a length': responsesAndCloses(responseBytes({ headers: ['connection: close'] })),
+    };
+    for (const [what, behaviour] of Object.entries(bodies)) {
       eachCase((family, isStream, name) => {
-        test(name, async () => {
-          const behaviour: Behaviour = (connection) => connection.request().then(() => connection.closed);
-          const ended = await scene.send(callOf(family, isStream, behaviour, 'late'));
-          await assertFailed(ended, family, tooLate(family));
+        test(`${name}, ${what}`, async () => {
+          await assertFailed(await scene.send(callOf(family, isStream, behaviour)), family, INVALID);
         });
       });
-    });
+    }
+  });
 
-    describe('stream stalls or drops midway: error event, connection closed, observed usage, estimated if it must be', () => {
-      const records: Record<
-        string,
-        { end: (connection: HostileConnection) => Promise<void> | void; provider: string }
-      > = {
+  describe('first byte later than the limit: 504 upstream_timeout, nothing', () => {
+    eachCase((family, isStream, name) => {
+      test(name, async () => {
+        const behaviour: Behaviour = (connection) => connection.request().then(() => connection.closed);
+        const ended = await scene.send(callOf(family, isStream, behaviour, 'late'));
+        await assertFailed(ended, family, tooLate(family));
+      });
+    });
+  });
+
+  describe('stream stalls or drops midway: error event, connection closed, observed usage, estimated if it must be', () => {
+    const records: Record<string, { end: (connection: HostileConnection) => Promise<void> | void; provider: string }> =
+      {
         stalls: { end: ({ closed }) => closed, provider: 'drowsy' },
         'is reset': { end: (connection) => connection.reset(), provider: 'hostile' },
         'is closed': { end: (connection) => connection.fin(), provider: 'hostile' },
       };
-      for (const family of families) {
-        for (const [what, { end, provider }] of Object.entries(records)) {
-          const isStalled = provider === 'drowsy';
-          const code = isStalled ? 'upstream_timeout' : 'upstream_error';
-          const sending =
-            (events: string): Behaviour =>
-            async (connection) => {
-              await connection.request();
-              await connection.send(responseBytes({ headers: SSE, body: chunks([events], { isEnded: false }) }));
-              await end(connection);
-            };
-
-          test(`${family.name}, ${what} after some text`, async () => {
-            const ended = await scene.send(callOf(family, true, sending(begunStream(family).join('')), provider));
-            const type = isStalled ? family.timeoutType : 'api_error';
-            assertBrokenOff(ended.response, family, begunStream(family).join(''), code, type);
-            // A chat stream is cut behind the error.
-            assert.equal(ended.response.isComplete, family.name !== 'chat');
-            const input = family.inputTokens(requestOf(true, provider));
-            await assertEstimated(ended.account, { input, output: 2 }, { status: 'aborted', errorCode: code });
-            assert.equal(ended.told, `failed: ${code}`);
-          });
-
-          test(`${family.name}, ${what} after the usage`, async () => {
-            const events = family.stream(['Hello']).slice(0, -1).join('');
-            const ended = await scene.send(callOf(family, true, sending(events), provider));
-            assert.match(ended.response.text, new RegExp(code));
-            assert.ok(!ended.response.text.includes(family.terminal));
-            assert.deepEqual(
-              [ended.record.status, ended.record.errorCode, ended.record.usage.source],
-              ['aborted', code, 'observed'],
-            );
-            assert.equal(ended.told, `failed: ${code}`);
-            await assertSpent(ended.account, family.cost);
-          });
-        }
-      }
-    });
-
-    describe('client drops: a whole response is awaited and settled, a stream is cancelled and settled as far as it came', () => {
-      for (const family of families) {
-        test(`${family.name}, whole`, async () => {
-          const account = await scene.gateway.createAccount();
-          const asked = Promise.withResolvers<void>();
-          const left = clientLeaves(scene.gateway);
-          scene.hostile.behave = async (connection) => {
+    for (const family of families) {
+      for (const [what, { end, provider }] of Object.entries(records)) {
+        const isStalled = provider === 'drowsy';
+        const code = isStalled ? 'upstream_timeout' : 'upstream_error';
+        const sending =
+          (events: string): Behaviour =>
+          async (connection) => {
             await connection.request();
-            asked.resolve();
-            await left;
-            await connection.send(success(family, false));
+            await connection.send(responseBytes({ headers: SSE, body: chunks([events], { isEnded: false }) }));
+            await end(connection);
           };
-          const started = startCall(scene.gateway.url + family.path, account.key, requestOf(false, 'hostile'));
-          await asked.promise;
-          started.drop();
-          const { status, httpStatus, usage } = await account.endedCall();
-          assert.deepEqual([status, httpStatus, usage.source], ['succeeded', 200, 'observed']);
+
+        test(`${family.name}, ${what} after some text`, async () => {
+          const ended = await scene.send(callOf(family, true, sending(begunStream(family).join('')), provider));
+          const type = isStalled ? family.timeoutType : 'api_error';
+          assertBrokenOff(ended.response, family, begunStream(family).join(''), code, type);
+          // A chat stream is cut behind the error.
+          assert.equal(ended.response.isComplete, family.name !== 'chat');
+          const input = family.inputTokens(requestOf(true, provider));
+          await assertEstimated(ended.account, { input, output: 2 }, { status: 'aborted', errorCode: code });
+          assert.equal(ended.told, `failed: ${code}`);
+        });
+
+        test(`${family.name}, ${what} after the usage`, async () => {
+          const events = family.stream(['Hello']).slice(0, -1).join('');
+          const ended = await scene.send(callOf(family, true, sending(events), provider));
+          assert.match(ended.response.text, new RegExp(code));
+          assert.ok(!ended.response.text.includes(family.terminal));
+          assert.deepEqual(
+            [ended.record.status, ended.record.errorCode, ended.record.usage.source],
+            ['aborted', code, 'observed'],
+          );
+          assert.equal(ended.told, `failed: ${code}`);
+          await assertSpent(ended.account, family.cost);
+        });
+      }
+    }
+  });
+
+  describe('client drops: a whole response is awaited and settled, a stream is cancelled and settled as far as it came', () => {
+    for (const family of families) {
+      test(`${family.name}, whole`, async () => {
+        const account = await scene.gateway.createAccount();
+        const asked = Promise.withResolvers<void>();
+        const left = clientLeaves(scene.gateway);
+        scene.hostile.behave = async (connection) => {
+          await connection.request();
+          asked.resolve();
+          await left;
+          await connection.send(success(family, false));
+        };
+        const started = startCall(scene.gateway.url + family.path, account.key, requestOf(false, 'hostile'));
+        await asked.promise;
+        started.drop();
+        const { status, httpStatus, usage } = await account.endedCall();
+        assert.deepEqual([status, httpStatus, usage.source], ['succeeded', 200, 'observed']);
+        await assertSpent(account, family.cost);
+      });
+
+      test(`${family.name}, stream`, async () => {
+        const account = await scene.gateway.createAccount();
+        const hungUp = Promise.withResolvers<void>();
+        scene.hostile.behave = async (connection) => {
+          await connection.request();
+          await connection.send(
+            responseBytes({ headers: SSE, body: chunks([begunStream(family).join('')], { isEnded: false }) }),
+          );
+          await connection.closed;
+          hungUp.resolve();
+        };
+        const body = requestOf(true, 'hostile');
+        const started = startCall(scene.gateway.url + family.path, account.key, body);
+        await (await started.response).until('Hello');
+        started.drop();
+        await hungUp.promise;
+        const tokens = { input: family.inputTokens(body), output: 2 };
+        await assertEstimated(account, tokens, { status: 'aborted', errorCode: null });
+      });
+    }
+  });
+
+  describe('database down at admission: 500 internal_error, at once, no provider call, nothing', () => {
+    eachCase((family, isStream, name) => {
+      test(name, async () => {
+        const account = await scene.gateway.createAccount();
+        const admissions = scene.gateway.observed.statement('reservations.admit');
+        const { connections } = scene.hostile;
+        const asked = scene.hostile.requests.length;
+        admissions.fail('before');
+        try {
+          const response = await ask(scene.gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
+          assertError(response, family, { status: 500, code: 'internal_error', retry: 'true' });
+          assert.equal(response.headers['retry-after'], '2');
+        } finally {
+          admissions.recover();
+        }
+        assert.deepEqual([scene.hostile.connections, scene.hostile.requests.length], [connections, asked]);
+        await assertSpent(account, 0n);
+      });
+    });
+  });
+
+  describe('database down at settlement: the success, charged when it is back, once', () => {
+    // The database fails before it has seen the charge, or has made it and cannot say so.
+    for (const when of ['before', 'after'] as const) {
+      eachCase((family, isStream, name) => {
+        test(`${name}, failing ${when} the charge: back within seconds`, async () => {
+          const { gateway, hostile } = scene;
+          const account = await gateway.createAccount();
+          const ends = gateway.observed.statement('settlement.end');
+          const { asked } = ends;
+          ends.hold();
+          hostile.behave = responses(success(family, isStream));
+          const responded = ask(gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
+          await ends.reached(asked + 1);
+          ends.fail(when);
+          ends.release();
+          const response = await responded;
+          ends.recover();
+          assertWhole(response, successBody(family, isStream));
+          assert.equal((await account.endedCall()).status, 'succeeded');
           await assertSpent(account, family.cost);
         });
 
-        test(`${family.name}, stream`, async () => {
-          const account = await scene.gateway.createAccount();
-          const hungUp = Promise.withResolvers<void>();
-          scene.hostile.behave = async (connection) => {
-            await connection.request();
-            await connection.send(
-              responseBytes({ headers: SSE, body: chunks([begunStream(family).join('')], { isEnded: false }) }),
-            );
-            await connection.closed;
-            hungUp.resolve();
-          };
-          const body = requestOf(true, 'hostile');
-          const started = startCall(scene.gateway.url + family.path, account.key, body);
-          await (await started.response).until('Hello');
-          started.drop();
-          await hungUp.promise;
-          const tokens = { input: family.inputTokens(body), output: 2 };
-          await assertEstimated(account, tokens, { status: 'aborted', errorCode: null });
-        });
-      }
-    });
-
-    describe('database down at admission: 500 internal_error, at once, no provider call, nothing', () => {
-      eachCase((family, isStream, name) => {
-        test(name, async () => {
-          const account = await scene.gateway.createAccount();
-          const admissions = scene.gateway.observed.statement('reservations.admit');
-          const { connections } = scene.hostile;
-          const asked = scene.hostile.requests.length;
-          admissions.fail('before');
-          try {
-            const response = await ask(scene.gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
-            assertError(response, family, { status: 500, code: 'internal_error', retry: 'true' });
-            assert.equal(response.headers['retry-after'], '2');
-          } finally {
-            admissions.recover();
+        test(`${name}, failing ${when} the charge: down for longer`, async () => {
+          const { gateway, hostile } = scene;
+          const [account, next] = [await gateway.createAccount(), await gateway.createAccount()];
+          const ends = gateway.observed.statement('settlement.end');
+          const { asked } = ends;
+          ends.fail(when);
+          hostile.behave = responses(success(family, isStream));
+          for (const { key } of [account, next]) {
+            const response = await ask(gateway.url, family.path, key, requestOf(isStream, 'hostile'));
+            assertWhole(response, successBody(family, isStream));
           }
-          assert.deepEqual([scene.hostile.connections, scene.hostile.requests.length], [connections, asked]);
-          await assertSpent(account, 0n);
+          // It has been tried again, in vain, since everything has left.
+          await ends.reached(asked + 5);
+          if (when === 'before') {
+            assert.equal(await account.lastCall(), undefined);
+            assert.equal((await account.money()).balanceNano, 100_000_000_000n);
+          }
+          ends.recover();
+          for (const each of [account, next]) {
+            assert.equal((await each.endedCall()).status, 'succeeded');
+            await assertSpent(each, family.cost);
+          }
         });
       });
-    });
-
-    describe('database down at settlement: the success, charged when it is back, once', () => {
-      // The database fails before it has seen the charge, or has made it and cannot say so.
-      for (const when of ['before', 'after'] as const) {
-        eachCase((family, isStream, name) => {
-          test(`${name}, failing ${when} the charge: back within seconds`, async () => {
-            const { gateway, hostile } = scene;
-            const account = await gateway.createAccount();
-            const ends = gateway.observed.statement('settlement.end');
-            const { asked } = ends;
-            ends.hold();
-            hostile.behave = responses(success(family, isStream));
-            const responded = ask(gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
-            await ends.reached(asked + 1);
-            ends.fail(when);
-            ends.release();
-            const response = await responded;
-            ends.recover();
-            assertWhole(response, successBody(family, isStream));
-            assert.equal((await account.endedCall()).status, 'succeeded');
-            await assertSpent(account, family.cost);
-          });
-
-          test(`${name}, failing ${when} the charge: down for longer`, async () => {
-            const { gateway, hostile } = scene;
-            const [account, next] = [await gateway.createAccount(), await gateway.createAccount()];
-            const ends = gateway.observed.statement('settlement.end');
-            const { asked } = ends;
-            ends.fail(when);
-            hostile.behave = responses(success(family, isStream));
-            for (const { key } of [account, next]) {
-              const response = await ask(gateway.url, family.path, key, requestOf(isStream, 'hostile'));
-              assertWhole(response, successBody(family, isStream));
-            }
-            // It has been tried again, in vain, since everything has left.
-            await ends.reached(asked + 5);
-            if (when === 'before') {
-              assert.equal(await account.lastCall(), undefined);
-              assert.equal((await account.money()).balanceNano, 100_000_000_000n);
-            }
-            ends.recover();
-            for (const each of [account, next]) {
-              assert.equal((await each.endedCall()).status, 'succeeded');
-              await assertSpent(each, family.cost);
-            }
-          });
-        });
-      }
-    });
+    }
   });
-}
+});
 
 describe("what happens when every route's breaker is open: 503 MODEL_ROUTING_NO_HEALTHY_ROUTE, when a route is tried again, nothing", () => {
   let scene: HostileScene;
@@ -409,9 +404,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
   concurrency: true,
   timeout: 180_000,
 }, () => {
-  test('embedded: the next start resolves all kinds of calls before it serves', {
-    skip: inFullRunsOnly,
-  }, async (context) => {
+  test('on the local server: the next start resolves all kinds of calls before it serves', async (context) => {
     const { provider, gates, directory } = await setStage(context);
     const dataDir = join(directory, 'only');
     const node = await serve({ providerUrl: provider.url, dataDir });
@@ -429,10 +422,10 @@ describe('what happens when a node is killed: connection reset, reservation rele
   });
 
   // Another node resolves those of a killed one in `test/settlement/killed.test.ts`, too.
-  test('postgresql: another node resolves them, whose own calls end as if nothing had happened, and without another one the next start does', {
+  test('another node resolves them, whose own calls end as if nothing had happened, and without another one the next start does', {
     skip: inFullRunsOnly,
   }, async (context) => {
-    const { provider, gates, directory, databaseUrl } = await setStage(context, 'postgresql');
+    const { provider, gates, directory, databaseUrl } = await setStage(context);
     const [node, other] = await Promise.all(
       ['one', 'other'].map((name) => serve({ providerUrl: provider.url, dataDir: join(directory, name), databaseUrl })),
     );
@@ -464,15 +457,14 @@ describe('what happens when a node is killed: connection reset, reservation rele
   });
 
   /** A provider, and where nodes have their data. */
-  async function setStage(context: TestContext, engine: Engine = 'embedded') {
+  async function setStage(context: TestContext) {
     const directory = temporaryDirectory();
     context.after(() => directory.remove());
     const gates = new Gates();
     const provider = await startProvider();
     context.after(() => provider.close());
     provider.respond = gates.respond;
-    if (engine === 'embedded') return { provider, gates, directory: directory.path, databaseUrl: '' };
-    const stored = await createTestDatabase(engine);
+    const stored = await createTestDatabase();
     context.after(() => stored.remove());
     return { provider, gates, directory: directory.path, databaseUrl: stored.url };
   }
@@ -570,55 +562,53 @@ describe('what happens when a node is killed: connection reset, reservation rele
 });
 
 describe('what happens when the disk is full, the journal unwritable: new calls refused, those in flight end with an error event', () => {
-  for (const engine of wireEngines) {
-    test(`nothing is lost that was promised, ${engine}`, async () => {
-      const disk = createTestDisk();
-      const gateway = await startGateway({ engine, plans: PLANS, disk, timing: { retryDelayMs: 1 } });
-      try {
-        const gates = new Gates();
-        gateway.provider.respond = gates.respond;
-        const admin: Admin = async (method, path, body) => (await gateway.admin(method, path, body)).body;
-        const { url, provider, observed } = gateway;
-        const [kept, lost] = [await createCallers(admin), await createCallers(admin)];
-        const promised = await beginAll(url, provider, kept, 'promised');
-        const inFlight = await beginAll(url, provider, lost, 'in flight');
-        const ends = ['settlement.end', 'idempotency.keep-response'].map((name) => observed.statement(name));
-        for (const statement of ends) statement.fail('before');
-        gates.open('promised');
-        for (const each of promised) await assertDelivered(each);
+  test(`nothing is lost that was promised`, async () => {
+    const disk = createTestDisk();
+    const gateway = await startGateway({ plans: PLANS, disk, timing: { retryDelayMs: 1 } });
+    try {
+      const gates = new Gates();
+      gateway.provider.respond = gates.respond;
+      const admin: Admin = async (method, path, body) => (await gateway.admin(method, path, body)).body;
+      const { url, provider, observed } = gateway;
+      const [kept, lost] = [await createCallers(admin), await createCallers(admin)];
+      const promised = await beginAll(url, provider, kept, 'promised');
+      const inFlight = await beginAll(url, provider, lost, 'in flight');
+      const ends = ['settlement.end', 'idempotency.keep-response'].map((name) => observed.statement(name));
+      for (const statement of ends) statement.fail('before');
+      gates.open('promised');
+      for (const each of promised) await assertDelivered(each);
 
-        disk.fill();
-        gates.open('in flight');
-        for (const { caller, response } of inFlight) {
-          const { kind } = caller;
-          const got = await response;
-          assert.equal(await got.ended(), !kind.isStream || kind.family.name !== 'chat');
-          if (kind.isStream) assertBrokenOff(got, kind.family, unfinishedOf(kind), 'internal_error');
-          else assertError(got, kind.family, { status: 500, code: 'internal_error', retry: 'false' });
-        }
-        for (const statement of ends) statement.recover();
-        const asked = provider.requests.length;
-        for (const caller of await createCallers(admin)) {
-          const refused = await begin(url, caller, 'never').response;
-          await refused.ended();
-          assertError(refused, caller.kind.family, { status: 500, code: 'internal_error', retry: 'true' });
-          await assertFree(admin, url, caller);
-        }
-        assert.equal(provider.requests.length, asked);
-        for (const { caller } of promised) {
-          await recorded(admin, caller, 'succeeded');
-          await assertCharged(admin, url, caller);
-        }
-        for (const { caller } of inFlight) {
-          await recorded(admin, caller, 'failed');
-          await assertFree(admin, url, caller);
-        }
-      } finally {
-        disk.free();
-        await gateway.stop();
+      disk.fill();
+      gates.open('in flight');
+      for (const { caller, response } of inFlight) {
+        const { kind } = caller;
+        const got = await response;
+        assert.equal(await got.ended(), !kind.isStream || kind.family.name !== 'chat');
+        if (kind.isStream) assertBrokenOff(got, kind.family, unfinishedOf(kind), 'internal_error');
+        else assertError(got, kind.family, { status: 500, code: 'internal_error', retry: 'false' });
       }
-    });
-  }
+      for (const statement of ends) statement.recover();
+      const asked = provider.requests.length;
+      for (const caller of await createCallers(admin)) {
+        const refused = await begin(url, caller, 'never').response;
+        await refused.ended();
+        assertError(refused, caller.kind.family, { status: 500, code: 'internal_error', retry: 'true' });
+        await assertFree(admin, url, caller);
+      }
+      assert.equal(provider.requests.length, asked);
+      for (const { caller } of promised) {
+        await recorded(admin, caller, 'succeeded');
+        await assertCharged(admin, url, caller);
+      }
+      for (const { caller } of inFlight) {
+        await recorded(admin, caller, 'failed');
+        await assertFree(admin, url, caller);
+      }
+    } finally {
+      disk.free();
+      await gateway.stop();
+    }
+  });
 });
 
 describe("what happens when 10,000 bad bodies come: 400, 413 or 415 each, in the protocol's envelope, nothing", () => {

@@ -7,7 +7,7 @@ import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts'
 import { parseConfig } from '../../src/config/load.ts';
 import { type CallOptions, type ClientResponse, call, type StartedCall, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { createTestDatabase, wireEngines } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import {
   embeddingList,
   form,
@@ -242,280 +242,278 @@ async function planOf(g: TestGateway, account: TestAccount): Promise<unknown> {
 
 const reset: Respond = (_request, response) => void response.socket!.resetAndDestroy();
 
-for (const engine of wireEngines) {
-  describe(`idempotent repeats, ${engine}`, { timeout: 300_000 }, () => {
-    const { used, newAccount, send, start, holdResponses } = use({ engine });
+describe(`idempotent repeats`, { timeout: 300_000 }, () => {
+  const { used, newAccount, send, start, holdResponses } = use();
 
-    for (const { name, path, request, response, cost } of kinds) {
-      it(`${name}: a repeat gets the response of the first, byte for byte, free of charge`, async () => {
-        const { g } = used;
-        const account = await newAccount(path.includes('coding'));
-        const { length } = g.provider.requests;
-        g.provider.respond = json(200, response, { 'x-request-id': 'req_first', 'x-ratelimit-limit-requests': '7' });
-        const key = newKey();
-        const first = await send(account, path, request('Hello'), key);
-        assert.equal(first.status, 200, first.text);
-        assert.equal(first.text, JSON.stringify(response));
-        const { id } = await account.lastCall();
-        const plan = await planOf(g, account);
+  for (const { name, path, request, response, cost } of kinds) {
+    it(`${name}: a repeat gets the response of the first, byte for byte, free of charge`, async () => {
+      const { g } = used;
+      const account = await newAccount(path.includes('coding'));
+      const { length } = g.provider.requests;
+      g.provider.respond = json(200, response, { 'x-request-id': 'req_first', 'x-ratelimit-limit-requests': '7' });
+      const key = newKey();
+      const first = await send(account, path, request('Hello'), key);
+      assert.equal(first.status, 200, first.text);
+      assert.equal(first.text, JSON.stringify(response));
+      const { id } = await account.lastCall();
+      const plan = await planOf(g, account);
 
-        g.provider.respond = json(500, 'must not be called');
-        const repeat = await send(account, path, request('Hello'), key);
-        assertRepeated(repeat, first);
-        assert.equal(repeat.headers['x-request-id'], 'req_first');
-        assert.equal(repeat.headers['request-id'], 'req_first');
-        assert.equal(repeat.headers['x-ratelimit-limit-requests'], '7');
-        assert.equal(repeat.headers['x-faregate-call-id'], id);
-        assert.equal(repeat.headers['x-faregate-charge-yuan'] === undefined, cost === 0n);
-        assert.equal(repeat.headers['x-faregate-available-yuan'], undefined);
-        assert.equal(g.provider.requests.length, length + 1);
-        assert.equal(await countRecords(g, account), 1);
-        assert.deepEqual(await planOf(g, account), plan);
-        await assertSpent(account, cost);
+      g.provider.respond = json(500, 'must not be called');
+      const repeat = await send(account, path, request('Hello'), key);
+      assertRepeated(repeat, first);
+      assert.equal(repeat.headers['x-request-id'], 'req_first');
+      assert.equal(repeat.headers['request-id'], 'req_first');
+      assert.equal(repeat.headers['x-ratelimit-limit-requests'], '7');
+      assert.equal(repeat.headers['x-faregate-call-id'], id);
+      assert.equal(repeat.headers['x-faregate-charge-yuan'] === undefined, cost === 0n);
+      assert.equal(repeat.headers['x-faregate-available-yuan'], undefined);
+      assert.equal(g.provider.requests.length, length + 1);
+      assert.equal(await countRecords(g, account), 1);
+      assert.deepEqual(await planOf(g, account), plan);
+      await assertSpent(account, cost);
 
-        assertConflict(await send(account, path, request('Something else'), key));
-        await assertSpent(account, cost);
-      });
+      assertConflict(await send(account, path, request('Something else'), key));
+      await assertSpent(account, cost);
+    });
 
-      it(`${name}: a client that leaves stops nothing; a repeat while the call runs waits for its response`, async () => {
-        const { g } = used;
-        const account = await newAccount(path.includes('coding'));
-        const { length } = g.provider.requests;
-        const letGo = holdResponses(json(200, response));
-        const key = newKey();
-        const left = start(account, path, request('Hello'), key);
-        await g.provider.received(length + 1);
-        left.drop();
-        const repeats = [send(account, path, request('Hello'), key), send(account, path, request('Hello'), key)];
-        // At once, although the first one still runs.
-        assertConflict(await send(account, path, request('Something else'), key));
-        letGo();
-        for (const { status, text, headers } of await Promise.all(repeats)) {
-          assert.deepEqual({ status, text }, { status: 200, text: JSON.stringify(response) });
-          assert.equal(headers['x-faregate-repeated'], 'true');
-        }
-        assert.equal((await send(account, path, request('Hello'), key)).status, 200);
-        assert.equal(g.provider.requests.length, length + 1);
-        assert.equal(await countRecords(g, account), 1);
-        await assertSpent(account, cost);
-      });
-
-      it(`${name}: if the outcome is unknown, a repeat gets the same error`, async () => {
-        const { g } = used;
-        const account = await newAccount(path.includes('coding'));
-        const { length } = g.provider.requests;
-        g.provider.respond = reset;
-        const key = newKey();
-        const first = await send(account, path, request('Hello'), key);
-        assert.equal(first.status, 502);
-        assert.equal(first.headers['x-should-retry'], 'false');
-        g.provider.respond = json(200, response);
-        assertRepeated(await send(account, path, request('Hello'), key), first);
-        assert.equal(g.provider.requests.length, length + 1);
-        assert.equal(await countRecords(g, account), 1);
-        await assertSpent(account, 0n);
-        assert.equal((await send(account, path, request('Hello'), newKey())).status, 200);
-        await assertSpent(account, cost);
-      });
-    }
-
-    for (const family of families) {
-      const send1 = (account: TestAccount, key: string) => send(account, family.path, jsonBody(requestOf(false)), key);
-      const envelope = { error: { message: 'No.', type: 'some_error' } };
-
-      const kept: [what: string, respond: Respond, status: number][] = [
-        ['502 from the provider', json(502, envelope), 502],
-        ['504 from the provider', json(504, envelope, { 'retry-after': '7' }), 504],
-        ['a 200 that is HTML', json(200, '<html>', { 'content-type': 'text/html' }), 502],
-        ['a 200 without usage', json(200, family.whole(null)), 502],
-        ['a 200 that breaks off', breaksOff, 502],
-        ['a 201', json(201, family.whole()), 502],
-      ];
-      for (const [what, respond, status] of kept) {
-        it(`${family.name}: ${what} is stored`, async () => {
-          const { g } = used;
-          const account = await newAccount();
-          const { length } = g.provider.requests;
-          g.provider.respond = respond;
-          const key = newKey();
-          const first = await send1(account, key);
-          assert.equal(first.status, status, first.text);
-          g.provider.respond = json(200, family.whole());
-          assertRepeated(await send1(account, key), first);
-          assert.equal(g.provider.requests.length, length + 1);
-          await assertSpent(account, 0n);
-        });
+    it(`${name}: a client that leaves stops nothing; a repeat while the call runs waits for its response`, async () => {
+      const { g } = used;
+      const account = await newAccount(path.includes('coding'));
+      const { length } = g.provider.requests;
+      const letGo = holdResponses(json(200, response));
+      const key = newKey();
+      const left = start(account, path, request('Hello'), key);
+      await g.provider.received(length + 1);
+      left.drop();
+      const repeats = [send(account, path, request('Hello'), key), send(account, path, request('Hello'), key)];
+      // At once, although the first one still runs.
+      assertConflict(await send(account, path, request('Something else'), key));
+      letGo();
+      for (const { status, text, headers } of await Promise.all(repeats)) {
+        assert.deepEqual({ status, text }, { status: 200, text: JSON.stringify(response) });
+        assert.equal(headers['x-faregate-repeated'], 'true');
       }
+      assert.equal((await send(account, path, request('Hello'), key)).status, 200);
+      assert.equal(g.provider.requests.length, length + 1);
+      assert.equal(await countRecords(g, account), 1);
+      await assertSpent(account, cost);
+    });
 
-      it(`${family.name}: the same is said again whatever characters the provider's words have`, async () => {
+    it(`${name}: if the outcome is unknown, a repeat gets the same error`, async () => {
+      const { g } = used;
+      const account = await newAccount(path.includes('coding'));
+      const { length } = g.provider.requests;
+      g.provider.respond = reset;
+      const key = newKey();
+      const first = await send(account, path, request('Hello'), key);
+      assert.equal(first.status, 502);
+      assert.equal(first.headers['x-should-retry'], 'false');
+      g.provider.respond = json(200, response);
+      assertRepeated(await send(account, path, request('Hello'), key), first);
+      assert.equal(g.provider.requests.length, length + 1);
+      assert.equal(await countRecords(g, account), 1);
+      await assertSpent(account, 0n);
+      assert.equal((await send(account, path, request('Hello'), newKey())).status, 200);
+      await assertSpent(account, cost);
+    });
+  }
+
+  for (const family of families) {
+    const send1 = (account: TestAccount, key: string) => send(account, family.path, jsonBody(requestOf(false)), key);
+    const envelope = { error: { message: 'No.', type: 'some_error' } };
+
+    const kept: [what: string, respond: Respond, status: number][] = [
+      ['502 from the provider', json(502, envelope), 502],
+      ['504 from the provider', json(504, envelope, { 'retry-after': '7' }), 504],
+      ['a 200 that is HTML', json(200, '<html>', { 'content-type': 'text/html' }), 502],
+      ['a 200 without usage', json(200, family.whole(null)), 502],
+      ['a 200 that breaks off', breaksOff, 502],
+      ['a 201', json(201, family.whole()), 502],
+    ];
+    for (const [what, respond, status] of kept) {
+      it(`${family.name}: ${what} is stored`, async () => {
         const { g } = used;
         const account = await newAccount();
-        // One half of a pair, which no database stores.
-        const odd = 'Lost sight \\ud800 of it.';
-        g.provider.respond = json(504, `{"error":{"message":"${odd}","param":"${odd}"}}`);
         const { length } = g.provider.requests;
+        g.provider.respond = respond;
         const key = newKey();
         const first = await send1(account, key);
-        const again = await send1(account, key);
+        assert.equal(first.status, status, first.text);
+        g.provider.respond = json(200, family.whole());
+        assertRepeated(await send1(account, key), first);
         assert.equal(g.provider.requests.length, length + 1);
-        assert.deepEqual([first.status, again.status, again.headers['x-faregate-repeated']], [504, 504, 'true']);
-        assert.equal(first.json.error.message, JSON.parse(`"${odd}"`));
-        assert.equal(again.json.error.message, 'Lost sight \ufffd of it.');
-        const { status, errorCode } = await account.lastCall();
-        assert.deepEqual([status, errorCode], ['failed', 'upstream_error']);
         await assertSpent(account, 0n);
-      });
-
-      it(`${family.name}: a refusal of the operator's account is not stored, for the call did not run`, async () => {
-        const { g } = used;
-        const account = await newAccount();
-        for (const status of [401, 402]) {
-          const key = newKey();
-          g.provider.respond = json(status, envelope);
-          assert.equal((await send1(account, key)).status, 502);
-          g.provider.respond = json(200, family.whole());
-          const { status: then, headers } = await send1(account, key);
-          assert.deepEqual([then, headers['x-faregate-repeated']], [200, undefined], String(status));
-        }
-      });
-
-      it(`${family.name}: what the provider refuses is not stored`, async () => {
-        const { g } = used;
-        const account = await newAccount();
-        const statuses = [400, 403, 404, 413, 422, 429, 500, 503, 529];
-        for (const status of statuses) {
-          const key = newKey();
-          g.provider.respond = json(status, envelope);
-          assert.equal((await send1(account, key)).status, status);
-          g.provider.respond = json(200, family.whole());
-          const { status: then, headers } = await send1(account, key);
-          assert.deepEqual([then, headers['x-faregate-repeated']], [200, undefined], String(status));
-        }
-        await assertSpent(account, BigInt(statuses.length) * family.cost);
       });
     }
 
-    it('what the gateway refuses is not stored: no money, no model, not in the plan, a bad body', async () => {
+    it(`${family.name}: the same is said again whatever characters the provider's words have`, async () => {
       const { g } = used;
-      g.provider.respond = json(200, chatCompletion());
-      const poor = await g.createAccount({ balanceYuan: '0' });
+      const account = await newAccount();
+      // One half of a pair, which no database stores.
+      const odd = 'Lost sight \\ud800 of it.';
+      g.provider.respond = json(504, `{"error":{"message":"${odd}","param":"${odd}"}}`);
+      const { length } = g.provider.requests;
       const key = newKey();
-      const path = '/v1/chat/completions';
-      assert.equal((await send(poor, path, chatBody('Hello'), key)).status, 402);
-      assert.equal((await send(poor, path, jsonBody({ model: 'nobody', messages: [] }), key)).status, 404);
-      assert.equal((await send(poor, path, jsonBody({ messages: [] }), key)).status, 400);
-      assert.equal((await send(poor, '/v1/coding/chat/completions', chatBody('Hello'), key)).status, 402);
-      assert.equal((await g.admin('POST', `/accounts/${poor.id}/top-ups`, { amountYuan: '100' })).status, 201);
-      const response = await send(poor, path, chatBody('Hello'), key);
+      const first = await send1(account, key);
+      const again = await send1(account, key);
+      assert.equal(g.provider.requests.length, length + 1);
+      assert.deepEqual([first.status, again.status, again.headers['x-faregate-repeated']], [504, 504, 'true']);
+      assert.equal(first.json.error.message, JSON.parse(`"${odd}"`));
+      assert.equal(again.json.error.message, 'Lost sight \ufffd of it.');
+      const { status, errorCode } = await account.lastCall();
+      assert.deepEqual([status, errorCode], ['failed', 'upstream_error']);
+      await assertSpent(account, 0n);
+    });
+
+    it(`${family.name}: a refusal of the operator's account is not stored, for the call did not run`, async () => {
+      const { g } = used;
+      const account = await newAccount();
+      for (const status of [401, 402]) {
+        const key = newKey();
+        g.provider.respond = json(status, envelope);
+        assert.equal((await send1(account, key)).status, 502);
+        g.provider.respond = json(200, family.whole());
+        const { status: then, headers } = await send1(account, key);
+        assert.deepEqual([then, headers['x-faregate-repeated']], [200, undefined], String(status));
+      }
+    });
+
+    it(`${family.name}: what the provider refuses is not stored`, async () => {
+      const { g } = used;
+      const account = await newAccount();
+      const statuses = [400, 403, 404, 413, 422, 429, 500, 503, 529];
+      for (const status of statuses) {
+        const key = newKey();
+        g.provider.respond = json(status, envelope);
+        assert.equal((await send1(account, key)).status, status);
+        g.provider.respond = json(200, family.whole());
+        const { status: then, headers } = await send1(account, key);
+        assert.deepEqual([then, headers['x-faregate-repeated']], [200, undefined], String(status));
+      }
+      await assertSpent(account, BigInt(statuses.length) * family.cost);
+    });
+  }
+
+  it('what the gateway refuses is not stored: no money, no model, not in the plan, a bad body', async () => {
+    const { g } = used;
+    g.provider.respond = json(200, chatCompletion());
+    const poor = await g.createAccount({ balanceYuan: '0' });
+    const key = newKey();
+    const path = '/v1/chat/completions';
+    assert.equal((await send(poor, path, chatBody('Hello'), key)).status, 402);
+    assert.equal((await send(poor, path, jsonBody({ model: 'nobody', messages: [] }), key)).status, 404);
+    assert.equal((await send(poor, path, jsonBody({ messages: [] }), key)).status, 400);
+    assert.equal((await send(poor, '/v1/coding/chat/completions', chatBody('Hello'), key)).status, 402);
+    assert.equal((await g.admin('POST', `/accounts/${poor.id}/top-ups`, { amountYuan: '100' })).status, 201);
+    const response = await send(poor, path, chatBody('Hello'), key);
+    assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [200, undefined]);
+  });
+
+  it('a provider that was not reached was not called: the repeat tries it again', async () => {
+    const account = await newAccount();
+    const key = newKey();
+    const body = jsonBody({ model: 'test-away', messages: [] });
+    for (let i = 0; i < 2; i++) {
+      const response = await send(account, '/v1/chat/completions', body, key);
+      assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [502, undefined]);
+      assert.equal(response.headers['x-should-retry'], 'true');
+    }
+    assert.equal(await countRecords(used.g, account), 2);
+  });
+
+  it('the same key of another API key, of another account and at another address is another matter', async () => {
+    const { g } = used;
+    const account = await newAccount();
+    const other = await newAccount();
+    const { body: second } = await g.admin('POST', `/accounts/${account.id}/keys`, { name: 'second' });
+    g.provider.respond = json(200, chatCompletion());
+    const key = newKey();
+    const path = '/v1/chat/completions';
+    for (const credential of [account, second, other]) {
+      const response = await send(credential, path, chatBody('Hello'), key);
       assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [200, undefined]);
-    });
+    }
+    assertConflict(await send(account, '/v1/messages', chatBody('Hello'), key));
+    assertConflict(await send(account, '/v1/coding/chat/completions', chatBody('Hello'), key));
+    await assertSpent(account, 2n * costNano({ input: 11, output: 7 }));
+  });
 
-    it('a provider that was not reached was not called: the repeat tries it again', async () => {
-      const account = await newAccount();
-      const key = newKey();
-      const body = jsonBody({ model: 'test-away', messages: [] });
-      for (let i = 0; i < 2; i++) {
-        const response = await send(account, '/v1/chat/completions', body, key);
-        assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [502, undefined]);
-        assert.equal(response.headers['x-should-retry'], 'true');
+  it('a body is the same however it is encoded on the way', async () => {
+    const { g } = used;
+    const account = await newAccount();
+    g.provider.respond = json(200, chatCompletion());
+    const key = newKey();
+    const plain = chatBody('Hello');
+    const first = await send(account, '/v1/chat/completions', plain, key);
+    const packed = { ...plain, body: gzipSync(plain.body) };
+    const repeat = await send(account, '/v1/chat/completions?x=1', packed, key, {
+      headers: { 'content-encoding': 'gzip' },
+    });
+    assertRepeated(repeat, first);
+  });
+
+  it('a stored response is given for a day, and then the call runs anew', async () => {
+    const { g, clock } = used;
+    const account = await newAccount();
+    g.provider.respond = json(200, chatCompletion());
+    const key = newKey();
+    const headers = [];
+    for (const ms of [0, DAY_MS - 1, 1]) {
+      clock.advance(ms);
+      headers.push(
+        (await send(account, '/v1/chat/completions', chatBody('Hello'), key)).headers['x-faregate-repeated'],
+      );
+    }
+    assert.deepEqual(headers, [undefined, 'true', undefined]);
+    await assertSpent(account, 2n * costNano({ input: 11, output: 7 }));
+  });
+
+  describe('with a database that fails', () => {
+    afterEach(() => {
+      for (const name of ['idempotency.claim-keys', 'idempotency.keep-response', 'settlement.end']) {
+        used.g.observed.statement(name).recover();
+        used.g.observed.statement(name).release();
       }
-      assert.equal(await countRecords(used.g, account), 2);
     });
 
-    it('the same key of another API key, of another account and at another address is another matter', async () => {
+    it('at the claim: an internal error at once, and the provider is not called', async () => {
       const { g } = used;
       const account = await newAccount();
-      const other = await newAccount();
-      const { body: second } = await g.admin('POST', `/accounts/${account.id}/keys`, { name: 'second' });
-      g.provider.respond = json(200, chatCompletion());
+      const claims = g.observed.statement('idempotency.claim-keys');
+      const { asked } = claims;
+      const { length } = g.provider.requests;
+      claims.fail('before');
       const key = newKey();
-      const path = '/v1/chat/completions';
-      for (const credential of [account, second, other]) {
-        const response = await send(credential, path, chatBody('Hello'), key);
-        assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [200, undefined]);
-      }
-      assertConflict(await send(account, '/v1/messages', chatBody('Hello'), key));
-      assertConflict(await send(account, '/v1/coding/chat/completions', chatBody('Hello'), key));
-      await assertSpent(account, 2n * costNano({ input: 11, output: 7 }));
+      const response = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
+      assert.equal(response.status, 500);
+      assert.equal(response.headers['x-error-code'], 'internal_error');
+      assert.equal(claims.asked, asked + 1);
+      assert.equal(g.provider.requests.length, length);
+      claims.recover();
+      g.provider.respond = json(200, chatCompletion());
+      assert.equal((await send(account, '/v1/chat/completions', chatBody('Hello'), key)).status, 200);
+      await assertSpent(account, costNano({ input: 11, output: 7 }));
     });
 
-    it('a body is the same however it is encoded on the way', async () => {
-      const { g } = used;
-      const account = await newAccount();
-      g.provider.respond = json(200, chatCompletion());
-      const key = newKey();
-      const plain = chatBody('Hello');
-      const first = await send(account, '/v1/chat/completions', plain, key);
-      const packed = { ...plain, body: gzipSync(plain.body) };
-      const repeat = await send(account, '/v1/chat/completions?x=1', packed, key, {
-        headers: { 'content-encoding': 'gzip' },
-      });
-      assertRepeated(repeat, first);
-    });
-
-    it('a stored response is given for a day, and then the call runs anew', async () => {
-      const { g, clock } = used;
-      const account = await newAccount();
-      g.provider.respond = json(200, chatCompletion());
-      const key = newKey();
-      const headers = [];
-      for (const ms of [0, DAY_MS - 1, 1]) {
-        clock.advance(ms);
-        headers.push(
-          (await send(account, '/v1/chat/completions', chatBody('Hello'), key)).headers['x-faregate-repeated'],
-        );
-      }
-      assert.deepEqual(headers, [undefined, 'true', undefined]);
-      await assertSpent(account, 2n * costNano({ input: 11, output: 7 }));
-    });
-
-    describe('with a database that fails', () => {
-      afterEach(() => {
-        for (const name of ['idempotency.claim-keys', 'idempotency.keep-response', 'settlement.end']) {
-          used.g.observed.statement(name).recover();
-          used.g.observed.statement(name).release();
-        }
-      });
-
-      it('at the claim: an internal error at once, and the provider is not called', async () => {
+    for (const name of ['idempotency.keep-response', 'settlement.end']) {
+      it(`at ${name}: the response leaves, and its repeat gets it and is not charged again`, async () => {
         const { g } = used;
         const account = await newAccount();
-        const claims = g.observed.statement('idempotency.claim-keys');
-        const { asked } = claims;
-        const { length } = g.provider.requests;
-        claims.fail('before');
+        const statement = g.observed.statement(name);
+        const { asked } = statement;
+        statement.fail('before');
+        g.provider.respond = json(200, chatCompletion());
         const key = newKey();
         const response = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
-        assert.equal(response.status, 500);
-        assert.equal(response.headers['x-error-code'], 'internal_error');
-        assert.equal(claims.asked, asked + 1);
-        assert.equal(g.provider.requests.length, length);
-        claims.recover();
-        g.provider.respond = json(200, chatCompletion());
-        assert.equal((await send(account, '/v1/chat/completions', chatBody('Hello'), key)).status, 200);
+        assert.equal(response.status, 200);
+        assert.equal(statement.asked, asked + 1);
+        statement.recover();
+        assertRepeated(await send(account, '/v1/chat/completions', chatBody('Hello'), key), response);
         await assertSpent(account, costNano({ input: 11, output: 7 }));
       });
-
-      for (const name of ['idempotency.keep-response', 'settlement.end']) {
-        it(`at ${name}: the response leaves, and its repeat gets it and is not charged again`, async () => {
-          const { g } = used;
-          const account = await newAccount();
-          const statement = g.observed.statement(name);
-          const { asked } = statement;
-          statement.fail('before');
-          g.provider.respond = json(200, chatCompletion());
-          const key = newKey();
-          const response = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
-          assert.equal(response.status, 200);
-          assert.equal(statement.asked, asked + 1);
-          statement.recover();
-          assertRepeated(await send(account, '/v1/chat/completions', chatBody('Hello'), key), response);
-          await assertSpent(account, costNano({ input: 11, output: 7 }));
-        });
-      }
-    });
+    }
   });
-}
+});
 
 /** A success whose connection breaks in the middle of the body. */
 function breaksOff(_request: unknown, response: Parameters<Respond>[1]): void {
@@ -785,7 +783,7 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
 
 describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
   it('repeats that wait at its end get the response of the call that runs; after the start it is still stored', async () => {
-    const stored = await createTestDatabase('embedded');
+    const stored = await createTestDatabase();
     const clock = createTestClock(NOON);
     const first = await startGateway({ stored, clock });
     const account = await first.createAccount();
@@ -831,7 +829,7 @@ describe('postgresql: a node that dies, or is taken for dead', { timeout: 120_00
   let nodes: { g: TestGateway; clock: TestClock }[];
   before(async () => {
     const clocks = [createTestClock(NOON), createTestClock(NOON)];
-    const stored = await createTestDatabase('postgresql', partitionsOfFile);
+    const stored = await createTestDatabase(partitionsOfFile);
     const databases = [stored.database, stored.openAnother()];
     nodes = [];
     for (const [i, clock] of clocks.entries()) {

@@ -15,7 +15,7 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
   let far: Database;
   before(async () => {
-    stored = await createTestDatabase('postgresql', partitionsOfFile);
+    stored = await createTestDatabase(partitionsOfFile);
     far = stored.openAnother();
     await openAccount(stored.database, ACCOUNT, 1_000_000_000n);
   });

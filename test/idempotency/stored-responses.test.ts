@@ -5,372 +5,370 @@ import { createStoredResponseStore, type StoredClaim } from '../../src/accountin
 import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/repeats/stored-responses.ts';
 import { LateError } from '../../src/lib/batcher.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 import { ACCOUNT, createNode, endCall, leaving, type Node, patient, responseOf } from './node.ts';
 
 /** Which requests get a claim, which wait for which, and what becomes of those that wait, on one node. */
 
-for (const engine of engines) {
-  describe(`${engine}: claims on one node`, () => {
-    let stored: TestDatabase;
-    let observed: ObservedDatabase;
-    let node: Node;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      observed = observeDatabase(stored.database);
-      node = createNode(observed.database);
-      await openAccount(stored.database, ACCOUNT, 1_000_000n);
+describe(`claims on one node`, () => {
+  let stored: TestDatabase;
+  let observed: ObservedDatabase;
+  let node: Node;
+  before(async () => {
+    stored = await createTestDatabase();
+    observed = observeDatabase(stored.database);
+    node = createNode(observed.database);
+    await openAccount(stored.database, ACCOUNT, 1_000_000n);
+  });
+  afterEach(async () => {
+    await node.storedResponses.drain();
+    assert.equal(node.storedResponses.size, 0, 'a key was left in the map');
+  });
+  after(() => stored.remove());
+
+  async function claimed(key: string, fingerprint?: string) {
+    const result = await node.claim(key, fingerprint);
+    assert.equal(result.state, 'claimed');
+    return (result as ClaimResult & { state: 'claimed' }).claim;
+  }
+
+  async function keep(
+    claim: Claim,
+    callId: string,
+    text: string,
+    { storedResponses }: Node = node,
+  ): Promise<StoredClaim> {
+    const { held, keptForMs } = claim;
+    const responded = { ...held, ...responseOf(text), billedCallId: callId, startedAtMs: NOW_MS, keptForMs };
+    await storedResponses.keep(responded);
+    return responded;
+  }
+
+  async function responded(key: string): Promise<string> {
+    const claim = await claimed(key);
+    const kept = await keep(claim, `call_${key}`, key);
+    await endCall(stored.database, kept, 1n);
+    claim.settled(responseOf(key));
+    claim.close();
+    return key;
+  }
+
+  it('waiting repeats get the response at its end, from memory, without another look at the database', async () => {
+    const claim = await claimed('a1');
+    const { asked } = observed.statement('idempotency.claim-keys');
+    const waiting = [node.claim('a1'), node.claim('a1')];
+    const kept = await keep(claim, 'call_a1', 'a1');
+    await endCall(stored.database, kept, 1n);
+    claim.settled(responseOf('a1'));
+    claim.close();
+    const response = { state: 'answered', response: responseOf('a1') };
+    assert.deepEqual(await Promise.all(waiting), [response, response]);
+    assert.equal(observed.statement('idempotency.claim-keys').asked, asked);
+    assert.deepEqual(await node.claim('a1'), response);
+  });
+
+  it('what was stored and not settled is not given out: the next one runs the call', async () => {
+    const claim = await claimed('a2');
+    const next = node.claim('a2');
+    await keep(claim, 'call_a2', 'a2');
+    claim.close();
+    const result = await next;
+    assert.equal(result.state, 'claimed');
+    if (result.state === 'claimed') result.claim.close();
+  });
+
+  it('of the repeats that wait for a call whose response is not stored, one after the other runs it', async () => {
+    const first = await claimed('a3');
+    let underWay = 0;
+    const others = Array.from({ length: 5 }, async () => {
+      const claim = await claimed('a3');
+      assert.equal(++underWay, 1);
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay--;
+      claim.close();
     });
-    afterEach(async () => {
-      await node.storedResponses.drain();
-      assert.equal(node.storedResponses.size, 0, 'a key was left in the map');
+    first.close();
+    await Promise.all(others);
+  });
+
+  it('another request is refused at once while the first one runs, and after it', async () => {
+    const claim = await claimed('a4');
+    const { asked } = observed.statement('idempotency.claim-keys');
+    assert.deepEqual(await node.claim('a4', 'other'), { state: 'other_request' });
+    assert.equal(observed.statement('idempotency.claim-keys').asked, asked);
+    claim.close();
+    assert.deepEqual(await node.claim(await responded('a5'), 'other'), { state: 'other_request' });
+  });
+
+  it('another request frees nothing: the right one, which came meanwhile, gets the response', async () => {
+    await responded('a6');
+    const claims = observed.statement('idempotency.claim-keys');
+    const { asked } = claims;
+    claims.hold();
+    const wrong = node.claim('a6', 'other');
+    const right = node.claim('a6');
+    await claims.reached(asked + 1);
+    claims.release();
+    assert.deepEqual(await wrong, { state: 'other_request' });
+    assert.deepEqual(await right, { state: 'answered', response: responseOf('a6') });
+  });
+
+  it('a key that is free again is free for another request', async () => {
+    (await claimed('a7')).close();
+    (await claimed('a7', 'other')).close();
+  });
+
+  it('a repeat whose client leaves gives up, and the others get the response', async () => {
+    const claim = await claimed('a8');
+    const waiter = leaving();
+    const left = node.claim('a8', 'same', waiter);
+    const stays = node.claim('a8');
+    waiter.leave();
+    assert.deepEqual(await left, { state: 'given_up' });
+    const kept = await keep(claim, 'call_a8', 'a8');
+    await endCall(stored.database, kept, 1n);
+    claim.settled(responseOf('a8'));
+    claim.close();
+    assert.equal((await stays).state, 'answered');
+  });
+
+  it('no more than a hundred wait for one call; one that leaves makes room', async () => {
+    const claim = await claimed('a20');
+    const waiters = Array.from({ length: 100 }, () => leaving());
+    const waiting = waiters.map((waiter) => node.claim('a20', 'same', waiter));
+    assert.deepEqual(await node.claim('a20'), { state: 'crowded' });
+    waiters[0]!.leave();
+    assert.deepEqual(await waiting[0], { state: 'given_up' });
+    const another = node.claim('a20');
+    const kept = await keep(claim, 'call_a20', 'a20');
+    await endCall(stored.database, kept, 1n);
+    claim.settled(responseOf('a20'));
+    claim.close();
+    for (const { state } of await Promise.all([...waiting.slice(1), another])) assert.equal(state, 'answered');
+  });
+
+  it('a database that is down at the claim fails it at once, and repeats that wait behind it claim by themselves', async () => {
+    const claims = observed.statement('idempotency.claim-keys');
+    claims.fail('before');
+    claims.hold();
+    const { asked } = claims;
+    const both = [node.claim('a9'), node.claim('a9')];
+    await claims.reached(asked + 1);
+    claims.release();
+    const results = await Promise.allSettled(both);
+    claims.recover();
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['rejected', 'rejected'],
+    );
+    assert.equal(claims.asked, asked + 2);
+  });
+
+  it('a claim whose reply was lost is released', async () => {
+    const claims = observed.statement('idempotency.claim-keys');
+    const frees = observed.statement('idempotency.free-claims');
+    const { done } = frees;
+    claims.fail('after');
+    await assert.rejects(node.claim('a10'));
+    claims.recover();
+    await frees.completed(done + 1);
+    (await claimed('a10')).close();
+  });
+
+  it('a claim that the database carries out after its caller was refused and it was freed, is freed again', async () => {
+    const real = createStoredResponseStore(stored.database);
+    const freed = Promise.withResolvers<void>();
+    let late: (() => Promise<unknown>) | undefined;
+    const hurried = createNode(stored.database, {
+      freeLateMs: 1,
+      store: {
+        async claim(requests, terms) {
+          if (late !== undefined) return real.claim(requests, terms);
+          late = () => real.claim(requests, terms);
+          throw new LateError();
+        },
+        async free(claims) {
+          await real.free(claims);
+          freed.resolve();
+        },
+      },
     });
-    after(() => stored.remove());
+    await assert.rejects(hurried.claim('a21'));
+    await freed.promise;
+    assert.deepEqual(await late!(), ['claimed']);
+    const again = await hurried.claim('a21');
+    assert.equal(again.state, 'claimed');
+    if (again.state === 'claimed') again.claim.close();
+    await hurried.storedResponses.drain();
+  });
 
-    async function claimed(key: string, fingerprint?: string) {
-      const result = await node.claim(key, fingerprint);
-      assert.equal(result.state, 'claimed');
-      return (result as ClaimResult & { state: 'claimed' }).claim;
-    }
+  it('a key that could not be freed is taken over once its claim has run out', async () => {
+    const frees = observed.statement('idempotency.free-claims');
+    frees.fail('before');
+    (await claimed('a11')).close();
+    await node.storedResponses.drain();
+    frees.recover();
+    node.clock.advance(60_000);
+    (await claimed('a11')).close();
+    node.clock.advance(-60_000);
+  });
 
-    async function keep(
-      claim: Claim,
-      callId: string,
-      text: string,
-      { storedResponses }: Node = node,
-    ): Promise<StoredClaim> {
-      const { held, keptForMs } = claim;
-      const responded = { ...held, ...responseOf(text), billedCallId: callId, startedAtMs: NOW_MS, keptForMs };
-      await storedResponses.keep(responded);
-      return responded;
-    }
+  it('the client of a call does not wait for its key to be freed, its repeats do', async () => {
+    const frees = observed.statement('idempotency.free-claims');
+    const { asked } = frees;
+    const claim = await claimed('a12');
+    frees.hold();
+    claim.close();
+    await frees.reached(asked + 1);
+    const before = observed.statement('idempotency.claim-keys').asked;
+    const next = node.claim('a12');
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(observed.statement('idempotency.claim-keys').asked, before);
+    frees.release();
+    const result = await next;
+    assert.equal(result.state, 'claimed');
+    if (result.state === 'claimed') result.claim.close();
+  });
 
-    async function responded(key: string): Promise<string> {
+  for (const when of ['before', 'after'] as const) {
+    it(`a key that is freed while the database is down, and fails ${when} that, is free soon after it is back`, async () => {
+      const key = `a20-${when}`;
+      const frees = observed.statement('idempotency.free-claims');
+      const { asked } = frees;
       const claim = await claimed(key);
+      frees.fail(when);
+      claim.close();
+      await frees.reached(asked + 2);
+      frees.recover();
+      // On another node, by a clock that stands still: the claim does not run out.
+      const other = createNode(observed.database);
+      const result = await other.claim(key);
+      assert.equal(result.state, 'claimed');
+      if (result.state === 'claimed') result.claim.close();
+      await other.storedResponses.drain();
+    });
+  }
+
+  for (const when of ['before', 'after'] as const) {
+    it(`a response whose storing fails ${when} the database has carried it out may be stored again`, async () => {
+      const key = `a13-${when}`;
+      const keeps = observed.statement('idempotency.keep-response');
+      const claim = await claimed(key);
+      keeps.fail(when);
+      await assert.rejects(keep(claim, `call_${key}`, key), { code: 'ECONNRESET' });
+      keeps.recover();
       const kept = await keep(claim, `call_${key}`, key);
       await endCall(stored.database, kept, 1n);
       claim.settled(responseOf(key));
       claim.close();
-      return key;
+      assert.deepEqual(await node.claim(key), { state: 'answered', response: responseOf(key) });
+    });
+  }
+
+  it('a response takes its room once, however often storing it fails', async () => {
+    const takenBytes = await createStoredResponseStore(stored.database).storedBytes(ACCOUNT);
+    const full = createNode(observed.database, { accountBytesMax: takenBytes + 2 * ROW_BYTES });
+    const result = await full.claim('a30');
+    assert.ok(result.state === 'claimed');
+    const { claim } = result;
+    const keeps = observed.statement('idempotency.keep-response');
+    keeps.fail('before');
+    for (let tries = 0; tries < 3; tries++) {
+      await assert.rejects(keep(claim, 'call_a30', 'a30', full), { code: 'ECONNRESET' });
     }
-
-    it('waiting repeats get the response at its end, from memory, without another look at the database', async () => {
-      const claim = await claimed('a1');
-      const { asked } = observed.statement('idempotency.claim-keys');
-      const waiting = [node.claim('a1'), node.claim('a1')];
-      const kept = await keep(claim, 'call_a1', 'a1');
-      await endCall(stored.database, kept, 1n);
-      claim.settled(responseOf('a1'));
-      claim.close();
-      const response = { state: 'answered', response: responseOf('a1') };
-      assert.deepEqual(await Promise.all(waiting), [response, response]);
-      assert.equal(observed.statement('idempotency.claim-keys').asked, asked);
-      assert.deepEqual(await node.claim('a1'), response);
-    });
-
-    it('what was stored and not settled is not given out: the next one runs the call', async () => {
-      const claim = await claimed('a2');
-      const next = node.claim('a2');
-      await keep(claim, 'call_a2', 'a2');
-      claim.close();
-      const result = await next;
-      assert.equal(result.state, 'claimed');
-      if (result.state === 'claimed') result.claim.close();
-    });
-
-    it('of the repeats that wait for a call whose response is not stored, one after the other runs it', async () => {
-      const first = await claimed('a3');
-      let underWay = 0;
-      const others = Array.from({ length: 5 }, async () => {
-        const claim = await claimed('a3');
-        assert.equal(++underWay, 1);
-        await new Promise((resolve) => setImmediate(resolve));
-        underWay--;
-        claim.close();
-      });
-      first.close();
-      await Promise.all(others);
-    });
-
-    it('another request is refused at once while the first one runs, and after it', async () => {
-      const claim = await claimed('a4');
-      const { asked } = observed.statement('idempotency.claim-keys');
-      assert.deepEqual(await node.claim('a4', 'other'), { state: 'other_request' });
-      assert.equal(observed.statement('idempotency.claim-keys').asked, asked);
-      claim.close();
-      assert.deepEqual(await node.claim(await responded('a5'), 'other'), { state: 'other_request' });
-    });
-
-    it('another request frees nothing: the right one, which came meanwhile, gets the response', async () => {
-      await responded('a6');
-      const claims = observed.statement('idempotency.claim-keys');
-      const { asked } = claims;
-      claims.hold();
-      const wrong = node.claim('a6', 'other');
-      const right = node.claim('a6');
-      await claims.reached(asked + 1);
-      claims.release();
-      assert.deepEqual(await wrong, { state: 'other_request' });
-      assert.deepEqual(await right, { state: 'answered', response: responseOf('a6') });
-    });
-
-    it('a key that is free again is free for another request', async () => {
-      (await claimed('a7')).close();
-      (await claimed('a7', 'other')).close();
-    });
-
-    it('a repeat whose client leaves gives up, and the others get the response', async () => {
-      const claim = await claimed('a8');
-      const waiter = leaving();
-      const left = node.claim('a8', 'same', waiter);
-      const stays = node.claim('a8');
-      waiter.leave();
-      assert.deepEqual(await left, { state: 'given_up' });
-      const kept = await keep(claim, 'call_a8', 'a8');
-      await endCall(stored.database, kept, 1n);
-      claim.settled(responseOf('a8'));
-      claim.close();
-      assert.equal((await stays).state, 'answered');
-    });
-
-    it('no more than a hundred wait for one call; one that leaves makes room', async () => {
-      const claim = await claimed('a20');
-      const waiters = Array.from({ length: 100 }, () => leaving());
-      const waiting = waiters.map((waiter) => node.claim('a20', 'same', waiter));
-      assert.deepEqual(await node.claim('a20'), { state: 'crowded' });
-      waiters[0]!.leave();
-      assert.deepEqual(await waiting[0], { state: 'given_up' });
-      const another = node.claim('a20');
-      const kept = await keep(claim, 'call_a20', 'a20');
-      await endCall(stored.database, kept, 1n);
-      claim.settled(responseOf('a20'));
-      claim.close();
-      for (const { state } of await Promise.all([...waiting.slice(1), another])) assert.equal(state, 'answered');
-    });
-
-    it('a database that is down at the claim fails it at once, and repeats that wait behind it claim by themselves', async () => {
-      const claims = observed.statement('idempotency.claim-keys');
-      claims.fail('before');
-      claims.hold();
-      const { asked } = claims;
-      const both = [node.claim('a9'), node.claim('a9')];
-      await claims.reached(asked + 1);
-      claims.release();
-      const results = await Promise.allSettled(both);
-      claims.recover();
-      assert.deepEqual(
-        results.map(({ status }) => status),
-        ['rejected', 'rejected'],
-      );
-      assert.equal(claims.asked, asked + 2);
-    });
-
-    it('a claim whose reply was lost is released', async () => {
-      const claims = observed.statement('idempotency.claim-keys');
-      const frees = observed.statement('idempotency.free-claims');
-      const { done } = frees;
-      claims.fail('after');
-      await assert.rejects(node.claim('a10'));
-      claims.recover();
-      await frees.completed(done + 1);
-      (await claimed('a10')).close();
-    });
-
-    it('a claim that the database carries out after its caller was refused and it was freed, is freed again', async () => {
-      const real = createStoredResponseStore(stored.database);
-      const freed = Promise.withResolvers<void>();
-      let late: (() => Promise<unknown>) | undefined;
-      const hurried = createNode(stored.database, {
-        freeLateMs: 1,
-        store: {
-          async claim(requests, terms) {
-            if (late !== undefined) return real.claim(requests, terms);
-            late = () => real.claim(requests, terms);
-            throw new LateError();
-          },
-          async free(claims) {
-            await real.free(claims);
-            freed.resolve();
-          },
-        },
-      });
-      await assert.rejects(hurried.claim('a21'));
-      await freed.promise;
-      assert.deepEqual(await late!(), ['claimed']);
-      const again = await hurried.claim('a21');
-      assert.equal(again.state, 'claimed');
-      if (again.state === 'claimed') again.claim.close();
-      await hurried.storedResponses.drain();
-    });
-
-    it('a key that could not be freed is taken over once its claim has run out', async () => {
-      const frees = observed.statement('idempotency.free-claims');
-      frees.fail('before');
-      (await claimed('a11')).close();
-      await node.storedResponses.drain();
-      frees.recover();
-      node.clock.advance(60_000);
-      (await claimed('a11')).close();
-      node.clock.advance(-60_000);
-    });
-
-    it('the client of a call does not wait for its key to be freed, its repeats do', async () => {
-      const frees = observed.statement('idempotency.free-claims');
-      const { asked } = frees;
-      const claim = await claimed('a12');
-      frees.hold();
-      claim.close();
-      await frees.reached(asked + 1);
-      const before = observed.statement('idempotency.claim-keys').asked;
-      const next = node.claim('a12');
-      await new Promise((resolve) => setImmediate(resolve));
-      assert.equal(observed.statement('idempotency.claim-keys').asked, before);
-      frees.release();
-      const result = await next;
-      assert.equal(result.state, 'claimed');
-      if (result.state === 'claimed') result.claim.close();
-    });
-
-    for (const when of ['before', 'after'] as const) {
-      it(`a key that is freed while the database is down, and fails ${when} that, is free soon after it is back`, async () => {
-        const key = `a20-${when}`;
-        const frees = observed.statement('idempotency.free-claims');
-        const { asked } = frees;
-        const claim = await claimed(key);
-        frees.fail(when);
-        claim.close();
-        await frees.reached(asked + 2);
-        frees.recover();
-        // On another node, by a clock that stands still: the claim does not run out.
-        const other = createNode(observed.database);
-        const result = await other.claim(key);
-        assert.equal(result.state, 'claimed');
-        if (result.state === 'claimed') result.claim.close();
-        await other.storedResponses.drain();
-      });
-    }
-
-    for (const when of ['before', 'after'] as const) {
-      it(`a response whose storing fails ${when} the database has carried it out may be stored again`, async () => {
-        const key = `a13-${when}`;
-        const keeps = observed.statement('idempotency.keep-response');
-        const claim = await claimed(key);
-        keeps.fail(when);
-        await assert.rejects(keep(claim, `call_${key}`, key), { code: 'ECONNRESET' });
-        keeps.recover();
-        const kept = await keep(claim, `call_${key}`, key);
-        await endCall(stored.database, kept, 1n);
-        claim.settled(responseOf(key));
-        claim.close();
-        assert.deepEqual(await node.claim(key), { state: 'answered', response: responseOf(key) });
-      });
-    }
-
-    it('a response takes its room once, however often storing it fails', async () => {
-      const takenBytes = await createStoredResponseStore(stored.database).storedBytes(ACCOUNT);
-      const full = createNode(observed.database, { accountBytesMax: takenBytes + 2 * ROW_BYTES });
-      const result = await full.claim('a30');
-      assert.ok(result.state === 'claimed');
-      const { claim } = result;
-      const keeps = observed.statement('idempotency.keep-response');
-      keeps.fail('before');
-      for (let tries = 0; tries < 3; tries++) {
-        await assert.rejects(keep(claim, 'call_a30', 'a30', full), { code: 'ECONNRESET' });
-      }
-      keeps.recover();
-      await endCall(stored.database, await keep(claim, 'call_a30', 'a30', full), 1n);
-      claim.settled(responseOf('a30'));
-      claim.close();
-      const repeat = await node.claim('a30');
-      assert.ok(repeat.state === 'answered');
-      assert.equal(repeat.response.body?.toString(), 'a30');
-    });
-
-    it('many keys at once go to the database together, and no key twice in one statement', async () => {
-      const before = node.batches.length;
-      const keys = Array.from({ length: 40 }, (_, i) => `many-${i % 20}`);
-      const fates = await Promise.all(keys.map((key) => node.run(key, async () => 'succeeded')));
-      assert.equal(fates.filter((told) => 'run' in told).length, 20);
-      assert.equal(fates.filter((told) => 'kept' in told).length, 20);
-      const batches = node.batches.slice(before);
-      assert.equal(Math.max(...batches.map((batch) => batch.length)), 20);
-      for (const batch of batches) assert.equal(new Set(batch).size, batch.length);
-    });
-
-    it('claims are renewed as long as their calls run', async () => {
-      const eager = createNode(observed.database, { renewMs: 1 });
-      const renewals = observed.statement('idempotency.renew-claims');
-      const result = await eager.claim('a14');
-      eager.clock.advance(50_000);
-      await renewals.completed(renewals.asked + 1);
-      node.clock.advance(70_000);
-      const waiter = leaving();
-      const next = node.claim('a14', 'same', waiter);
-      await observed
-        .statement('idempotency.claim-keys')
-        .completed(observed.statement('idempotency.claim-keys').asked + 2);
-      waiter.leave();
-      assert.deepEqual(await next, { state: 'given_up' });
-      assert.equal(result.state, 'claimed');
-      if (result.state === 'claimed') result.claim.close();
-      await eager.storedResponses.drain();
-      const { asked } = renewals;
-      await eager.storedResponses.drain();
-      assert.equal(renewals.asked, asked);
-      node.clock.advance(-70_000);
-    });
-
-    it('a node that was taken for dead cannot store its response, and frees nothing of the one that took over', async () => {
-      const dead = createNode(observed.database);
-      const result = await dead.claim('a15');
-      assert.equal(result.state, 'claimed');
-      if (result.state !== 'claimed') return;
-      node.clock.advance(60_000);
-      const claim = await claimed('a15');
-      await assert.rejects(keep(result.claim, 'call_dead', 'dead', dead), ClaimLostError);
-      result.claim.close();
-      await dead.storedResponses.drain();
-      const kept = await keep(claim, 'call_a15', 'alive');
-      await endCall(stored.database, kept, 1n);
-      claim.settled(responseOf('alive'));
-      claim.close();
-      assert.deepEqual(await dead.claim('a15'), { state: 'answered', response: responseOf('alive') });
-      node.clock.advance(-60_000);
-    });
-
-    it('at the end of the process no repeat waits for another node any more; those of a call of this one get its response', async () => {
-      const other = createNode(observed.database);
-      const elsewhere = await other.claim('a16');
-      const last = createNode(observed.database);
-      const claims = observed.statement('idempotency.claim-keys');
-      const before = claims.done;
-      const abroad = [last.claim('a16'), last.claim('a16'), last.claim('a16')];
-      await claims.completed(before + 2);
-      const here = await last.claim('a17');
-      const responses = [last.claim('a17'), last.claim('a17', 'same', patient())];
-      last.storedResponses.stopWaiting();
-      assert.deepEqual(await Promise.all(abroad), Array(3).fill({ state: 'given_up' }));
-      assert.equal(here.state, 'claimed');
-      if (here.state === 'claimed') {
-        const kept = await keep(here.claim, 'call_a17', 'a17');
-        await endCall(stored.database, kept, 1n);
-        here.claim.settled(responseOf('a17'));
-        here.claim.close();
-      }
-      for (const { state } of await Promise.all(responses)) assert.equal(state, 'answered');
-      if (elsewhere.state === 'claimed') elsewhere.claim.close();
-      await Promise.all([other.storedResponses.drain(), last.storedResponses.drain()]);
-      assert.deepEqual([other.storedResponses.size, last.storedResponses.size], [0, 0]);
-    });
-
-    it('at the start of the only process, what an earlier one left is free, and stored responses are still there', async () => {
-      const earlier = createNode(observed.database);
-      await earlier.claim('a18');
-      await responded('a19');
-      await node.storedResponses.freeLeftClaims();
-      (await claimed('a18')).close();
-      assert.equal((await node.claim('a19')).state, 'answered');
-    });
+    keeps.recover();
+    await endCall(stored.database, await keep(claim, 'call_a30', 'a30', full), 1n);
+    claim.settled(responseOf('a30'));
+    claim.close();
+    const repeat = await node.claim('a30');
+    assert.ok(repeat.state === 'answered');
+    assert.equal(repeat.response.body?.toString(), 'a30');
   });
-}
+
+  it('many keys at once go to the database together, and no key twice in one statement', async () => {
+    const before = node.batches.length;
+    const keys = Array.from({ length: 40 }, (_, i) => `many-${i % 20}`);
+    const fates = await Promise.all(keys.map((key) => node.run(key, async () => 'succeeded')));
+    assert.equal(fates.filter((told) => 'run' in told).length, 20);
+    assert.equal(fates.filter((told) => 'kept' in told).length, 20);
+    const batches = node.batches.slice(before);
+    assert.equal(Math.max(...batches.map((batch) => batch.length)), 20);
+    for (const batch of batches) assert.equal(new Set(batch).size, batch.length);
+  });
+
+  it('claims are renewed as long as their calls run', async () => {
+    const eager = createNode(observed.database, { renewMs: 1 });
+    const renewals = observed.statement('idempotency.renew-claims');
+    const result = await eager.claim('a14');
+    eager.clock.advance(50_000);
+    await renewals.completed(renewals.asked + 1);
+    node.clock.advance(70_000);
+    const waiter = leaving();
+    const next = node.claim('a14', 'same', waiter);
+    await observed
+      .statement('idempotency.claim-keys')
+      .completed(observed.statement('idempotency.claim-keys').asked + 2);
+    waiter.leave();
+    assert.deepEqual(await next, { state: 'given_up' });
+    assert.equal(result.state, 'claimed');
+    if (result.state === 'claimed') result.claim.close();
+    await eager.storedResponses.drain();
+    const { asked } = renewals;
+    await eager.storedResponses.drain();
+    assert.equal(renewals.asked, asked);
+    node.clock.advance(-70_000);
+  });
+
+  it('a node that was taken for dead cannot store its response, and frees nothing of the one that took over', async () => {
+    const dead = createNode(observed.database);
+    const result = await dead.claim('a15');
+    assert.equal(result.state, 'claimed');
+    if (result.state !== 'claimed') return;
+    node.clock.advance(60_000);
+    const claim = await claimed('a15');
+    await assert.rejects(keep(result.claim, 'call_dead', 'dead', dead), ClaimLostError);
+    result.claim.close();
+    await dead.storedResponses.drain();
+    const kept = await keep(claim, 'call_a15', 'alive');
+    await endCall(stored.database, kept, 1n);
+    claim.settled(responseOf('alive'));
+    claim.close();
+    assert.deepEqual(await dead.claim('a15'), { state: 'answered', response: responseOf('alive') });
+    node.clock.advance(-60_000);
+  });
+
+  it('at the end of the process no repeat waits for another node any more; those of a call of this one get its response', async () => {
+    const other = createNode(observed.database);
+    const elsewhere = await other.claim('a16');
+    const last = createNode(observed.database);
+    const claims = observed.statement('idempotency.claim-keys');
+    const before = claims.done;
+    const abroad = [last.claim('a16'), last.claim('a16'), last.claim('a16')];
+    await claims.completed(before + 2);
+    const here = await last.claim('a17');
+    const responses = [last.claim('a17'), last.claim('a17', 'same', patient())];
+    last.storedResponses.stopWaiting();
+    assert.deepEqual(await Promise.all(abroad), Array(3).fill({ state: 'given_up' }));
+    assert.equal(here.state, 'claimed');
+    if (here.state === 'claimed') {
+      const kept = await keep(here.claim, 'call_a17', 'a17');
+      await endCall(stored.database, kept, 1n);
+      here.claim.settled(responseOf('a17'));
+      here.claim.close();
+    }
+    for (const { state } of await Promise.all(responses)) assert.equal(state, 'answered');
+    if (elsewhere.state === 'claimed') elsewhere.claim.close();
+    await Promise.all([other.storedResponses.drain(), last.storedResponses.drain()]);
+    assert.deepEqual([other.storedResponses.size, last.storedResponses.size], [0, 0]);
+  });
+
+  it('at the start of the only process, what an earlier one left is free, and stored responses are still there', async () => {
+    const earlier = createNode(observed.database);
+    await earlier.claim('a18');
+    await responded('a19');
+    await node.storedResponses.freeLeftClaims();
+    (await claimed('a18')).close();
+    assert.equal((await node.claim('a19')).state, 'answered');
+  });
+});

@@ -102,7 +102,7 @@ describe('an import of litellm-1.108.7', { timeout: 60_000 }, () => {
   let moving: MovingIn;
 
   before(async () => {
-    stored = await createBareDatabase('postgresql');
+    stored = await createBareDatabase();
     await fillPostgresBooks('litellm-1.108.7', stored.url);
     client = new pg.Client({ connectionString: stored.url });
     await client.connect();

@@ -42,7 +42,7 @@ describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 
   let sent: Map<string, string>;
 
   before(async () => {
-    source = await createBareDatabase('postgresql');
+    source = await createBareDatabase();
     await fillPostgresBooks('new-api-1.0.0-rc.24', source.url);
     const client = new pg.Client({ connectionString: source.url });
     await client.connect();

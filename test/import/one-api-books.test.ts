@@ -113,7 +113,7 @@ describe('the books of one-api and new-api', () => {
       ['one-api', 'one-api-0.6.10', ONE_API(176_458_510_800n)],
       ['new-api', 'new-api-1.0.0-rc.24', NEW_API(14_300n, '127.0.0.0/8,10.1.2.3')],
     ] as const) {
-      await using stored = await createBareDatabase('postgresql');
+      await using stored = await createBareDatabase();
       await fillPostgresBooks(name, stored.url);
       assert.deepEqual(await linesOf(program, stored.url), expected);
       const opened = await openForeignDatabase(stored.url);

@@ -403,7 +403,7 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
 
 describe('the allow-lists of a key, on two nodes', { timeout: 60_000 }, () => {
   it('are heard of by each of them like a revocation', async () => {
-    const first = await startGateway({ engine: 'postgresql' });
+    const first = await startGateway();
     const second = await startGateway({ stored: first.stored, database: first.stored.openAnother() });
     try {
       const account = await first.createAccount();

@@ -3,7 +3,6 @@ import { after, before, describe, it } from 'node:test';
 import { CODING_CHAT, grant } from '../plans/coding.ts';
 import { type ClientResponse, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
 import {
   assertSpent,
   clientLeaves,
@@ -332,92 +331,90 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
   });
 });
 
-for (const engine of gatewayEngines) {
-  describe(`50 calls of one key at once on ${engine}`, { timeout: 60_000 }, () => {
-    const clock = createTestClock(NOON_IN_SHANGHAI);
-    let g: TestGateway;
-    before(async () => {
-      g = await startGateway({ engine, clock, plans: PLANS });
-      g.provider.respond = responseAnything;
-    });
-    after(() => g.stop());
-
-    const race = (key: LimitedKey): Promise<ClientResponse[]> =>
-      Promise.all(Array.from({ length: 50 }, (_, i) => send(g, key.key, i % 2 === 0 ? CHAT : CODING_CHAT)));
-
-    it('never are more than its ten calls of the day, at balance and coding addresses together', async () => {
-      const account = await g.createAccount();
-      await grant(g, account.id, 'coder');
-      const key = await createKey(g, account, { dailyCalls: 10 });
-      const asked = g.provider.requests.length;
-      const responses = await race(key);
-      assert.equal(responses.filter(({ status }) => status === 200).length, 10);
-      assert.equal(g.provider.requests.length, asked + 10);
-      for (const response of responses) if (response.status !== 200) assertLimited(response, callsLimited);
-      const charged = responses.filter(({ status }, i) => status === 200 && i % 2 === 0).length;
-      await assertSpent(account, BigInt(charged) * CALL_COST);
-      assert.equal(await inFlight(g, key), 0);
-    });
-
-    it('never are more than ten at the same time', async () => {
-      const account = await g.createAccount();
-      await grant(g, account.id, 'coder');
-      const key = await createKey(g, account, { concurrency: 10 });
-      const gate = Promise.withResolvers<void>();
-      let atOnce = 0;
-      let mostAtOnce = 0;
-      g.provider.respond = async (request, response) => {
-        mostAtOnce = Math.max(mostAtOnce, ++atOnce);
-        await gate.promise;
-        atOnce--;
-        await responseAnything(request, response);
-      };
-      let refused = 0;
-      const othersRefused = Promise.withResolvers<void>();
-      const asked = g.provider.requests.length;
-      const racing = Array.from({ length: 50 }, async (_, i) => {
-        const response = await send(g, key.key, i % 2 === 0 ? CHAT : CODING_CHAT);
-        if (response.status !== 200 && ++refused === 40) othersRefused.resolve();
-        return response;
-      });
-      // Those that run go on when all of them are running and all others have been refused.
-      await Promise.all([othersRefused.promise, g.provider.received(asked + 10)]);
-      gate.resolve();
-      const responses = await Promise.all(racing);
-      g.provider.respond = responseAnything;
-      assert.equal(mostAtOnce, 10);
-      assert.equal(responses.filter(({ status }) => status === 200).length, 10);
-      for (const response of responses) {
-        if (response.status === 200) continue;
-        assertLimited(response, concurrencyLimited);
-        assert.equal(response.json.error.type, 'rate_limit_error');
-      }
-      assert.equal(await inFlight(g, key), 0);
-      assert.ok((await race(key)).some(({ status }) => status === 200));
-    });
-
-    it('overdraw its spending of the day by one call at most', async () => {
-      const account = await g.createAccount();
-      const key = await createKey(g, account, { dailySpendCapYuan: '0.000000001' });
-      const responses = await Promise.all(Array.from({ length: 50 }, () => send(g, key.key, CHAT)));
-      assert.equal(responses.filter(({ status }) => status === 200).length, 1);
-      for (const response of responses) {
-        if (response.status === 200) continue;
-        // It depends on whether the call that takes all of it has ended by then.
-        const isHeld = response.headers['x-should-retry'] === 'true';
-        assertLimited(response, isHeld ? { ...spendLimited, retry: true, retryAfter: 2 } : spendLimited);
-      }
-      await assertSpent(account, CALL_COST);
-    });
+describe(`50 calls of one key at once`, { timeout: 60_000 }, () => {
+  const clock = createTestClock(NOON_IN_SHANGHAI);
+  let g: TestGateway;
+  before(async () => {
+    g = await startGateway({ clock, plans: PLANS });
+    g.provider.respond = responseAnything;
   });
-}
+  after(() => g.stop());
+
+  const race = (key: LimitedKey): Promise<ClientResponse[]> =>
+    Promise.all(Array.from({ length: 50 }, (_, i) => send(g, key.key, i % 2 === 0 ? CHAT : CODING_CHAT)));
+
+  it('never are more than its ten calls of the day, at balance and coding addresses together', async () => {
+    const account = await g.createAccount();
+    await grant(g, account.id, 'coder');
+    const key = await createKey(g, account, { dailyCalls: 10 });
+    const asked = g.provider.requests.length;
+    const responses = await race(key);
+    assert.equal(responses.filter(({ status }) => status === 200).length, 10);
+    assert.equal(g.provider.requests.length, asked + 10);
+    for (const response of responses) if (response.status !== 200) assertLimited(response, callsLimited);
+    const charged = responses.filter(({ status }, i) => status === 200 && i % 2 === 0).length;
+    await assertSpent(account, BigInt(charged) * CALL_COST);
+    assert.equal(await inFlight(g, key), 0);
+  });
+
+  it('never are more than ten at the same time', async () => {
+    const account = await g.createAccount();
+    await grant(g, account.id, 'coder');
+    const key = await createKey(g, account, { concurrency: 10 });
+    const gate = Promise.withResolvers<void>();
+    let atOnce = 0;
+    let mostAtOnce = 0;
+    g.provider.respond = async (request, response) => {
+      mostAtOnce = Math.max(mostAtOnce, ++atOnce);
+      await gate.promise;
+      atOnce--;
+      await responseAnything(request, response);
+    };
+    let refused = 0;
+    const othersRefused = Promise.withResolvers<void>();
+    const asked = g.provider.requests.length;
+    const racing = Array.from({ length: 50 }, async (_, i) => {
+      const response = await send(g, key.key, i % 2 === 0 ? CHAT : CODING_CHAT);
+      if (response.status !== 200 && ++refused === 40) othersRefused.resolve();
+      return response;
+    });
+    // Those that run go on when all of them are running and all others have been refused.
+    await Promise.all([othersRefused.promise, g.provider.received(asked + 10)]);
+    gate.resolve();
+    const responses = await Promise.all(racing);
+    g.provider.respond = responseAnything;
+    assert.equal(mostAtOnce, 10);
+    assert.equal(responses.filter(({ status }) => status === 200).length, 10);
+    for (const response of responses) {
+      if (response.status === 200) continue;
+      assertLimited(response, concurrencyLimited);
+      assert.equal(response.json.error.type, 'rate_limit_error');
+    }
+    assert.equal(await inFlight(g, key), 0);
+    assert.ok((await race(key)).some(({ status }) => status === 200));
+  });
+
+  it('overdraw its spending of the day by one call at most', async () => {
+    const account = await g.createAccount();
+    const key = await createKey(g, account, { dailySpendCapYuan: '0.000000001' });
+    const responses = await Promise.all(Array.from({ length: 50 }, () => send(g, key.key, CHAT)));
+    assert.equal(responses.filter(({ status }) => status === 200).length, 1);
+    for (const response of responses) {
+      if (response.status === 200) continue;
+      // It depends on whether the call that takes all of it has ended by then.
+      const isHeld = response.headers['x-should-retry'] === 'true';
+      assertLimited(response, isHeld ? { ...spendLimited, retry: true, retryAfter: 2 } : spendLimited);
+    }
+    await assertSpent(account, CALL_COST);
+  });
+});
 
 describe('postgresql: the limits of a key on two nodes', { timeout: 60_000 }, () => {
   const clock = createTestClock(NOON_IN_SHANGHAI);
   let first: TestGateway;
   let second: TestGateway;
   before(async () => {
-    first = await startGateway({ engine: 'postgresql', clock, plans: PLANS });
+    first = await startGateway({ clock, plans: PLANS });
     second = await startGateway({ clock, plans: PLANS, stored: first.stored, database: first.stored.openAnother() });
   });
   after(async () => {

@@ -83,7 +83,7 @@ describe('postgresql: calls of limited keys over a network that breaks', { timeo
   let proxy: TestProxy;
   let far: Database;
   before(async () => {
-    stored = await createTestDatabase('postgresql', partitionsOfFile);
+    stored = await createTestDatabase(partitionsOfFile);
     proxy = await startProxy(stored.url);
     far = openPostgres({ url: proxy.url, logger: silentLogger });
     await stored.database.script(`

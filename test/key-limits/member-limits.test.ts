@@ -35,7 +35,7 @@ import {
   timeOf,
   verdictsOn,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { waitingForLocks } from '../support/locks.ts';
 import { isQuickRun, propertyRuns } from '../support/scope.ts';
 import { type KeyVerdict, ReferenceKey } from './reference.ts';
@@ -158,350 +158,347 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-for (const engine of engines) {
-  describe(`the limits of keys and members on ${engine}`, { timeout: 240_000 }, () => {
-    let stored: TestDatabase;
-    let second: Database;
-    let database: Database;
-    let nodes: readonly ReturnType<typeof createTestNode>['stores'][];
-    let runs = 0;
-    let made = 0;
+describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
+  let stored: TestDatabase;
+  let second: Database;
+  let database: Database;
+  let nodes: readonly ReturnType<typeof createTestNode>['stores'][];
+  let runs = 0;
+  let made = 0;
 
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      database = stored.database;
-      second = engine === 'postgresql' ? stored.openAnother() : database;
-      nodes = [waitingForLocks(database), waitingForLocks(second)].map((each) => createTestNode(each).stores);
-    });
-    after(async () => {
-      try {
-        assert.deepEqual(await nodes[0]!.reservations.listOfDeadNodes('nobody', 0, 1_000), []);
-        const results = await auditLedger(inOneDatabase(database));
-        assert.deepEqual(
-          results.flatMap(({ breaches }) => breaches),
-          [],
-        );
-      } finally {
-        if (second !== database) await second.close();
-        await stored.remove();
-      }
-    });
-
-    const hashOf = (keyId: string): Buffer => Buffer.from(keyId);
-
-    async function insertKey(accountId: string, id: string, userId: string): Promise<void> {
-      const key = {
-        accountId,
-        id,
-        name: 'test',
-        keyHash: hashOf(id),
-        prefix: 'sk-fg-…',
-        expiresAt: null,
-        userId,
-        at: NOW,
-      };
-      await createAccountStore(database).insertKey(key);
-    }
-
-    async function join(accountId: string, userId: string): Promise<void> {
-      await createMembershipStore(database).add({ accountId, userId, role: 'member', at: NOW });
-    }
-
-    /** An account with enough money and a plan, and three people. */
-    async function createPeople(): Promise<{ accountId: string; people: ModelPerson[] }> {
-      const accountId = `acct_members_${engine}_${++runs}`;
-      await openAccount(database, accountId, 1_000_000n);
-      await createSubscriptionStore(database).grant({
-        accountId,
-        id: `sub_${accountId}`,
-        planId: WIDE.id,
-        startsAt: new Date('2026-01-01T00:00Z'),
-        endsAt: new Date('2027-12-31T00:00Z'),
-        at: NOW,
-      });
-      const people = [0, 1, 2].map((n) => ({ id: `usr_${accountId}_${n}`, reference: new ReferenceKey() }));
-      for (const { id } of people) {
-        const user = { id, email: null, name: id, passwordHash: null, operatorRole: null, memberships: [], at: NOW };
-        assert.equal(await createUserStore(database).insert(user), null);
-        await join(accountId, id);
-      }
-      return { accountId, people };
-    }
-
-    /** Calls by what authentication says of their keys; `null`: the key is refused. */
-    async function requestsBy(
-      accountId: string,
-      asked: readonly { readonly keyId: string; readonly amountNano: bigint | null }[],
-    ): Promise<(ReservationRequest | null)[]> {
-      const statuses = await createKeyStatusStore(database).findStatuses(asked.map(({ keyId }) => hashOf(keyId)));
-      const limitations = await createLimitedKeyStore(database).find(statuses.map((status) => status!));
-      return asked.map(({ keyId, amountNano }, i) => {
-        if (statuses[i]!.isRevoked) return null;
-        const { isKeyLimited, memberId } = limitations[i]!;
-        const plan =
-          amountNano === null ? { inputBytes: 1, outputTokensRequested: 0, tokens: 0, innerModels: [] } : null;
-        return requestOf(accountId, `call_${engine}_${++made}`, amountNano, { keyId, isKeyLimited, memberId, plan });
-      });
-    }
-
-    function endOf(
-      { accountId, callId, keyId, isKeyLimited, memberId }: ReservationRequest,
-      counts: boolean,
-      chargeNano: bigint,
-    ): SettlementRecord {
-      const use = { counts, chargeNano, ...(memberId !== null && { memberId }) };
-      return recordOf(
-        { ...outcomeOf(accountId, callId, chargeNano), keyId },
-        { key: isKeyLimited || memberId !== null ? use : null, plan: { counts, tokens: 0 } },
-      );
-    }
-
-    /** What is stored of each owner of limits of an account. */
-    const readUses = (accountId: string) =>
-      readStoredUses(database, { name: 'test.owner-uses', text: 'select * from key_limits where account_id = $1' }, [
-        accountId,
-      ]);
-
-    it('admit what those of key and person admit in a model, whoever is removed and whatever key is replaced', async () => {
-      const seen = new Map<string, number>();
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(change, { minLength: 2, maxLength: 2 }),
-          fc.array(change, { minLength: 2, maxLength: 2 }),
-          fc.array(step, { minLength: 5, maxLength: 30 }),
-          async (personLimits, keyLimits, steps) => {
-            const { accountId, people } = await createPeople();
-            const present = new Set([0, 1, 2]);
-            const keys: ModelKey[] = [];
-            const addKey = (person: number, reference: ReferenceKey): ModelKey => {
-              const key = { id: `key_${accountId}_${keys.length}`, person, reference, isEnded: false };
-              keys.push(key);
-              return key;
-            };
-            for (const person of [0, 0, 1, 1, 2])
-              await insertKey(accountId, addKey(person, new ReferenceKey()).id, people[person]!.id);
-            let inFlight: ModelCall[] = [];
-            let day = 1;
-
-            async function limitPerson(person: number, wanted: KeyLimitChange): Promise<void> {
-              const { id, reference } = people[person]!;
-              reference.change(wanted);
-              const changed = await createMemberLimitStore(database).change(accountId, id, wanted);
-              assert.deepEqual(changed, { ...reference.limits, allowedModels: null });
-            }
-            for (const [person, wanted] of personLimits.entries()) await limitPerson(person, wanted);
-
-            async function limitKey({ id, reference }: ModelKey, wanted: KeyLimitChange): Promise<void> {
-              const store = createKeyLimitStore(database);
-              reference.change(wanted);
-              assert.deepEqual(await store.change(accountId, id, wanted), reference.limits);
-              assert.deepEqual((await store.find(accountId, [id, 'key_other'])).get(id), reference.limits);
-            }
-            // One of a person with limits, and the one of a person without any.
-            await limitKey(keys[1]!, keyLimits[0]!);
-            await limitKey(keys[4]!, keyLimits[1]!);
-
-            function admitInModel(
-              request: ReservationRequest,
-              key: ModelKey,
-              today: string,
-            ): { verdict: string; counting: ReferenceKey[] } {
-              const person = people[key.person]!.reference;
-              const [byKey, byPerson] = [isLimited(key.reference), isLimited(person)];
-              const ofKey = byKey ? key.reference.refusal(request, today) : null;
-              const verdict = ofKey ?? (byPerson ? person.refusal(request, today) : null);
-              if (verdict !== null) return { verdict: ofKey ?? ofMember(verdict), counting: [] };
-              const counting = [...(byKey ? [key.reference] : []), ...(byPerson ? [person] : [])];
-              for (const reference of counting) assert.equal(reference.admit(request, today), 'admitted');
-              return { verdict: 'admitted', counting };
-            }
-
-            for (const [index, taken] of steps.entries()) {
-              const node = nodes[index % nodes.length]!;
-              const atMs = instantOf(DAYS[day]!, 'isBack' in taken && taken.isBack);
-              const { today } = periodsAt(atMs);
-              const time = timeAt(atMs);
-              switch (taken.kind) {
-                case 'calls': {
-                  const tried = taken.calls.map(({ key, amountNano }) => ({
-                    key: keys[key % keys.length]!,
-                    amountNano,
-                  }));
-                  const found = await requestsBy(
-                    accountId,
-                    tried.map(({ key, amountNano }) => ({ keyId: key.id, amountNano })),
-                  );
-                  const asked = tried.flatMap(({ key }, i) => {
-                    const request = found[i]!;
-                    assert.equal(request === null, key.isEnded);
-                    return request === null ? [] : [{ request, key }];
-                  });
-                  const requests = asked.map(({ request }) => request);
-                  const verdicts = await verdictsOn(node.reservations, requests, contextAt(atMs));
-                  const expected = asked.map(({ request, key }) => ({
-                    request,
-                    ...admitInModel(request, key, today),
-                  }));
-                  assert.deepEqual(
-                    verdicts,
-                    expected.map(({ verdict }) => verdict),
-                    `step ${index}`,
-                  );
-                  inFlight.push(...expected.filter(({ verdict }) => verdict === 'admitted'));
-                  for (const verdict of verdicts) seen.set(verdict, (seen.get(verdict) ?? 0) + 1);
-                  break;
-                }
-                case 'end': {
-                  const records: SettlementRecord[] = [];
-                  for (const { which, counts, chargeNano, isRepeated } of taken.ends) {
-                    const call = inFlight[which % Math.max(inFlight.length, 1)];
-                    if (call === undefined) continue;
-                    inFlight = inFlight.filter((other) => other !== call);
-                    const charged = counts ? chargeNano : 0n;
-                    const record = endOf(call.request, counts, charged);
-                    records.push(record, ...(isRepeated ? [record] : []));
-                    const outcome = { callId: call.request.callId, counts, chargeNano: charged };
-                    for (const reference of call.counting) reference.end(outcome, today);
-                  }
-                  await node.settlement.end(records, time);
-                  // A node that never got the reply stores the end again, on another day perhaps.
-                  await node.settlement.end(records, timeAt(instantOf(DAYS[day]!, false)));
-                  break;
-                }
-                case 'release': {
-                  const [call] = inFlight.splice(taken.which % Math.max(inFlight.length, 1), 1);
-                  if (call === undefined) break;
-                  await node.reservations.release([call.request], time);
-                  const outcome = { callId: call.request.callId, counts: false, chargeNano: 0n };
-                  for (const reference of call.counting) reference.end(outcome, today);
-                  break;
-                }
-                case 'next day':
-                  day = Math.min(day + 1, DAYS.length - 1);
-                  break;
-                case 'limit person':
-                  await limitPerson(taken.person, taken.change);
-                  break;
-                case 'limit key': {
-                  const key = keys[taken.key % keys.length]!;
-                  if (!key.isEnded) await limitKey(key, taken.change);
-                  break;
-                }
-                case 'replace': {
-                  const old = keys[taken.key % keys.length]!;
-                  if (old.isEnded) break;
-                  const next = addKey(old.person, old.reference.replacement());
-                  const begun = { accountId, keyId: next.id, replacedId: old.id, endsReplaced: true, at: NOW };
-                  await createLooseKeyStore(database).begin(begun);
-                  await createLooseLimitStore(database).copy(begun, old.id);
-                  const made = { accountId, keyId: old.id, id: next.id, keyHash: hashOf(next.id), prefix: 'sk-fg-…' };
-                  const replacement = { ...made, expiresAt: null, keepOldMs: 0, at: NOW };
-                  assert.ok((await createKeyReplacementStore(database).replace(replacement)) !== null);
-                  old.isEnded = true;
-                  break;
-                }
-                case 'remove': {
-                  const { person, heir } = taken;
-                  // Somebody who has left comes back, and goes on with what is used.
-                  if (!present.has(person)) {
-                    await join(accountId, people[person]!.id);
-                    present.add(person);
-                    break;
-                  }
-                  const handed: KeysOfRemoved = { handedTo: people[heir]!.id };
-                  const keysOf: KeysOfRemoved = taken.keys === 'handed' ? handed : taken.keys;
-                  const refusal = await createMembershipStore(database).remove(
-                    accountId,
-                    people[person]!.id,
-                    false,
-                    NOW,
-                    keysOf,
-                  );
-                  const hasHeir = taken.keys !== 'handed' || (heir !== person && present.has(heir));
-                  assert.equal(refusal, hasHeir ? null : 'no_heir');
-                  if (!hasHeir) break;
-                  present.delete(person);
-                  for (const key of keys.filter((each) => each.person === person && !each.isEnded)) {
-                    if (taken.keys === 'revoked') key.isEnded = true;
-                    if (taken.keys === 'handed') key.person = heir;
-                  }
-                  break;
-                }
-              }
-              const uses = await readUses(accountId);
-              for (const { id, reference } of [...people, ...keys]) {
-                const use = uses.get(id) ?? null;
-                if (use !== null || isLimited(reference))
-                  assert.deepEqual(use, reference.use(), `${id} after step ${index}`);
-              }
-            }
-            await nodes[0]!.reservations.release(
-              inFlight.map(({ request }) => request),
-              timeOf(DAYS[day]!),
-            );
-          },
-        ),
-        { numRuns: propertyRuns(engine === 'embedded' ? 15 : 60) },
-      );
-      // The few runs of a quick run, and of the embedded engine, do not meet everything.
-      if (isQuickRun || engine === 'embedded') return;
-      for (const verdict of [
-        'admitted',
-        'keyTotalSpendLimitReached',
-        'keyMonthlySpendLimitReached',
-        'keyWeeklySpendLimitReached',
-        'keySpendLimitReached',
-        'keyCallsLimitReached',
-        'keyConcurrencyLimited',
-        'memberTotalSpendLimitReached',
-        'memberMonthlySpendLimitReached',
-        'memberWeeklySpendLimitReached',
-        'memberSpendLimitReached',
-        'memberCallsLimitReached',
-        'memberConcurrencyLimited',
-      ]) {
-        assert.ok((seen.get(verdict) ?? 0) > 5, `${verdict} was hardly ever the response`);
-      }
-    });
-
-    it('count the charge of a call that ends, or is resolved, when its node was taken for dead', async () => {
-      const { accountId, people } = await createPeople();
-      const keyIds = people.map((_, n) => `key_${accountId}_${n}`);
-      const [keyId, ofNobody] = keyIds as [string, string];
-      for (const [n, { id }] of people.entries()) await insertKey(accountId, keyIds[n]!, id);
-      await createMemberLimitStore(database).change(accountId, people[0]!.id, { totalSpendCapNano: 100n });
-      await createKeyLimitStore(database).change(accountId, keyId, { totalSpendCapNano: 100n });
-      const [{ reservations, settlement }] = nodes as [(typeof nodes)[number]];
-      const today = '2026-12-31';
-      const died = await requestsBy(
-        accountId,
-        [keyId, keyId, ofNobody].map((id) => ({ keyId: id, amountNano: 50n })),
-      );
-      const [late, byHand, free] = died as [ReservationRequest, ReservationRequest, ReservationRequest];
-      for (const request of [late, byHand, free]) {
-        assert.deepEqual(await verdictsOn(reservations, [request], contextAt(noonOf(DAYS[0]!))), ['admitted']);
-        await settlement.resolve([request], timeOf(DAYS[0]!));
-      }
-      const record = endOf(late, true, 40n);
-      await settlement.end([record, record], timeOf(today));
-      await settlement.end([record], timeOf(today));
-      for (const { callId } of [byHand, free]) {
-        const request = {
-          callId,
-          resolution: { action: 'charge', chargeNano: 40n },
-          by: null,
-          via: 'command_line',
-          memo: null,
-          idempotencyKey: null,
-          periods: periodsOf(today),
-        } as const;
-        for (const again of ['resolved', 'repeated']) {
-          assert.equal((await createResolutionStore(database).resolve(request)).outcome, again);
-        }
-      }
-      const spent = { spentNano: 80n, weekSpentNano: 80n, monthSpentNano: 80n, totalSpentNano: 80n };
-      const used = { ...spent, reservedNano: 0n, calls: 0, inFlight: 0 };
-      assert.deepEqual(Object.fromEntries(await readUses(accountId)), { [people[0]!.id]: used, [keyId]: used });
-    });
+  before(async () => {
+    stored = await createTestDatabase();
+    database = stored.database;
+    second = stored.openAnother();
+    nodes = [waitingForLocks(database), waitingForLocks(second)].map((each) => createTestNode(each).stores);
   });
-}
+  after(async () => {
+    try {
+      assert.deepEqual(await nodes[0]!.reservations.listOfDeadNodes('nobody', 0, 1_000), []);
+      const results = await auditLedger(inOneDatabase(database));
+      assert.deepEqual(
+        results.flatMap(({ breaches }) => breaches),
+        [],
+      );
+    } finally {
+      if (second !== database) await second.close();
+      await stored.remove();
+    }
+  });
+
+  const hashOf = (keyId: string): Buffer => Buffer.from(keyId);
+
+  async function insertKey(accountId: string, id: string, userId: string): Promise<void> {
+    const key = {
+      accountId,
+      id,
+      name: 'test',
+      keyHash: hashOf(id),
+      prefix: 'sk-fg-…',
+      expiresAt: null,
+      userId,
+      at: NOW,
+    };
+    await createAccountStore(database).insertKey(key);
+  }
+
+  async function join(accountId: string, userId: string): Promise<void> {
+    await createMembershipStore(database).add({ accountId, userId, role: 'member', at: NOW });
+  }
+
+  /** An account with enough money and a plan, and three people. */
+  async function createPeople(): Promise<{ accountId: string; people: ModelPerson[] }> {
+    const accountId = `acct_members_${++runs}`;
+    await openAccount(database, accountId, 1_000_000n);
+    await createSubscriptionStore(database).grant({
+      accountId,
+      id: `sub_${accountId}`,
+      planId: WIDE.id,
+      startsAt: new Date('2026-01-01T00:00Z'),
+      endsAt: new Date('2027-12-31T00:00Z'),
+      at: NOW,
+    });
+    const people = [0, 1, 2].map((n) => ({ id: `usr_${accountId}_${n}`, reference: new ReferenceKey() }));
+    for (const { id } of people) {
+      const user = { id, email: null, name: id, passwordHash: null, operatorRole: null, memberships: [], at: NOW };
+      assert.equal(await createUserStore(database).insert(user), null);
+      await join(accountId, id);
+    }
+    return { accountId, people };
+  }
+
+  /** Calls by what authentication says of their keys; `null`: the key is refused. */
+  async function requestsBy(
+    accountId: string,
+    asked: readonly { readonly keyId: string; readonly amountNano: bigint | null }[],
+  ): Promise<(ReservationRequest | null)[]> {
+    const statuses = await createKeyStatusStore(database).findStatuses(asked.map(({ keyId }) => hashOf(keyId)));
+    const limitations = await createLimitedKeyStore(database).find(statuses.map((status) => status!));
+    return asked.map(({ keyId, amountNano }, i) => {
+      if (statuses[i]!.isRevoked) return null;
+      const { isKeyLimited, memberId } = limitations[i]!;
+      const plan = amountNano === null ? { inputBytes: 1, outputTokensRequested: 0, tokens: 0, innerModels: [] } : null;
+      return requestOf(accountId, `call_${++made}`, amountNano, { keyId, isKeyLimited, memberId, plan });
+    });
+  }
+
+  function endOf(
+    { accountId, callId, keyId, isKeyLimited, memberId }: ReservationRequest,
+    counts: boolean,
+    chargeNano: bigint,
+  ): SettlementRecord {
+    const use = { counts, chargeNano, ...(memberId !== null && { memberId }) };
+    return recordOf(
+      { ...outcomeOf(accountId, callId, chargeNano), keyId },
+      { key: isKeyLimited || memberId !== null ? use : null, plan: { counts, tokens: 0 } },
+    );
+  }
+
+  /** What is stored of each owner of limits of an account. */
+  const readUses = (accountId: string) =>
+    readStoredUses(database, { name: 'test.owner-uses', text: 'select * from key_limits where account_id = $1' }, [
+      accountId,
+    ]);
+
+  it('admit what those of key and person admit in a model, whoever is removed and whatever key is replaced', async () => {
+    const seen = new Map<string, number>();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(change, { minLength: 2, maxLength: 2 }),
+        fc.array(change, { minLength: 2, maxLength: 2 }),
+        fc.array(step, { minLength: 5, maxLength: 30 }),
+        async (personLimits, keyLimits, steps) => {
+          const { accountId, people } = await createPeople();
+          const present = new Set([0, 1, 2]);
+          const keys: ModelKey[] = [];
+          const addKey = (person: number, reference: ReferenceKey): ModelKey => {
+            const key = { id: `key_${accountId}_${keys.length}`, person, reference, isEnded: false };
+            keys.push(key);
+            return key;
+          };
+          for (const person of [0, 0, 1, 1, 2])
+            await insertKey(accountId, addKey(person, new ReferenceKey()).id, people[person]!.id);
+          let inFlight: ModelCall[] = [];
+          let day = 1;
+
+          async function limitPerson(person: number, wanted: KeyLimitChange): Promise<void> {
+            const { id, reference } = people[person]!;
+            reference.change(wanted);
+            const changed = await createMemberLimitStore(database).change(accountId, id, wanted);
+            assert.deepEqual(changed, { ...reference.limits, allowedModels: null });
+          }
+          for (const [person, wanted] of personLimits.entries()) await limitPerson(person, wanted);
+
+          async function limitKey({ id, reference }: ModelKey, wanted: KeyLimitChange): Promise<void> {
+            const store = createKeyLimitStore(database);
+            reference.change(wanted);
+            assert.deepEqual(await store.change(accountId, id, wanted), reference.limits);
+            assert.deepEqual((await store.find(accountId, [id, 'key_other'])).get(id), reference.limits);
+          }
+          // One of a person with limits, and the one of a person without any.
+          await limitKey(keys[1]!, keyLimits[0]!);
+          await limitKey(keys[4]!, keyLimits[1]!);
+
+          function admitInModel(
+            request: ReservationRequest,
+            key: ModelKey,
+            today: string,
+          ): { verdict: string; counting: ReferenceKey[] } {
+            const person = people[key.person]!.reference;
+            const [byKey, byPerson] = [isLimited(key.reference), isLimited(person)];
+            const ofKey = byKey ? key.reference.refusal(request, today) : null;
+            const verdict = ofKey ?? (byPerson ? person.refusal(request, today) : null);
+            if (verdict !== null) return { verdict: ofKey ?? ofMember(verdict), counting: [] };
+            const counting = [...(byKey ? [key.reference] : []), ...(byPerson ? [person] : [])];
+            for (const reference of counting) assert.equal(reference.admit(request, today), 'admitted');
+            return { verdict: 'admitted', counting };
+          }
+
+          for (const [index, taken] of steps.entries()) {
+            const node = nodes[index % nodes.length]!;
+            const atMs = instantOf(DAYS[day]!, 'isBack' in taken && taken.isBack);
+            const { today } = periodsAt(atMs);
+            const time = timeAt(atMs);
+            switch (taken.kind) {
+              case 'calls': {
+                const tried = taken.calls.map(({ key, amountNano }) => ({
+                  key: keys[key % keys.length]!,
+                  amountNano,
+                }));
+                const found = await requestsBy(
+                  accountId,
+                  tried.map(({ key, amountNano }) => ({ keyId: key.id, amountNano })),
+                );
+                const asked = tried.flatMap(({ key }, i) => {
+                  const request = found[i]!;
+                  assert.equal(request === null, key.isEnded);
+                  return request === null ? [] : [{ request, key }];
+                });
+                const requests = asked.map(({ request }) => request);
+                const verdicts = await verdictsOn(node.reservations, requests, contextAt(atMs));
+                const expected = asked.map(({ request, key }) => ({
+                  request,
+                  ...admitInModel(request, key, today),
+                }));
+                assert.deepEqual(
+                  verdicts,
+                  expected.map(({ verdict }) => verdict),
+                  `step ${index}`,
+                );
+                inFlight.push(...expected.filter(({ verdict }) => verdict === 'admitted'));
+                for (const verdict of verdicts) seen.set(verdict, (seen.get(verdict) ?? 0) + 1);
+                break;
+              }
+              case 'end': {
+                const records: SettlementRecord[] = [];
+                for (const { which, counts, chargeNano, isRepeated } of taken.ends) {
+                  const call = inFlight[which % Math.max(inFlight.length, 1)];
+                  if (call === undefined) continue;
+                  inFlight = inFlight.filter((other) => other !== call);
+                  const charged = counts ? chargeNano : 0n;
+                  const record = endOf(call.request, counts, charged);
+                  records.push(record, ...(isRepeated ? [record] : []));
+                  const outcome = { callId: call.request.callId, counts, chargeNano: charged };
+                  for (const reference of call.counting) reference.end(outcome, today);
+                }
+                await node.settlement.end(records, time);
+                // A node that never got the reply stores the end again, on another day perhaps.
+                await node.settlement.end(records, timeAt(instantOf(DAYS[day]!, false)));
+                break;
+              }
+              case 'release': {
+                const [call] = inFlight.splice(taken.which % Math.max(inFlight.length, 1), 1);
+                if (call === undefined) break;
+                await node.reservations.release([call.request], time);
+                const outcome = { callId: call.request.callId, counts: false, chargeNano: 0n };
+                for (const reference of call.counting) reference.end(outcome, today);
+                break;
+              }
+              case 'next day':
+                day = Math.min(day + 1, DAYS.length - 1);
+                break;
+              case 'limit person':
+                await limitPerson(taken.person, taken.change);
+                break;
+              case 'limit key': {
+                const key = keys[taken.key % keys.length]!;
+                if (!key.isEnded) await limitKey(key, taken.change);
+                break;
+              }
+              case 'replace': {
+                const old = keys[taken.key % keys.length]!;
+                if (old.isEnded) break;
+                const next = addKey(old.person, old.reference.replacement());
+                const begun = { accountId, keyId: next.id, replacedId: old.id, endsReplaced: true, at: NOW };
+                await createLooseKeyStore(database).begin(begun);
+                await createLooseLimitStore(database).copy(begun, old.id);
+                const made = { accountId, keyId: old.id, id: next.id, keyHash: hashOf(next.id), prefix: 'sk-fg-…' };
+                const replacement = { ...made, expiresAt: null, keepOldMs: 0, at: NOW };
+                assert.ok((await createKeyReplacementStore(database).replace(replacement)) !== null);
+                old.isEnded = true;
+                break;
+              }
+              case 'remove': {
+                const { person, heir } = taken;
+                // Somebody who has left comes back, and goes on with what is used.
+                if (!present.has(person)) {
+                  await join(accountId, people[person]!.id);
+                  present.add(person);
+                  break;
+                }
+                const handed: KeysOfRemoved = { handedTo: people[heir]!.id };
+                const keysOf: KeysOfRemoved = taken.keys === 'handed' ? handed : taken.keys;
+                const refusal = await createMembershipStore(database).remove(
+                  accountId,
+                  people[person]!.id,
+                  false,
+                  NOW,
+                  keysOf,
+                );
+                const hasHeir = taken.keys !== 'handed' || (heir !== person && present.has(heir));
+                assert.equal(refusal, hasHeir ? null : 'no_heir');
+                if (!hasHeir) break;
+                present.delete(person);
+                for (const key of keys.filter((each) => each.person === person && !each.isEnded)) {
+                  if (taken.keys === 'revoked') key.isEnded = true;
+                  if (taken.keys === 'handed') key.person = heir;
+                }
+                break;
+              }
+            }
+            const uses = await readUses(accountId);
+            for (const { id, reference } of [...people, ...keys]) {
+              const use = uses.get(id) ?? null;
+              if (use !== null || isLimited(reference))
+                assert.deepEqual(use, reference.use(), `${id} after step ${index}`);
+            }
+          }
+          await nodes[0]!.reservations.release(
+            inFlight.map(({ request }) => request),
+            timeOf(DAYS[day]!),
+          );
+        },
+      ),
+      { numRuns: propertyRuns(60) },
+    );
+    // The few runs of a quick run do not meet everything.
+    if (isQuickRun) return;
+    for (const verdict of [
+      'admitted',
+      'keyTotalSpendLimitReached',
+      'keyMonthlySpendLimitReached',
+      'keyWeeklySpendLimitReached',
+      'keySpendLimitReached',
+      'keyCallsLimitReached',
+      'keyConcurrencyLimited',
+      'memberTotalSpendLimitReached',
+      'memberMonthlySpendLimitReached',
+      'memberWeeklySpendLimitReached',
+      'memberSpendLimitReached',
+      'memberCallsLimitReached',
+      'memberConcurrencyLimited',
+    ]) {
+      assert.ok((seen.get(verdict) ?? 0) > 5, `${verdict} was hardly ever the response`);
+    }
+  });
+
+  it('count the charge of a call that ends, or is resolved, when its node was taken for dead', async () => {
+    const { accountId, people } = await createPeople();
+    const keyIds = people.map((_, n) => `key_${accountId}_${n}`);
+    const [keyId, ofNobody] = keyIds as [string, string];
+    for (const [n, { id }] of people.entries()) await insertKey(accountId, keyIds[n]!, id);
+    await createMemberLimitStore(database).change(accountId, people[0]!.id, { totalSpendCapNano: 100n });
+    await createKeyLimitStore(database).change(accountId, keyId, { totalSpendCapNano: 100n });
+    const [{ reservations, settlement }] = nodes as [(typeof nodes)[number]];
+    const today = '2026-12-31';
+    const died = await requestsBy(
+      accountId,
+      [keyId, keyId, ofNobody].map((id) => ({ keyId: id, amountNano: 50n })),
+    );
+    const [late, byHand, free] = died as [ReservationRequest, ReservationRequest, ReservationRequest];
+    for (const request of [late, byHand, free]) {
+      assert.deepEqual(await verdictsOn(reservations, [request], contextAt(noonOf(DAYS[0]!))), ['admitted']);
+      await settlement.resolve([request], timeOf(DAYS[0]!));
+    }
+    const record = endOf(late, true, 40n);
+    await settlement.end([record, record], timeOf(today));
+    await settlement.end([record], timeOf(today));
+    for (const { callId } of [byHand, free]) {
+      const request = {
+        callId,
+        resolution: { action: 'charge', chargeNano: 40n },
+        by: null,
+        via: 'command_line',
+        memo: null,
+        idempotencyKey: null,
+        periods: periodsOf(today),
+      } as const;
+      for (const again of ['resolved', 'repeated']) {
+        assert.equal((await createResolutionStore(database).resolve(request)).outcome, again);
+      }
+    }
+    const spent = { spentNano: 80n, weekSpentNano: 80n, monthSpentNano: 80n, totalSpentNano: 80n };
+    const used = { ...spent, reservedNano: 0n, calls: 0, inFlight: 0 };
+    assert.deepEqual(Object.fromEntries(await readUses(accountId)), { [people[0]!.id]: used, [keyId]: used });
+  });
+});

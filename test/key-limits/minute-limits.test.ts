@@ -3,7 +3,6 @@ import { after, before, describe, it } from 'node:test';
 import { CODING_CHAT, grant } from '../plans/coding.ts';
 import type { ClientResponse } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { bodyAt, CHAT, coderAnd, MESSAGES, responseAnything, send } from '../support/limited-calls.ts';
 import { chatCompletion, chatStream, chatUsage, json, sse } from '../support/provider.ts';
@@ -249,41 +248,38 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
   });
 });
 
-for (const engine of engines) {
-  describe(`calls that race for limits by the minute on ${engine}`, { timeout: 60_000 }, () => {
-    const clock = createTestClock(NOON);
-    let g: TestGateway;
-    before(async () => {
-      g = await startGateway({ engine, clock, plans: PLANS });
-      g.provider.respond = responseAnything;
-    });
-    after(() => g.stop());
-
-    it('are as many as the limit, at balance and coding addresses together, and then those that have drained', async () => {
-      const account = await g.createAccount();
-      await grant(g, account.id, 'coder');
-      await limitAccount(g, account, { requestsPerMinute: 7 });
-      const race = () =>
-        Promise.all(Array.from({ length: 40 }, (_, i) => send(g, account.key, i % 2 === 0 ? CHAT : CODING_CHAT)));
-      const admitted = (responses: readonly ClientResponse[]) =>
-        responses.filter(({ status }) => status === 200).length;
-      const responses = await race();
-      assert.equal(admitted(responses), 7);
-      for (const { status, headers } of responses) {
-        if (status !== 200) assert.deepEqual([status, headers['x-error-code']], [429, 'rate_limit_exceeded']);
-      }
-      clock.advance(30_000);
-      assert.equal(admitted(await race()), 3);
-    });
+describe(`calls that race for limits by the minute`, { timeout: 60_000 }, () => {
+  const clock = createTestClock(NOON);
+  let g: TestGateway;
+  before(async () => {
+    g = await startGateway({ clock, plans: PLANS });
+    g.provider.respond = responseAnything;
   });
-}
+  after(() => g.stop());
+
+  it('are as many as the limit, at balance and coding addresses together, and then those that have drained', async () => {
+    const account = await g.createAccount();
+    await grant(g, account.id, 'coder');
+    await limitAccount(g, account, { requestsPerMinute: 7 });
+    const race = () =>
+      Promise.all(Array.from({ length: 40 }, (_, i) => send(g, account.key, i % 2 === 0 ? CHAT : CODING_CHAT)));
+    const admitted = (responses: readonly ClientResponse[]) => responses.filter(({ status }) => status === 200).length;
+    const responses = await race();
+    assert.equal(admitted(responses), 7);
+    for (const { status, headers } of responses) {
+      if (status !== 200) assert.deepEqual([status, headers['x-error-code']], [429, 'rate_limit_exceeded']);
+    }
+    clock.advance(30_000);
+    assert.equal(admitted(await race()), 3);
+  });
+});
 
 describe('postgresql: limits by the minute on two nodes', { timeout: 60_000 }, () => {
   const clock = createTestClock(NOON);
   let first: TestGateway;
   let second: TestGateway;
   before(async () => {
-    first = await startGateway({ engine: 'postgresql', clock });
+    first = await startGateway({ clock });
     second = await startGateway({ clock, stored: first.stored, database: first.stored.openAnother() });
   });
   after(async () => {

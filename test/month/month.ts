@@ -4,7 +4,6 @@ import { Dice } from '../../src/lib/dice.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { EDITS, editForm, formType } from '../conformance/images.ts';
 import { call, startCall } from '../support/client.ts';
-import type { Engine } from '../support/database.ts';
 import { clientLeaves, startGateway, type TestGateway } from '../support/gateway.ts';
 import { event, json, liveResponse, type ReceivedRequest, sse } from '../support/provider.ts';
 import { recomputedCharge } from '../support/recomputed-charge.ts';
@@ -60,7 +59,6 @@ const MODELS = `
 `;
 
 export interface MonthOptions {
-  readonly engine: Engine;
   readonly seed: number;
   /** Made-up ones; those of the corpus come to these, each at least once. */
   readonly calls: number;
@@ -79,7 +77,6 @@ export interface Month {
 /** Sends the traffic of a month through a gateway, and has it billed by the vendor's account of it. */
 export async function runMonth(options: MonthOptions): Promise<Month> {
   await using g = await startGateway({
-    engine: options.engine,
     models: MODELS + corpusModels(),
     // The requests of all vendors go to one provider.
     providerFields: 'sharedState: pass, unknownTools: pass',

@@ -31,7 +31,7 @@ describe('postgresql: nodes whose clocks differ', { timeout: 120_000 }, () => {
   let fast: TestGateway;
   let slow: TestGateway;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     const start = async (aheadMs: number) =>
       startGateway({
         stored,

@@ -35,7 +35,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestReservationStore, createTestSettlementStore } from '../support/call-stores.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { propertyRuns } from '../support/scope.ts';
@@ -117,341 +117,339 @@ function endOf(record: CallRecord | null) {
   return { status, chargeNano, reservedNano };
 }
 
-for (const engine of gatewayEngines) {
-  describe(`calls of dead nodes on ${engine}`, { timeout: 120_000 }, () => {
-    let stored: TestDatabase;
-    let database: Database;
-    let node: TestNode;
-    let accounts = 0;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      database = stored.database;
-      node = nodeOn(database);
-    });
-    after(async () => {
-      try {
-        await assertSound(inOneDatabase(database));
-      } finally {
-        await stored.remove();
-      }
-    });
-
-    async function account(balanceNano: bigint): Promise<string> {
-      const id = `acct_dead_${++accounts}`;
-      await openAccount(database, id, balanceNano);
-      return id;
-    }
-
-    it('are recorded with everything that was known at their admission, and cost nothing', async () => {
-      const id = await account(100n);
-      await node.admit(id, 'call_known', 30n);
-      const open = (await node.listDead()).filter(({ accountId }) => accountId === id);
-      assert.deepEqual(open, [{ accountId: id, callId: 'call_known' }]);
-      assert.deepEqual(await node.resolve(open), [
-        {
-          accountId: id,
-          callId: 'call_known',
-          keyId: 'key_test',
-          model: 'test',
-          nodeId: 'node_test',
-          reservedAtMs: NOW_MS,
-          facts: FACTS,
-          amountNano: 30n,
-          subscriptionId: null,
-          weekNo: null,
-          rateTokens: null,
-          periodNo: null,
-          tokens: null,
-          keyAmountNano: null,
-          keyDayNo: null,
-          memberId: null,
-          memberDayNo: null,
-          rateFills: null,
-          hasSlot: false,
-        },
-      ]);
-      const record = await node.calls.find('call_known');
-      assert.deepEqual(record, {
-        id: 'call_known',
-        accountId: id,
-        keyId: 'key_test',
-        context: 'balance',
-        operation: 'chat',
-        model: 'test',
-        provider: 'first',
-        providerModel: 'upstream "first"',
-        failedRoutes: null,
-        isStream: true,
-        status: 'unresolved',
-        httpStatus: null,
-        errorCode: 'call_unresolved',
-        requestId: 'req_first',
-        clientRequestId: null,
-        startedAt: NOW,
-        endedAt: LATER,
-        firstByteMs: null,
-        usageSource: null,
-        units: byUnit(() => 0),
-        images: 0,
-        priceRule: 'off_peak',
-        prices: null,
-        priceFactorBasisPoints: null,
-        chargeNano: null,
-        costNano: null,
-        reservedNano: 30n,
-        notes: null,
-      });
-      const { price, chargeYuan, heldYuan, usage } = callToWire(record!, { accountName: 'any' });
-      assert.deepEqual([price, chargeYuan, heldYuan, usage], [{ rule: 'off_peak' }, null, '0.00000003', null]);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
-    });
-
-    it('are those of nodes without a heartbeat, never of this one nor of one that lives, and so on plans and keys', async () => {
-      const id = await account(100n);
-      await subscribe(database, id);
-      await createAccountStore(database).insertKey({
-        accountId: id,
-        id: 'key_dead',
-        name: 'test',
-        keyHash: Buffer.from(id),
-        prefix: 'sk-fg-…',
-        expiresAt: null,
-        at: NOW,
-      });
-      await node.keys.change(id, 'key_dead', { concurrencyMax: 10 });
-      await createRateLimitStore(database).change({ accountId: id, keyId: 'key_dead' }, { tokensMax: 1_000 });
-      const tokensUsed = async (): Promise<unknown> =>
-        (
-          await sql<{ n: number }>(
-            database,
-            'select (tokens_used / 60000)::int as n from rate_limits where account_id = $1',
-            [id],
-          )
-        )[0]!.n;
-      for (const name of ['alive', 'silent']) await node.nodes.beat(`node_${name}`);
-      await database.script(`update nodes set seen_at = seen_at - interval '2 hours' where id = 'node_silent'`);
-      for (const name of ['self', 'alive', 'silent', 'unknown']) {
-        const nodeId = `node_${name}`;
-        await node.admit(id, `call_paid_${name}`, 1n, nodeId);
-        await node.admitCoding(id, `call_coding_${name}`, FACTS, nodeId);
-        const ofKey = { keyId: 'key_dead', isKeyLimited: true, isRateLimited: true, tokens: 7 };
-        await node.admitAll([requestOf(id, `call_key_${name}`, 1n, ofKey)], nodeId);
-      }
-      const listed = async (deadAfterMs: number, limit = EVERYTHING): Promise<string[]> =>
-        callIdsOf(await node.reservations.listOfDeadNodes(SELF, deadAfterMs, limit));
-      const of = (...names: string[]) =>
-        ['coding', 'key', 'paid'].flatMap((kind) => names.map((name) => `call_${kind}_${name}`));
-      assert.deepEqual(await listed(DEAD_AFTER_MS), of('silent', 'unknown'));
-      assert.deepEqual(await listed(DEAD_AFTER_MS, 1), of('silent').slice(0, 1));
-      const [first] = await node.reservations.listOfDeadNodes(SELF, DEAD_AFTER_MS, 1);
-      assert.deepEqual(
-        callIdsOf(await node.reservations.listOfDeadNodes(SELF, DEAD_AFTER_MS, EVERYTHING, first)),
-        of('silent', 'unknown').slice(1),
-      );
-      assert.deepEqual(await listed(3 * DEAD_AFTER_MS), of('unknown'));
-      // A node that leaves is dead at once, and one with a new heartbeat is not.
-      await node.nodes.leave('node_alive');
-      await node.nodes.beat('node_silent');
-      assert.deepEqual(await listed(DEAD_AFTER_MS), of('alive', 'unknown'));
-      for (const name of ['self', 'silent']) await node.nodes.leave(`node_${name}`);
-
-      assert.equal(await tokensUsed(), 4 * 7);
-      assert.deepEqual(callIdsOf(await node.resolveAll()), of('alive', 'silent', 'unknown'));
-      const mine = await node.reservations.listOfNode(SELF);
-      assert.deepEqual(callIdsOf(mine).toSorted(), of('self'));
-      await node.reservations.release(mine, TIME);
-      assert.deepEqual(await node.reservations.listOfNode(SELF), []);
-      assert.equal((await readBalance(database, id)).reservedNano, 0n);
-      assert.equal(await tokensUsed(), 0);
-      const state = await createSubscriptionStore(database).findState(id, NOW);
-      assert.deepEqual([state!.inFlight, state!.fiveHourCalls], [0, 0]);
-      const [key] = await sql<object>(
-        database,
-        'select calls, in_flight, reserved_nano from key_limits where account_id = $1',
-        [id],
-      );
-      assert.deepEqual(key, { calls: 0n, in_flight: 0n, reserved_nano: 0n });
-    });
-
-    it('are not those of a node that begins, or comes back, while they are looked for', async () => {
-      const id = await account(100n);
-      const observed = observeDatabase(database);
-      const looking = createTestReservationStore(observed.database);
-      await node.admit(id, 'call_race_dead', 10n, 'node_race_dead');
-      await node.admit(id, 'call_race_back', 10n, 'node_race_back');
-      /** Lists while a node writes a heartbeat, and admits a call, before a statement is carried out. */
-      async function listedBeside(statement: string, nodeId: string, callId: string): Promise<string[]> {
-        const held = observed.statement(statement);
-        const before = held.asked;
-        held.hold();
-        const listed = looking.listOfDeadNodes(SELF, DEAD_AFTER_MS, EVERYTHING);
-        await held.reached(before + 1);
-        await node.nodes.beat(nodeId);
-        await node.admit(id, callId, 10n, nodeId);
-        held.release();
-        return callIdsOf(await listed);
-      }
-      const all = ['call_race_back', 'call_race_dead'];
-      assert.deepEqual(await listedBeside('nodes.select-dead', 'node_race_new', 'call_race_new'), all);
-      await node.nodes.leave('node_race_new');
-      const newer = await listedBeside('reservations.list-of-nodes', 'node_race_back', 'call_race_back_2');
-      assert.deepEqual(newer, ['call_race_dead', 'call_race_new']);
-      await node.nodes.leave('node_race_back');
-      const left = await node.resolveAll();
-      assert.deepEqual(callIdsOf(left), ['call_race_back', 'call_race_back_2', 'call_race_dead', 'call_race_new']);
-    });
-
-    it('are resolved once, however many nodes have found them', async () => {
-      const id = await account(100n);
-      for (const n of [1, 2, 3]) await node.admit(id, `call_once_${n}`, 10n);
-      const open = await node.listDead();
-      assert.deepEqual(callIdsOf(open), ['call_once_1', 'call_once_2', 'call_once_3']);
-      assert.deepEqual(callIdsOf(await node.resolve(open.slice(0, 2))), ['call_once_1', 'call_once_2']);
-      assert.deepEqual(callIdsOf(await node.resolve(open)), ['call_once_3']);
-      assert.deepEqual(await node.resolve(open), []);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
-    });
-
-    it('are not on record if their node released them itself', async () => {
-      const id = await account(100n);
-      await node.admit(id, 'call_given_back', 10n);
-      const open = await node.listDead();
-      await node.reservations.release(open, TIME);
-      assert.deepEqual(await node.resolve(open), []);
-      assert.equal(await node.calls.find('call_given_back'), null);
-    });
-
-    it('are charged once if they end after all, and the record is that of their end', async () => {
-      const id = await account(100n);
-      await node.admit(id, 'call_late', 30n);
-      await node.resolveAll();
-      for (let n = 0; n < 2; n++) await endCalls(node.settlement, [outcomeOf(id, 'call_late', 20n)]);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, reservedNano: 0n, spentNano: 20n });
-      const { items: records } = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
-      assert.deepEqual(records, [await endedWith(id, 'call_late', 20n)]);
-      // What was found before the end and is resolved only now changes nothing.
-      assert.deepEqual(await node.resolve([{ accountId: id, callId: 'call_late' }]), []);
-      assert.deepEqual(await node.calls.find('call_late'), records[0]);
-    });
-
-    it('are on record as failed if they end without a charge after all', async () => {
-      const id = await account(100n);
-      await node.admit(id, 'call_late_failed', 30n);
-      await node.resolveAll();
-      await endCalls(node.settlement, [outcomeOf(id, 'call_late_failed', null)]);
-      assert.deepEqual(await node.calls.find('call_late_failed'), await endedWith(id, 'call_late_failed', null));
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
-    });
-
-    it('keep a record that says more than that the outcome is unknown', async () => {
-      const id = await account(100n);
-      await node.admit(id, 'call_final', 30n);
-      await endCalls(node.settlement, [outcomeOf(id, 'call_final', null)]);
-      const record = await node.calls.find('call_final');
-      await endCalls(node.settlement, [{ ...outcomeOf(id, 'call_final', null), status: 'aborted' }]);
-      assert.deepEqual(await node.calls.find('call_final'), record);
-      // As if a reservation had been left of it.
-      await node.admit(id, 'call_final', 30n);
-      assert.deepEqual(await node.resolveAll(), []);
-      assert.deepEqual(await node.calls.find('call_final'), record);
-      assert.equal((await readBalance(database, id)).reservedNano, 0n);
-    });
-
-    it('replace their records in a batch with calls that end as usual, each twice in it', async () => {
-      const id = await account(100n);
-      await node.admit(id, 'call_mixed_dead', 5n);
-      await node.resolveAll();
-      await node.admit(id, 'call_mixed_alive', 5n);
-      const batch = ['call_mixed_dead', 'call_mixed_alive', 'call_mixed_dead', 'call_mixed_alive'];
-      await endCalls(
-        node.settlement,
-        batch.map((callId, i) => outcomeOf(id, callId, i % 2 === 0 ? 3n : null)),
-      );
-      assert.deepEqual(endOf(await node.calls.find('call_mixed_dead')), SUCCEEDED_WITH(3n));
-      assert.deepEqual(endOf(await node.calls.find('call_mixed_alive')), FAILED);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 97n, reservedNano: 0n, spentNano: 3n });
-    });
-
-    it('free their place on the plan, and begin when the call began, not when it was let in', async () => {
-      const id = await account(0n);
-      await subscribe(database, id);
-      const startedAtMs = NOW_MS - 5_000;
-      const facts = factsText({ ...KNOWN, context: 'coding', startedAtMs });
-      await node.admitCoding(id, 'call_coding', facts);
-      const open = await node.listDead();
-      assert.deepEqual(open, [{ accountId: id, callId: 'call_coding' }]);
-      const [resolved] = await node.resolve(open);
-      const { subscriptionId, weekNo, periodNo, tokens, amountNano, hasSlot } = resolved!;
-      assert.deepEqual(
-        { subscriptionId, weekNo, periodNo, tokens, amountNano, hasSlot, facts: resolved!.facts },
-        { subscriptionId: `sub_${id}`, weekNo: 1, periodNo: 1, tokens: 7, amountNano: null, hasSlot: true, facts },
-      );
-      assert.deepEqual(await node.resolve(open), []);
+describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
+  let stored: TestDatabase;
+  let database: Database;
+  let node: TestNode;
+  let accounts = 0;
+  before(async () => {
+    stored = await createTestDatabase();
+    database = stored.database;
+    node = nodeOn(database);
+  });
+  after(async () => {
+    try {
       await assertSound(inOneDatabase(database));
-      const state = await createSubscriptionStore(database).findState(id, NOW);
-      assert.deepEqual([state!.inFlight, state!.fiveHourCalls, state!.weekCalls], [0, 0, 0]);
-      const record = await node.calls.find('call_coding');
-      assert.deepEqual(endOf(record), { status: 'unresolved', chargeNano: null, reservedNano: null });
-      assert.deepEqual([record!.context, record!.startedAt], ['coding', new Date(startedAtMs)]);
-      // Its end finds the record by that instant.
-      await endCalls(node.settlement, [{ ...outcomeOf(id, 'call_coding', null), context: 'coding', startedAtMs }]);
-      const { items: records } = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
-      assert.deepEqual(records.map(endOf), [FAILED]);
-    });
-
-    it('are recorded with what is known if an older version let them in, or their facts cannot be read', async () => {
-      const id = await account(100n);
-      await subscribe(database, id);
-      for (const [n, facts] of ['[]', 'no JSON', '{}', 'null', '[null,7,{},[],"yes",true]'].entries()) {
-        await node.admit(id, `call_bare_${n}`, 1n);
-        await sql(database, 'update reservations set facts = $1 where call_id = $2', [facts, `call_bare_${n}`]);
-      }
-      await node.admitCoding(id, 'call_bare_coding', '[]');
-      assert.equal((await node.resolveAll()).length, 6);
-      const { items: records } = await node.calls.list({ ...NO_FILTER, status: 'unresolved', accountId: id }, null, 10);
-      assert.deepEqual(
-        records.map(({ context, provider, isStream, requestId, startedAt }) => [
-          context,
-          provider,
-          isStream,
-          requestId,
-          startedAt,
-        ]),
-        ['coding', ...Array(5).fill('balance')].map((context) => [context, '', false, '', NOW]),
-      );
-    });
-
-    it('are charged at most once and exactly if they ended with a charge, whatever comes in whatever order', async () => {
-      await fc.assert(
-        fc.asyncProperty(lives, rounds, (calls, steps) => live({ database, nodes: [node], calls, rounds: steps })),
-        { numRuns: propertyRuns(15) },
-      );
-    });
-
-    it('pass the audit in every state in between', async () => {
-      const id = await account(100n);
-      await node.admit(id, 'call_between', 30n);
-      await assertSound(inOneDatabase(database));
-      await node.resolveAll();
-      await assertSound(inOneDatabase(database));
-      await database.script(`update calls set charge_nano = 7 where id = 'call_between'`);
-      const results = await auditLedger(inOneDatabase(database));
-      const broken = results.filter(({ breaches }) => breaches.length > 0).map(({ invariant }) => invariant);
-      assert.deepEqual(broken, [
-        'every settled call has its entry with its charge',
-        'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
-      ]);
-      await database.script(`update calls set charge_nano = null where id = 'call_between'`);
-    });
-
-    async function endedWith(id: string, callId: string, chargeNano: bigint | null): Promise<CallRecord> {
-      const plain = `${callId}_plain`;
-      const other = await account(100n);
-      await endCalls(node.settlement, [outcomeOf(other, plain, chargeNano)]);
-      return { ...(await node.calls.find(plain))!, id: callId, accountId: id };
+    } finally {
+      await stored.remove();
     }
   });
-}
+
+  async function account(balanceNano: bigint): Promise<string> {
+    const id = `acct_dead_${++accounts}`;
+    await openAccount(database, id, balanceNano);
+    return id;
+  }
+
+  it('are recorded with everything that was known at their admission, and cost nothing', async () => {
+    const id = await account(100n);
+    await node.admit(id, 'call_known', 30n);
+    const open = (await node.listDead()).filter(({ accountId }) => accountId === id);
+    assert.deepEqual(open, [{ accountId: id, callId: 'call_known' }]);
+    assert.deepEqual(await node.resolve(open), [
+      {
+        accountId: id,
+        callId: 'call_known',
+        keyId: 'key_test',
+        model: 'test',
+        nodeId: 'node_test',
+        reservedAtMs: NOW_MS,
+        facts: FACTS,
+        amountNano: 30n,
+        subscriptionId: null,
+        weekNo: null,
+        rateTokens: null,
+        periodNo: null,
+        tokens: null,
+        keyAmountNano: null,
+        keyDayNo: null,
+        memberId: null,
+        memberDayNo: null,
+        rateFills: null,
+        hasSlot: false,
+      },
+    ]);
+    const record = await node.calls.find('call_known');
+    assert.deepEqual(record, {
+      id: 'call_known',
+      accountId: id,
+      keyId: 'key_test',
+      context: 'balance',
+      operation: 'chat',
+      model: 'test',
+      provider: 'first',
+      providerModel: 'upstream "first"',
+      failedRoutes: null,
+      isStream: true,
+      status: 'unresolved',
+      httpStatus: null,
+      errorCode: 'call_unresolved',
+      requestId: 'req_first',
+      clientRequestId: null,
+      startedAt: NOW,
+      endedAt: LATER,
+      firstByteMs: null,
+      usageSource: null,
+      units: byUnit(() => 0),
+      images: 0,
+      priceRule: 'off_peak',
+      prices: null,
+      priceFactorBasisPoints: null,
+      chargeNano: null,
+      costNano: null,
+      reservedNano: 30n,
+      notes: null,
+    });
+    const { price, chargeYuan, heldYuan, usage } = callToWire(record!, { accountName: 'any' });
+    assert.deepEqual([price, chargeYuan, heldYuan, usage], [{ rule: 'off_peak' }, null, '0.00000003', null]);
+    assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
+  });
+
+  it('are those of nodes without a heartbeat, never of this one nor of one that lives, and so on plans and keys', async () => {
+    const id = await account(100n);
+    await subscribe(database, id);
+    await createAccountStore(database).insertKey({
+      accountId: id,
+      id: 'key_dead',
+      name: 'test',
+      keyHash: Buffer.from(id),
+      prefix: 'sk-fg-…',
+      expiresAt: null,
+      at: NOW,
+    });
+    await node.keys.change(id, 'key_dead', { concurrencyMax: 10 });
+    await createRateLimitStore(database).change({ accountId: id, keyId: 'key_dead' }, { tokensMax: 1_000 });
+    const tokensUsed = async (): Promise<unknown> =>
+      (
+        await sql<{ n: number }>(
+          database,
+          'select (tokens_used / 60000)::int as n from rate_limits where account_id = $1',
+          [id],
+        )
+      )[0]!.n;
+    for (const name of ['alive', 'silent']) await node.nodes.beat(`node_${name}`);
+    await database.script(`update nodes set seen_at = seen_at - interval '2 hours' where id = 'node_silent'`);
+    for (const name of ['self', 'alive', 'silent', 'unknown']) {
+      const nodeId = `node_${name}`;
+      await node.admit(id, `call_paid_${name}`, 1n, nodeId);
+      await node.admitCoding(id, `call_coding_${name}`, FACTS, nodeId);
+      const ofKey = { keyId: 'key_dead', isKeyLimited: true, isRateLimited: true, tokens: 7 };
+      await node.admitAll([requestOf(id, `call_key_${name}`, 1n, ofKey)], nodeId);
+    }
+    const listed = async (deadAfterMs: number, limit = EVERYTHING): Promise<string[]> =>
+      callIdsOf(await node.reservations.listOfDeadNodes(SELF, deadAfterMs, limit));
+    const of = (...names: string[]) =>
+      ['coding', 'key', 'paid'].flatMap((kind) => names.map((name) => `call_${kind}_${name}`));
+    assert.deepEqual(await listed(DEAD_AFTER_MS), of('silent', 'unknown'));
+    assert.deepEqual(await listed(DEAD_AFTER_MS, 1), of('silent').slice(0, 1));
+    const [first] = await node.reservations.listOfDeadNodes(SELF, DEAD_AFTER_MS, 1);
+    assert.deepEqual(
+      callIdsOf(await node.reservations.listOfDeadNodes(SELF, DEAD_AFTER_MS, EVERYTHING, first)),
+      of('silent', 'unknown').slice(1),
+    );
+    assert.deepEqual(await listed(3 * DEAD_AFTER_MS), of('unknown'));
+    // A node that leaves is dead at once, and one with a new heartbeat is not.
+    await node.nodes.leave('node_alive');
+    await node.nodes.beat('node_silent');
+    assert.deepEqual(await listed(DEAD_AFTER_MS), of('alive', 'unknown'));
+    for (const name of ['self', 'silent']) await node.nodes.leave(`node_${name}`);
+
+    assert.equal(await tokensUsed(), 4 * 7);
+    assert.deepEqual(callIdsOf(await node.resolveAll()), of('alive', 'silent', 'unknown'));
+    const mine = await node.reservations.listOfNode(SELF);
+    assert.deepEqual(callIdsOf(mine).toSorted(), of('self'));
+    await node.reservations.release(mine, TIME);
+    assert.deepEqual(await node.reservations.listOfNode(SELF), []);
+    assert.equal((await readBalance(database, id)).reservedNano, 0n);
+    assert.equal(await tokensUsed(), 0);
+    const state = await createSubscriptionStore(database).findState(id, NOW);
+    assert.deepEqual([state!.inFlight, state!.fiveHourCalls], [0, 0]);
+    const [key] = await sql<object>(
+      database,
+      'select calls, in_flight, reserved_nano from key_limits where account_id = $1',
+      [id],
+    );
+    assert.deepEqual(key, { calls: 0n, in_flight: 0n, reserved_nano: 0n });
+  });
+
+  it('are not those of a node that begins, or comes back, while they are looked for', async () => {
+    const id = await account(100n);
+    const observed = observeDatabase(database);
+    const looking = createTestReservationStore(observed.database);
+    await node.admit(id, 'call_race_dead', 10n, 'node_race_dead');
+    await node.admit(id, 'call_race_back', 10n, 'node_race_back');
+    /** Lists while a node writes a heartbeat, and admits a call, before a statement is carried out. */
+    async function listedBeside(statement: string, nodeId: string, callId: string): Promise<string[]> {
+      const held = observed.statement(statement);
+      const before = held.asked;
+      held.hold();
+      const listed = looking.listOfDeadNodes(SELF, DEAD_AFTER_MS, EVERYTHING);
+      await held.reached(before + 1);
+      await node.nodes.beat(nodeId);
+      await node.admit(id, callId, 10n, nodeId);
+      held.release();
+      return callIdsOf(await listed);
+    }
+    const all = ['call_race_back', 'call_race_dead'];
+    assert.deepEqual(await listedBeside('nodes.select-dead', 'node_race_new', 'call_race_new'), all);
+    await node.nodes.leave('node_race_new');
+    const newer = await listedBeside('reservations.list-of-nodes', 'node_race_back', 'call_race_back_2');
+    assert.deepEqual(newer, ['call_race_dead', 'call_race_new']);
+    await node.nodes.leave('node_race_back');
+    const left = await node.resolveAll();
+    assert.deepEqual(callIdsOf(left), ['call_race_back', 'call_race_back_2', 'call_race_dead', 'call_race_new']);
+  });
+
+  it('are resolved once, however many nodes have found them', async () => {
+    const id = await account(100n);
+    for (const n of [1, 2, 3]) await node.admit(id, `call_once_${n}`, 10n);
+    const open = await node.listDead();
+    assert.deepEqual(callIdsOf(open), ['call_once_1', 'call_once_2', 'call_once_3']);
+    assert.deepEqual(callIdsOf(await node.resolve(open.slice(0, 2))), ['call_once_1', 'call_once_2']);
+    assert.deepEqual(callIdsOf(await node.resolve(open)), ['call_once_3']);
+    assert.deepEqual(await node.resolve(open), []);
+    assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
+  });
+
+  it('are not on record if their node released them itself', async () => {
+    const id = await account(100n);
+    await node.admit(id, 'call_given_back', 10n);
+    const open = await node.listDead();
+    await node.reservations.release(open, TIME);
+    assert.deepEqual(await node.resolve(open), []);
+    assert.equal(await node.calls.find('call_given_back'), null);
+  });
+
+  it('are charged once if they end after all, and the record is that of their end', async () => {
+    const id = await account(100n);
+    await node.admit(id, 'call_late', 30n);
+    await node.resolveAll();
+    for (let n = 0; n < 2; n++) await endCalls(node.settlement, [outcomeOf(id, 'call_late', 20n)]);
+    assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, reservedNano: 0n, spentNano: 20n });
+    const { items: records } = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
+    assert.deepEqual(records, [await endedWith(id, 'call_late', 20n)]);
+    // What was found before the end and is resolved only now changes nothing.
+    assert.deepEqual(await node.resolve([{ accountId: id, callId: 'call_late' }]), []);
+    assert.deepEqual(await node.calls.find('call_late'), records[0]);
+  });
+
+  it('are on record as failed if they end without a charge after all', async () => {
+    const id = await account(100n);
+    await node.admit(id, 'call_late_failed', 30n);
+    await node.resolveAll();
+    await endCalls(node.settlement, [outcomeOf(id, 'call_late_failed', null)]);
+    assert.deepEqual(await node.calls.find('call_late_failed'), await endedWith(id, 'call_late_failed', null));
+    assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
+  });
+
+  it('keep a record that says more than that the outcome is unknown', async () => {
+    const id = await account(100n);
+    await node.admit(id, 'call_final', 30n);
+    await endCalls(node.settlement, [outcomeOf(id, 'call_final', null)]);
+    const record = await node.calls.find('call_final');
+    await endCalls(node.settlement, [{ ...outcomeOf(id, 'call_final', null), status: 'aborted' }]);
+    assert.deepEqual(await node.calls.find('call_final'), record);
+    // As if a reservation had been left of it.
+    await node.admit(id, 'call_final', 30n);
+    assert.deepEqual(await node.resolveAll(), []);
+    assert.deepEqual(await node.calls.find('call_final'), record);
+    assert.equal((await readBalance(database, id)).reservedNano, 0n);
+  });
+
+  it('replace their records in a batch with calls that end as usual, each twice in it', async () => {
+    const id = await account(100n);
+    await node.admit(id, 'call_mixed_dead', 5n);
+    await node.resolveAll();
+    await node.admit(id, 'call_mixed_alive', 5n);
+    const batch = ['call_mixed_dead', 'call_mixed_alive', 'call_mixed_dead', 'call_mixed_alive'];
+    await endCalls(
+      node.settlement,
+      batch.map((callId, i) => outcomeOf(id, callId, i % 2 === 0 ? 3n : null)),
+    );
+    assert.deepEqual(endOf(await node.calls.find('call_mixed_dead')), SUCCEEDED_WITH(3n));
+    assert.deepEqual(endOf(await node.calls.find('call_mixed_alive')), FAILED);
+    assert.deepEqual(await readBalance(database, id), { balanceNano: 97n, reservedNano: 0n, spentNano: 3n });
+  });
+
+  it('free their place on the plan, and begin when the call began, not when it was let in', async () => {
+    const id = await account(0n);
+    await subscribe(database, id);
+    const startedAtMs = NOW_MS - 5_000;
+    const facts = factsText({ ...KNOWN, context: 'coding', startedAtMs });
+    await node.admitCoding(id, 'call_coding', facts);
+    const open = await node.listDead();
+    assert.deepEqual(open, [{ accountId: id, callId: 'call_coding' }]);
+    const [resolved] = await node.resolve(open);
+    const { subscriptionId, weekNo, periodNo, tokens, amountNano, hasSlot } = resolved!;
+    assert.deepEqual(
+      { subscriptionId, weekNo, periodNo, tokens, amountNano, hasSlot, facts: resolved!.facts },
+      { subscriptionId: `sub_${id}`, weekNo: 1, periodNo: 1, tokens: 7, amountNano: null, hasSlot: true, facts },
+    );
+    assert.deepEqual(await node.resolve(open), []);
+    await assertSound(inOneDatabase(database));
+    const state = await createSubscriptionStore(database).findState(id, NOW);
+    assert.deepEqual([state!.inFlight, state!.fiveHourCalls, state!.weekCalls], [0, 0, 0]);
+    const record = await node.calls.find('call_coding');
+    assert.deepEqual(endOf(record), { status: 'unresolved', chargeNano: null, reservedNano: null });
+    assert.deepEqual([record!.context, record!.startedAt], ['coding', new Date(startedAtMs)]);
+    // Its end finds the record by that instant.
+    await endCalls(node.settlement, [{ ...outcomeOf(id, 'call_coding', null), context: 'coding', startedAtMs }]);
+    const { items: records } = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
+    assert.deepEqual(records.map(endOf), [FAILED]);
+  });
+
+  it('are recorded with what is known if an older version let them in, or their facts cannot be read', async () => {
+    const id = await account(100n);
+    await subscribe(database, id);
+    for (const [n, facts] of ['[]', 'no JSON', '{}', 'null', '[null,7,{},[],"yes",true]'].entries()) {
+      await node.admit(id, `call_bare_${n}`, 1n);
+      await sql(database, 'update reservations set facts = $1 where call_id = $2', [facts, `call_bare_${n}`]);
+    }
+    await node.admitCoding(id, 'call_bare_coding', '[]');
+    assert.equal((await node.resolveAll()).length, 6);
+    const { items: records } = await node.calls.list({ ...NO_FILTER, status: 'unresolved', accountId: id }, null, 10);
+    assert.deepEqual(
+      records.map(({ context, provider, isStream, requestId, startedAt }) => [
+        context,
+        provider,
+        isStream,
+        requestId,
+        startedAt,
+      ]),
+      ['coding', ...Array(5).fill('balance')].map((context) => [context, '', false, '', NOW]),
+    );
+  });
+
+  it('are charged at most once and exactly if they ended with a charge, whatever comes in whatever order', async () => {
+    await fc.assert(
+      fc.asyncProperty(lives, rounds, (calls, steps) => live({ database, nodes: [node], calls, rounds: steps })),
+      { numRuns: propertyRuns(15) },
+    );
+  });
+
+  it('pass the audit in every state in between', async () => {
+    const id = await account(100n);
+    await node.admit(id, 'call_between', 30n);
+    await assertSound(inOneDatabase(database));
+    await node.resolveAll();
+    await assertSound(inOneDatabase(database));
+    await database.script(`update calls set charge_nano = 7 where id = 'call_between'`);
+    const results = await auditLedger(inOneDatabase(database));
+    const broken = results.filter(({ breaches }) => breaches.length > 0).map(({ invariant }) => invariant);
+    assert.deepEqual(broken, [
+      'every settled call has its entry with its charge',
+      'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
+    ]);
+    await database.script(`update calls set charge_nano = null where id = 'call_between'`);
+  });
+
+  async function endedWith(id: string, callId: string, chargeNano: bigint | null): Promise<CallRecord> {
+    const plain = `${callId}_plain`;
+    const other = await account(100n);
+    await endCalls(node.settlement, [outcomeOf(other, plain, chargeNano)]);
+    return { ...(await node.calls.find(plain))!, id: callId, accountId: id };
+  }
+});
 
 const NO_FILTER = { accountId: null, keyId: null, model: null, status: null, from: null, to: null };
 const FAILED = { status: 'failed', chargeNano: null, reservedNano: null };
@@ -577,7 +575,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
   let second: Database;
   let nodes: readonly [TestNode, TestNode];
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     second = stored.openAnother();
     nodes = [nodeOn(waitingForLocks(stored.database)), nodeOn(waitingForLocks(second))];
   });

@@ -17,7 +17,7 @@ describe('postgresql: locks that somebody holds for long', { timeout: 60_000 }, 
   let node: TestGateway;
   let account: TestAccount;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     node = await startGateway({ stored, database: stored.openAnother() });
     account = await node.createAccount();
   });

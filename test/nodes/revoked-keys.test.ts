@@ -20,7 +20,7 @@ describe('postgresql: a node that notifications do not reach', { timeout: 60_000
   /** What the node's connection measures silence by. */
   let nowMs = 0;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     proxy = await startProxy(stored.url);
     listening = openPostgres({
       url: proxy.url,

@@ -1,34 +1,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startCall } from '../support/client.ts';
-import { createTestDatabase, wireEngines } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { requestOf } from '../support/families.ts';
 import { clientLeaves, startGateway } from '../support/gateway.ts';
 
 /** A shutdown waits for calls in flight up to `server.shutdownTimeout`, whether or not their clients are still there. */
-for (const engine of wireEngines) {
-  describe(`a shutdown on ${engine}`, () => {
-    for (const isStream of [true, false]) {
-      it(`cuts off ${isStream ? 'a stream' : 'a response'} that is awaited for a client that has left, and keeps no reservation of it`, async () => {
-        await using stored = await createTestDatabase(engine);
-        const gateway = await startGateway({ engine, stored, server: 'shutdownTimeout: 50ms' });
-        const account = await gateway.createAccount();
-        const asked = gateway.provider.requests.length;
-        // A provider that never responds; its time limit is ten minutes.
-        gateway.provider.respond = () => undefined;
-        const left = clientLeaves(gateway);
-        const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(isStream));
-        await gateway.provider.received(asked + 1);
-        started.drop();
-        await left;
-        await gateway.gateway.close();
-        await gateway.provider.close();
+describe(`a shutdown`, () => {
+  for (const isStream of [true, false]) {
+    it(`cuts off ${isStream ? 'a stream' : 'a response'} that is awaited for a client that has left, and keeps no reservation of it`, async () => {
+      await using stored = await createTestDatabase();
+      const gateway = await startGateway({ stored, server: 'shutdownTimeout: 50ms' });
+      const account = await gateway.createAccount();
+      const asked = gateway.provider.requests.length;
+      // A provider that never responds; its time limit is ten minutes.
+      gateway.provider.respond = () => undefined;
+      const left = clientLeaves(gateway);
+      const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(isStream));
+      await gateway.provider.received(asked + 1);
+      started.drop();
+      await left;
+      await gateway.gateway.close();
+      await gateway.provider.close();
 
-        await using next = await startGateway({ engine, stored, database: await stored.reopen() });
-        const { body } = await next.admin('GET', `/accounts/${account.id}`);
-        assert.equal(body.balanceYuan, '100');
-        assert.equal(body.heldYuan, '0');
-      });
-    }
-  });
-}
+      await using next = await startGateway({ stored, database: await stored.reopen() });
+      const { body } = await next.admin('GET', `/accounts/${account.id}`);
+      assert.equal(body.balanceYuan, '100');
+      assert.equal(body.heldYuan, '0');
+    });
+  }
+});

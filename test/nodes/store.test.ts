@@ -1,67 +1,65 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createNodeStore, type NodeStore } from '../../src/db/nodes/nodes-store.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sql } from '../support/sql.ts';
 
 const HOUR_MS = 3_600_000;
 
-for (const engine of engines) {
-  describe(`the heartbeats of nodes on ${engine}`, () => {
-    let stored: TestDatabase;
-    let store: NodeStore;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      store = createNodeStore(stored.database);
-    });
-    after(() => stored.remove());
-
-    /** Lets the last heartbeat of a node be longer ago than it was; negative is in the future. */
-    const age = (nodeId: string, interval: string): Promise<void> =>
-      stored.database.script(`update nodes set seen_at = seen_at - interval '${interval}' where id = '${nodeId}'`);
-
-    async function known(): Promise<string[]> {
-      return (await sql<{ id: string }>(stored.database, 'select id from nodes order by id')).map(({ id }) => id);
-    }
-
-    it('say how long ago the last one was, by the clock of the database', async () => {
-      assert.equal((await store.beat('node_a')).sinceLastMs, null);
-      const { sinceLastMs: first } = await store.beat('node_a');
-      assert.ok(first !== null && first >= 0 && first < HOUR_MS, String(first));
-      await age('node_a', '2 hours');
-      const { sinceLastMs: second } = await store.beat('node_a');
-      assert.ok(second !== null && second >= 2 * HOUR_MS && second < 3 * HOUR_MS, String(second));
-      await age('node_a', '-2 hours');
-      const { sinceLastMs: third } = await store.beat('node_a');
-      assert.ok(third !== null && third < 0, String(third));
-    });
-
-    it('are of each node by itself, and begin anew for one that has left', async () => {
-      await store.beat('node_b');
-      assert.equal((await store.beat('node_c')).sinceLastMs, null);
-      await store.leave('node_b');
-      await store.leave('node_b');
-      assert.ok(!(await known()).includes('node_b'));
-      assert.equal((await store.beat('node_b')).sinceLastMs, null);
-    });
-
-    it('are forgotten after an hour, and the node is back with the next one', async () => {
-      for (const id of ['node_old', 'node_young']) await store.beat(id);
-      await age('node_old', '61 minutes');
-      await age('node_young', '59 minutes');
-      await store.forget();
-      const left = await known();
-      assert.deepEqual([left.includes('node_old'), left.includes('node_young')], [false, true]);
-      assert.equal((await store.beat('node_old')).sinceLastMs, null);
-    });
-
-    it('keep the instant at which the node started', async () => {
-      await store.beat('node_d');
-      await stored.database.script(`update nodes set started_at = '2026-01-01' where id = 'node_d'`);
-      await store.beat('node_d');
-      const started = `select started_at from nodes where id = 'node_d'`;
-      const [row] = await sql<{ started_at: Date }>(stored.database, started);
-      assert.equal(row!.started_at.getUTCMonth(), 0);
-    });
+describe(`the heartbeats of nodes`, () => {
+  let stored: TestDatabase;
+  let store: NodeStore;
+  before(async () => {
+    stored = await createTestDatabase();
+    store = createNodeStore(stored.database);
   });
-}
+  after(() => stored.remove());
+
+  /** Lets the last heartbeat of a node be longer ago than it was; negative is in the future. */
+  const age = (nodeId: string, interval: string): Promise<void> =>
+    stored.database.script(`update nodes set seen_at = seen_at - interval '${interval}' where id = '${nodeId}'`);
+
+  async function known(): Promise<string[]> {
+    return (await sql<{ id: string }>(stored.database, 'select id from nodes order by id')).map(({ id }) => id);
+  }
+
+  it('say how long ago the last one was, by the clock of the database', async () => {
+    assert.equal((await store.beat('node_a')).sinceLastMs, null);
+    const { sinceLastMs: first } = await store.beat('node_a');
+    assert.ok(first !== null && first >= 0 && first < HOUR_MS, String(first));
+    await age('node_a', '2 hours');
+    const { sinceLastMs: second } = await store.beat('node_a');
+    assert.ok(second !== null && second >= 2 * HOUR_MS && second < 3 * HOUR_MS, String(second));
+    await age('node_a', '-2 hours');
+    const { sinceLastMs: third } = await store.beat('node_a');
+    assert.ok(third !== null && third < 0, String(third));
+  });
+
+  it('are of each node by itself, and begin anew for one that has left', async () => {
+    await store.beat('node_b');
+    assert.equal((await store.beat('node_c')).sinceLastMs, null);
+    await store.leave('node_b');
+    await store.leave('node_b');
+    assert.ok(!(await known()).includes('node_b'));
+    assert.equal((await store.beat('node_b')).sinceLastMs, null);
+  });
+
+  it('are forgotten after an hour, and the node is back with the next one', async () => {
+    for (const id of ['node_old', 'node_young']) await store.beat(id);
+    await age('node_old', '61 minutes');
+    await age('node_young', '59 minutes');
+    await store.forget();
+    const left = await known();
+    assert.deepEqual([left.includes('node_old'), left.includes('node_young')], [false, true]);
+    assert.equal((await store.beat('node_old')).sinceLastMs, null);
+  });
+
+  it('keep the instant at which the node started', async () => {
+    await store.beat('node_d');
+    await stored.database.script(`update nodes set started_at = '2026-01-01' where id = 'node_d'`);
+    await store.beat('node_d');
+    const started = `select started_at from nodes where id = 'node_d'`;
+    const [row] = await sql<{ started_at: Date }>(stored.database, started);
+    assert.equal(row!.started_at.getUTCMonth(), 0);
+  });
+});

@@ -41,7 +41,6 @@ describe('everything that is described', { skip: python.missing ?? false }, () =
 
   before(async () => {
     gateway = await startGateway({
-      engine: 'postgresql',
       plans: plansText({ starter: {} }),
       // Who is refused often is made to wait, and this client is refused very often.
       monotonicMs: () => performance.now() * 1_000,

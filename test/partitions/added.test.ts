@@ -5,7 +5,6 @@ import { createPlacement } from '../../src/accounting/partitions/placement.ts';
 import { createNodeStore } from '../../src/db/nodes/nodes-store.ts';
 import { addPartition } from '../../src/db/partitions.ts';
 import { call } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
@@ -17,7 +16,7 @@ const CHAT = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }
 
 describe('a partition that is added', { timeout: 120_000 }, () => {
   it('takes no account while a node runs that has begun before', async () => {
-    await using stored = await createPartitioned('postgresql', 2);
+    await using stored = await createPartitioned(2);
     const { databases } = stored;
     const { directory } = databases;
     const nodes = createNodeStore(directory);
@@ -44,52 +43,50 @@ describe('a partition that is added', { timeout: 120_000 }, () => {
   });
 });
 
-for (const engine of gatewayEngines) {
-  for (const partitions of [1, 2]) {
-    describe(`a gateway of ${partitions} partitions on ${engine}`, { timeout: 120_000 }, () => {
-      it('serves no account of one that was added, says so once, and what is to be done', async () => {
-        const logs = recordLogs();
-        await using g = await startGateway({ engine, partitions, logger: logs.logger });
-        const [moved, own] = [await g.createAccount(), await g.createAccount()];
-        await g.database.script(
-          `insert into partitions (number, schema, state) values (${partitions}, 'faregate_09', 'ready')`,
-        );
-        // As if another gateway had made it, while this one was not heard.
-        await g.database.script(`update accounts set partition_no = ${partitions} where id = '${moved.id}'`);
-        const { key } = (await g.admin('POST', `/accounts/${own.id}/keys`, { name: 'new' })).body;
-        for (const [path, type] of [
-          ['/v1/chat/completions', undefined],
-          ['/v1/messages', 'error'],
-        ] as const) {
-          const refused = await call(g.url + path, moved.key, { ...CHAT, max_tokens: 5 });
-          assert.equal(refused.status, 503, refused.text);
-          assert.equal(refused.headers['x-should-retry'], 'true');
-          const body = JSON.parse(refused.text);
-          assert.equal(body.type, type);
-          assert.match(body.error.message, /^This node has to be restarted before it serves this account\./);
-        }
-        assert.equal((await call(`${g.url}/v1/chat/completions`, key, CHAT)).status, 200);
-        await g.gateway.finishing.round();
-        const ready = await fetch(`${g.url}/readyz`);
-        assert.equal(ready.status, 200);
-        assert.deepEqual(((await ready.json()) as { detail: string[] }).detail, [
-          `This node has to be restarted: it has opened ${partitions} of ${partitions + 1} partitions.`,
-        ]);
-        const said = logs.lines.filter(({ message }) => message.startsWith('partitions were added'));
-        assert.deepEqual(
-          said.map(({ details }) => details),
-          [{ opened: partitions, partitions: partitions + 1 }],
-        );
-        // What another gateway is making is left to it: its balance would be in another partition here.
-        await g.database.script(`insert into new_accounts (id, name, verified, opening_nano, created_at, under_way_since, partition_no)
+for (const partitions of [1, 2]) {
+  describe(`a gateway of ${partitions} partitions`, { timeout: 120_000 }, () => {
+    it('serves no account of one that was added, says so once, and what is to be done', async () => {
+      const logs = recordLogs();
+      await using g = await startGateway({ partitions, logger: logs.logger });
+      const [moved, own] = [await g.createAccount(), await g.createAccount()];
+      await g.database.script(
+        `insert into partitions (number, schema, state) values (${partitions}, 'faregate_09', 'ready')`,
+      );
+      // As if another gateway had made it, while this one was not heard.
+      await g.database.script(`update accounts set partition_no = ${partitions} where id = '${moved.id}'`);
+      const { key } = (await g.admin('POST', `/accounts/${own.id}/keys`, { name: 'new' })).body;
+      for (const [path, type] of [
+        ['/v1/chat/completions', undefined],
+        ['/v1/messages', 'error'],
+      ] as const) {
+        const refused = await call(g.url + path, moved.key, { ...CHAT, max_tokens: 5 });
+        assert.equal(refused.status, 503, refused.text);
+        assert.equal(refused.headers['x-should-retry'], 'true');
+        const body = JSON.parse(refused.text);
+        assert.equal(body.type, type);
+        assert.match(body.error.message, /^This node has to be restarted before it serves this account\./);
+      }
+      assert.equal((await call(`${g.url}/v1/chat/completions`, key, CHAT)).status, 200);
+      await g.gateway.finishing.round();
+      const ready = await fetch(`${g.url}/readyz`);
+      assert.equal(ready.status, 200);
+      assert.deepEqual(((await ready.json()) as { detail: string[] }).detail, [
+        `This node has to be restarted: it has opened ${partitions} of ${partitions + 1} partitions.`,
+      ]);
+      const said = logs.lines.filter(({ message }) => message.startsWith('partitions were added'));
+      assert.deepEqual(
+        said.map(({ details }) => details),
+        [{ opened: partitions, partitions: partitions + 1 }],
+      );
+      // What another gateway is making is left to it: its balance would be in another partition here.
+      await g.database.script(`insert into new_accounts (id, name, verified, opening_nano, created_at, under_way_since, partition_no)
 values ('acct_elsewhere', 'n', true, 7, now(), now() - interval '1 minute', ${partitions})`);
-        await assert.rejects(g.gateway.finishing.round(), /has to be restarted/);
-        const made = await sql(g.observed.database, `select from balances where account_id like 'acct_elsewhere'`);
-        assert.deepEqual(made, []);
-        await g.database.script(`delete from new_accounts;
+      await assert.rejects(g.gateway.finishing.round(), /has to be restarted/);
+      const made = await sql(g.observed.database, `select from balances where account_id like 'acct_elsewhere'`);
+      assert.deepEqual(made, []);
+      await g.database.script(`delete from new_accounts;
 update accounts set partition_no = 0 where id = '${moved.id}';
 delete from partitions where number = ${partitions}`);
-      });
     });
-  }
+  });
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createThresholdStore } from '../../src/notices/threshold-store.ts';
 import { call } from '../support/client.ts';
-import { wireEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { readMetrics } from '../support/openmetrics.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -27,227 +26,223 @@ const FIRST_STATEMENTS = [
   'accounts.insert-balance',
 ] as const;
 
-for (const engine of wireEngines) {
-  describe(`the background of ${PARTITIONS} partitions on ${engine}`, { timeout: 300_000 }, () => {
-    let g: TestGateway;
-    let logs: RecordedLogger;
-    let receiver: Receiver;
-    /** One of each partition, by its number. */
-    let accounts: TestAccount[];
+describe(`the background of ${PARTITIONS} partitions`, { timeout: 300_000 }, () => {
+  let g: TestGateway;
+  let logs: RecordedLogger;
+  let receiver: Receiver;
+  /** One of each partition, by its number. */
+  let accounts: TestAccount[];
 
-    before(async () => {
-      logs = recordLogs();
-      receiver = await startReceiver();
-      g = await startGateway({
-        engine,
-        partitions: PARTITIONS,
-        usageIntervalMs: 5,
-        logger: logs.logger,
-        noticeSettings: 'notices: { allowNetworks: [127.0.0.0/8] }',
-      });
-      accounts = [];
-      for (let number = 0; number < PARTITIONS; number++) accounts.push(await g.createAccount());
-      assert.equal((await g.admin('POST', '/webhooks', { url: receiver.url })).status, 201);
+  before(async () => {
+    logs = recordLogs();
+    receiver = await startReceiver();
+    g = await startGateway({
+      partitions: PARTITIONS,
+      usageIntervalMs: 5,
+      logger: logs.logger,
+      noticeSettings: 'notices: { allowNetworks: [127.0.0.0/8] }',
     });
-    afterEach(() => {
-      for (const name of FIRST_STATEMENTS) {
-        g.partitions[DEAD]!.statement(name).recover();
-        g.partitions[DEAD]!.statement(name).release();
-      }
-      receiver.received.length = 0;
-      logs.lines.length = 0;
-    });
-    after(async () => {
-      await g?.stop();
-      await receiver?.close();
-    });
-
-    const inPartition = <Row>(number: number, text: string, parameters: readonly (string | number)[] = []) =>
-      sql<Row>(g.partitions[number]!.database, text, parameters);
-    const inDirectory = <Row>(text: string, parameters: readonly (string | number)[] = []) =>
-      sql<Row>(g.database, text, parameters);
-
-    async function callsSummed(number: number): Promise<number> {
-      const [row] = await inPartition<{ n: number }>(
-        number,
-        'select coalesce(sum(calls), 0)::int as n from usage_rollups where account_id = $1',
-        [accounts[number]!.id],
-      );
-      return row!.n;
-    }
-    const chat = async ({ key }: TestAccount): Promise<void> => {
-      assert.equal((await call(`${g.url}/v1/chat/completions`, key, CHAT)).status, 200);
-    };
-
-    it('sums usage in each, and in the others while one fails', async () => {
-      for (const account of accounts) await chat(account);
-      const sums = async (): Promise<number[]> => Promise.all(accounts.map((_, number) => callsSummed(number)));
-      await until(async () => (await sums()).every((calls) => calls === 1));
-      g.partitions[DEAD]!.statement('usage.try-lock').fail('before');
-      for (const account of accounts) await chat(account);
-      await until(async () => (await sums()).filter((calls) => calls === 2).length === PARTITIONS - 1);
-      assert.equal(await callsSummed(DEAD), 1);
-      g.partitions[DEAD]!.statement('usage.try-lock').recover();
-      await until(async () => (await callsSummed(DEAD)) === 2);
-      const said = () => logs.lines.filter(({ message }) => /^usage (could not be|is) summed/.test(message));
-      await until(() => said().length === 2);
-      assert.deepEqual(
-        said().map(({ level, details }) => [level, details.partition]),
-        [
-          ['warn', DEAD],
-          ['info', DEAD],
-        ],
-      );
-    });
-
-    it('tells accounts of each what concerns them, and those of the others while one fails', async () => {
-      const settle = (): Promise<unknown> => g.gateway.notices.settle().catch((error: unknown) => error);
-      const told = (): string[] => receiver.received.map(({ body }) => body.data.accountId);
-      // A threshold is in the directory, what it is compared with in the partition.
-      const thresholds = createThresholdStore(g.database);
-      for (const name of ['notices.read-changes', 'notices.select-due'])
-        g.partitions[DEAD]!.statement(name).fail('before');
-      for (const { id } of accounts) assert.equal(await thresholds.setLowBalance(id, 200_000_000_000n), true);
-      const others = accounts.filter((_, number) => number !== DEAD).map(({ id }) => id);
-      await until(async () => {
-        await settle();
-        return told().length >= others.length;
-      });
-      assert.deepEqual(told().sort(), others.sort());
-      for (const name of ['notices.read-changes', 'notices.select-due']) g.partitions[DEAD]!.statement(name).recover();
-      await until(async () => {
-        await settle();
-        return told().includes(accounts[DEAD]!.id);
-      });
-      assert.equal(told().length, PARTITIONS);
-      const left = await inDirectory('select from accounts where low_balance_set_at is not null');
-      assert.equal(left.length, 0);
-    });
-
-    it('prepares months in each, and in the others while one says nothing', async () => {
-      const { name } = (
-        await inPartition<{ name: string }>(
-          0,
-          `select max(relname)::text as name from pg_class where relnamespace = current_schema()::regnamespace and relname ~ '^calls_\\d{4}_\\d\\d$'`,
-        )
-      )[0]!;
-      const isThere = async (number: number): Promise<boolean> =>
-        (await inPartition(number, 'select where to_regclass($1::text) is not null', [name])).length > 0;
-      const months = g.partitions[DEAD]!.statement('calls.find-missing-tables');
-      for (let number = 0; number < PARTITIONS; number++) {
-        assert.equal(await isThere(number), true);
-        await inPartition(number, `drop table ${name}`);
-      }
-      months.hold();
-      const round = g.gateway.housekeeping.round();
-      await until(async () => (await isThere(0)) && (await isThere(2)) && (await isThere(3)));
-      assert.equal(await isThere(DEAD), false);
-      months.release();
-      await round;
-      assert.equal(await isThere(DEAD), true);
-      await inPartition(DEAD, `drop table ${name}`);
-      months.fail('before');
-      await g.gateway.housekeeping.round();
-      assert.deepEqual(
-        logs.lines.filter(({ level }) => level === 'warn').map(({ details }) => details.task),
-        [`months of call records of partition ${DEAD}`],
-      );
-      months.recover();
-      await g.gateway.housekeeping.round();
-      assert.equal(await isThere(DEAD), true);
-    });
-
-    it('forgets ended keys that no call names, and limits of those that are gone, but for a partition that fails', async () => {
-      const made = new Map<number, string>();
-      for (const [number, { id }] of accounts.entries()) {
-        const key = await g.admin('POST', `/accounts/${id}/keys`, { name: 'limited' });
-        assert.equal(key.status, 201, JSON.stringify(key.body));
-        made.set(number, key.body.id);
-        await inPartition(number, `insert into key_limits (account_id, key_id, daily_calls_max) values ($1, $2, 5)`, [
-          id,
-          key.body.id,
-        ]);
-        // The other key of the account has calls: it stays.
-        await inDirectory(`update api_keys set revoked_at = now() - interval '8 days' where account_id = $1`, [id]);
-      }
-      const keysOf = async (number: number): Promise<number> =>
-        (await inDirectory('select from api_keys where account_id = $1', [accounts[number]!.id])).length;
-      const limitsOf = async (number: number): Promise<number> =>
-        (await inPartition(number, 'select from key_limits where key_id = $1', [made.get(number)!])).length;
-      const each = <Result>(work: (number: number) => Promise<Result>): Promise<Result[]> =>
-        Promise.all(accounts.map((_, number) => work(number)));
-      const tasks = (): unknown[] =>
-        logs.lines.filter(({ level }) => level === 'warn').map(({ details }) => details.task);
-
-      g.partitions[DEAD]!.statement('ended-keys.select-readiness').fail('before');
-      await g.gateway.housekeeping.round();
-      assert.deepEqual(await each(keysOf), [1, 2, 1, 1]);
-      assert.deepEqual(tasks(), ['keys that have ended']);
-      assert.match(String(logs.lines.find(({ level }) => level === 'warn')!.details.err), /partition 1: /);
-      g.partitions[DEAD]!.statement('ended-keys.select-readiness').recover();
-      await g.gateway.housekeeping.round();
-      assert.deepEqual(await each(keysOf), [1, 1, 1, 1]);
-
-      assert.deepEqual(await each(limitsOf), [1, 1, 1, 1]);
-      await inDirectory(`update loose_keys set since = since - interval '61 minutes'`);
-      g.partitions[DEAD]!.statement('loose-limits.delete').fail('before');
-      logs.lines.length = 0;
-      await g.gateway.housekeeping.round();
-      assert.deepEqual(await each(limitsOf), [0, 1, 0, 0]);
-      assert.deepEqual(tasks(), ['limits of keys that are not there']);
-      g.partitions[DEAD]!.statement('loose-limits.delete').recover();
-      await g.gateway.housekeeping.round();
-      assert.deepEqual(await each(limitsOf), [0, 0, 0, 0]);
-      assert.equal((await inDirectory('select from loose_keys')).length, 0);
-    });
-
-    it('finishes new accounts of the others while one fails', async () => {
-      // More than are tried of a partition in a round, and before the others in the order of ids.
-      const ids = Array.from({ length: 14 }, (_, n) => `acct_0000_${String(n).padStart(2, '0')}`);
-      for (const [n, id] of ids.entries()) {
-        await inDirectory(
-          `insert into new_accounts (id, name, verified, opening_nano, created_at, under_way_since, partition_no)
-values ($1, 'n', true, 7, now(), now() - interval '20 seconds', $2::smallint)`,
-          [id, n < 12 ? DEAD : n % 2 === 0 ? 2 : 3],
-        );
-      }
-      const insert = g.partitions[DEAD]!.statement('accounts.insert-balance');
-      insert.fail('before');
-      const tried = insert.asked;
-      await assert.rejects(g.gateway.finishing.round());
-      assert.equal(insert.asked - tried, 10);
-      const whole = async (): Promise<string[]> =>
-        (await inDirectory<{ id: string }>(`select id from accounts where id like 'acct_0000_%' order by id`)).map(
-          ({ id }) => id,
-        );
-      assert.deepEqual(await whole(), ids.slice(12));
-      insert.recover();
-      await g.gateway.finishing.round();
-      assert.deepEqual(await whole(), ids);
-      for (const [number, n] of [
-        [DEAD, 0],
-        [2, 12],
-        [3, 13],
-      ] as const) {
-        const found = await inPartition<{ n: bigint }>(
-          number,
-          'select balance_nano as n from balances where account_id = $1',
-          [ids[n]!],
-        );
-        assert.deepEqual(found, [{ n: 7n }]);
-      }
-    });
-
-    it('is in the metrics: each partition, and the connections to it', async () => {
-      const response = await fetch(`${g.url}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
-      const metrics = readMetrics(await response.text());
-      assert.equal(metrics.sum('faregate_database_partitions'), PARTITIONS);
-      assert.equal(metrics.sum('faregate_database_partitions_unopened'), 0);
-      for (let number = 0; number < PARTITIONS; number++)
-        assert.equal(metrics.sum('faregate_database_partition_silent', { partition: String(number) }), 0);
-      if (engine === 'embedded') return;
-      const lane = `housekeeping of partition ${DEAD}`;
-      assert.ok(metrics.sum('faregate_database_statements_total', { lane }) > 0);
-    });
+    accounts = [];
+    for (let number = 0; number < PARTITIONS; number++) accounts.push(await g.createAccount());
+    assert.equal((await g.admin('POST', '/webhooks', { url: receiver.url })).status, 201);
   });
-}
+  afterEach(() => {
+    for (const name of FIRST_STATEMENTS) {
+      g.partitions[DEAD]!.statement(name).recover();
+      g.partitions[DEAD]!.statement(name).release();
+    }
+    receiver.received.length = 0;
+    logs.lines.length = 0;
+  });
+  after(async () => {
+    await g?.stop();
+    await receiver?.close();
+  });
+
+  const inPartition = <Row>(number: number, text: string, parameters: readonly (string | number)[] = []) =>
+    sql<Row>(g.partitions[number]!.database, text, parameters);
+  const inDirectory = <Row>(text: string, parameters: readonly (string | number)[] = []) =>
+    sql<Row>(g.database, text, parameters);
+
+  async function callsSummed(number: number): Promise<number> {
+    const [row] = await inPartition<{ n: number }>(
+      number,
+      'select coalesce(sum(calls), 0)::int as n from usage_rollups where account_id = $1',
+      [accounts[number]!.id],
+    );
+    return row!.n;
+  }
+  const chat = async ({ key }: TestAccount): Promise<void> => {
+    assert.equal((await call(`${g.url}/v1/chat/completions`, key, CHAT)).status, 200);
+  };
+
+  it('sums usage in each, and in the others while one fails', async () => {
+    for (const account of accounts) await chat(account);
+    const sums = async (): Promise<number[]> => Promise.all(accounts.map((_, number) => callsSummed(number)));
+    await until(async () => (await sums()).every((calls) => calls === 1));
+    g.partitions[DEAD]!.statement('usage.try-lock').fail('before');
+    for (const account of accounts) await chat(account);
+    await until(async () => (await sums()).filter((calls) => calls === 2).length === PARTITIONS - 1);
+    assert.equal(await callsSummed(DEAD), 1);
+    g.partitions[DEAD]!.statement('usage.try-lock').recover();
+    await until(async () => (await callsSummed(DEAD)) === 2);
+    const said = () => logs.lines.filter(({ message }) => /^usage (could not be|is) summed/.test(message));
+    await until(() => said().length === 2);
+    assert.deepEqual(
+      said().map(({ level, details }) => [level, details.partition]),
+      [
+        ['warn', DEAD],
+        ['info', DEAD],
+      ],
+    );
+  });
+
+  it('tells accounts of each what concerns them, and those of the others while one fails', async () => {
+    const settle = (): Promise<unknown> => g.gateway.notices.settle().catch((error: unknown) => error);
+    const told = (): string[] => receiver.received.map(({ body }) => body.data.accountId);
+    // A threshold is in the directory, what it is compared with in the partition.
+    const thresholds = createThresholdStore(g.database);
+    for (const name of ['notices.read-changes', 'notices.select-due'])
+      g.partitions[DEAD]!.statement(name).fail('before');
+    for (const { id } of accounts) assert.equal(await thresholds.setLowBalance(id, 200_000_000_000n), true);
+    const others = accounts.filter((_, number) => number !== DEAD).map(({ id }) => id);
+    await until(async () => {
+      await settle();
+      return told().length >= others.length;
+    });
+    assert.deepEqual(told().sort(), others.sort());
+    for (const name of ['notices.read-changes', 'notices.select-due']) g.partitions[DEAD]!.statement(name).recover();
+    await until(async () => {
+      await settle();
+      return told().includes(accounts[DEAD]!.id);
+    });
+    assert.equal(told().length, PARTITIONS);
+    const left = await inDirectory('select from accounts where low_balance_set_at is not null');
+    assert.equal(left.length, 0);
+  });
+
+  it('prepares months in each, and in the others while one says nothing', async () => {
+    const { name } = (
+      await inPartition<{ name: string }>(
+        0,
+        `select max(relname)::text as name from pg_class where relnamespace = current_schema()::regnamespace and relname ~ '^calls_\\d{4}_\\d\\d$'`,
+      )
+    )[0]!;
+    const isThere = async (number: number): Promise<boolean> =>
+      (await inPartition(number, 'select where to_regclass($1::text) is not null', [name])).length > 0;
+    const months = g.partitions[DEAD]!.statement('calls.find-missing-tables');
+    for (let number = 0; number < PARTITIONS; number++) {
+      assert.equal(await isThere(number), true);
+      await inPartition(number, `drop table ${name}`);
+    }
+    months.hold();
+    const round = g.gateway.housekeeping.round();
+    await until(async () => (await isThere(0)) && (await isThere(2)) && (await isThere(3)));
+    assert.equal(await isThere(DEAD), false);
+    months.release();
+    await round;
+    assert.equal(await isThere(DEAD), true);
+    await inPartition(DEAD, `drop table ${name}`);
+    months.fail('before');
+    await g.gateway.housekeeping.round();
+    assert.deepEqual(
+      logs.lines.filter(({ level }) => level === 'warn').map(({ details }) => details.task),
+      [`months of call records of partition ${DEAD}`],
+    );
+    months.recover();
+    await g.gateway.housekeeping.round();
+    assert.equal(await isThere(DEAD), true);
+  });
+
+  it('forgets ended keys that no call names, and limits of those that are gone, but for a partition that fails', async () => {
+    const made = new Map<number, string>();
+    for (const [number, { id }] of accounts.entries()) {
+      const key = await g.admin('POST', `/accounts/${id}/keys`, { name: 'limited' });
+      assert.equal(key.status, 201, JSON.stringify(key.body));
+      made.set(number, key.body.id);
+      await inPartition(number, `insert into key_limits (account_id, key_id, daily_calls_max) values ($1, $2, 5)`, [
+        id,
+        key.body.id,
+      ]);
+      // The other key of the account has calls: it stays.
+      await inDirectory(`update api_keys set revoked_at = now() - interval '8 days' where account_id = $1`, [id]);
+    }
+    const keysOf = async (number: number): Promise<number> =>
+      (await inDirectory('select from api_keys where account_id = $1', [accounts[number]!.id])).length;
+    const limitsOf = async (number: number): Promise<number> =>
+      (await inPartition(number, 'select from key_limits where key_id = $1', [made.get(number)!])).length;
+    const each = <Result>(work: (number: number) => Promise<Result>): Promise<Result[]> =>
+      Promise.all(accounts.map((_, number) => work(number)));
+    const tasks = (): unknown[] =>
+      logs.lines.filter(({ level }) => level === 'warn').map(({ details }) => details.task);
+
+    g.partitions[DEAD]!.statement('ended-keys.select-readiness').fail('before');
+    await g.gateway.housekeeping.round();
+    assert.deepEqual(await each(keysOf), [1, 2, 1, 1]);
+    assert.deepEqual(tasks(), ['keys that have ended']);
+    assert.match(String(logs.lines.find(({ level }) => level === 'warn')!.details.err), /partition 1: /);
+    g.partitions[DEAD]!.statement('ended-keys.select-readiness').recover();
+    await g.gateway.housekeeping.round();
+    assert.deepEqual(await each(keysOf), [1, 1, 1, 1]);
+
+    assert.deepEqual(await each(limitsOf), [1, 1, 1, 1]);
+    await inDirectory(`update loose_keys set since = since - interval '61 minutes'`);
+    g.partitions[DEAD]!.statement('loose-limits.delete').fail('before');
+    logs.lines.length = 0;
+    await g.gateway.housekeeping.round();
+    assert.deepEqual(await each(limitsOf), [0, 1, 0, 0]);
+    assert.deepEqual(tasks(), ['limits of keys that are not there']);
+    g.partitions[DEAD]!.statement('loose-limits.delete').recover();
+    await g.gateway.housekeeping.round();
+    assert.deepEqual(await each(limitsOf), [0, 0, 0, 0]);
+    assert.equal((await inDirectory('select from loose_keys')).length, 0);
+  });
+
+  it('finishes new accounts of the others while one fails', async () => {
+    // More than are tried of a partition in a round, and before the others in the order of ids.
+    const ids = Array.from({ length: 14 }, (_, n) => `acct_0000_${String(n).padStart(2, '0')}`);
+    for (const [n, id] of ids.entries()) {
+      await inDirectory(
+        `insert into new_accounts (id, name, verified, opening_nano, created_at, under_way_since, partition_no)
+values ($1, 'n', true, 7, now(), now() - interval '20 seconds', $2::smallint)`,
+        [id, n < 12 ? DEAD : n % 2 === 0 ? 2 : 3],
+      );
+    }
+    const insert = g.partitions[DEAD]!.statement('accounts.insert-balance');
+    insert.fail('before');
+    const tried = insert.asked;
+    await assert.rejects(g.gateway.finishing.round());
+    assert.equal(insert.asked - tried, 10);
+    const whole = async (): Promise<string[]> =>
+      (await inDirectory<{ id: string }>(`select id from accounts where id like 'acct_0000_%' order by id`)).map(
+        ({ id }) => id,
+      );
+    assert.deepEqual(await whole(), ids.slice(12));
+    insert.recover();
+    await g.gateway.finishing.round();
+    assert.deepEqual(await whole(), ids);
+    for (const [number, n] of [
+      [DEAD, 0],
+      [2, 12],
+      [3, 13],
+    ] as const) {
+      const found = await inPartition<{ n: bigint }>(
+        number,
+        'select balance_nano as n from balances where account_id = $1',
+        [ids[n]!],
+      );
+      assert.deepEqual(found, [{ n: 7n }]);
+    }
+  });
+
+  it('is in the metrics: each partition, and the connections to it', async () => {
+    const response = await fetch(`${g.url}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+    const metrics = readMetrics(await response.text());
+    assert.equal(metrics.sum('faregate_database_partitions'), PARTITIONS);
+    assert.equal(metrics.sum('faregate_database_partitions_unopened'), 0);
+    for (let number = 0; number < PARTITIONS; number++)
+      assert.equal(metrics.sum('faregate_database_partition_silent', { partition: String(number) }), 0);
+    const lane = `housekeeping of partition ${DEAD}`;
+    assert.ok(metrics.sum('faregate_database_statements_total', { lane }) > 0);
+  });
+});

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { plansText } from '../plans/coding.ts';
 import { call } from '../support/client.ts';
-import { outageEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatResponse } from '../support/provider.ts';
 import { type RecordedLogger, recordLogs } from '../support/recorded-logger.ts';
@@ -11,125 +10,123 @@ import { type RecordedLogger, recordLogs } from '../support/recorded-logger.ts';
 
 const DEAD = 2;
 
-for (const engine of outageEngines) {
-  describe(`a partition that does not respond to the management APIs on ${engine}`, { timeout: 120_000 }, () => {
-    let g: TestGateway;
-    let logs: RecordedLogger;
-    /** One of each partition, by its number. */
-    const accounts: TestAccount[] = [];
-    const calls: string[] = [];
-    const subscriptions: string[] = [];
+describe(`a partition that does not respond to the management APIs`, { timeout: 120_000 }, () => {
+  let g: TestGateway;
+  let logs: RecordedLogger;
+  /** One of each partition, by its number. */
+  const accounts: TestAccount[] = [];
+  const calls: string[] = [];
+  const subscriptions: string[] = [];
 
-    const every = () => g.partitions[DEAD]!.every;
-    const ask = async (method: string, path: string, body?: object) => {
-      const response = await fetch(`${g.url}/admin/v1${path}`, {
-        method,
-        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
-      const json: any = await response.json();
-      return { status: response.status, headers: response.headers, body: json };
-    };
-
-    before(async () => {
-      logs = recordLogs();
-      g = await startGateway({ engine, partitions: 4, plans: plansText({ coder: {} }), logger: logs.logger });
-      g.provider.respond = chatResponse();
-      for (let n = 0; n < 4; n++) {
-        const account = await g.createAccount();
-        accounts.push(account);
-        const granted = await ask('POST', `/accounts/${account.id}/subscriptions`, { planId: 'coder' });
-        subscriptions.push(granted.body.id);
-        const made = await call(`${g.url}/v1/chat/completions`, account.key, { model: 'test-chat', messages: [] });
-        assert.equal(made.status, 200, made.text);
-        calls.push((await account.endedCall()).id);
-      }
+  const every = () => g.partitions[DEAD]!.every;
+  const ask = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${g.url}/admin/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    afterEach(() => {
-      every().recover();
-      every().release();
-    });
-    after(() => g.stop());
+    // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+    const json: any = await response.json();
+    return { status: response.status, headers: response.headers, body: json };
+  };
 
-    /** What is about the account of a partition, or about something of it, by an id that says no account. */
-    const ofPartition = (n: number): readonly (readonly [string, string, object?])[] => [
-      ['GET', `/accounts/${accounts[n]!.id}`],
-      ['GET', `/accounts/${accounts[n]!.id}/ledger`],
-      ['GET', `/accounts/${accounts[n]!.id}/keys`],
-      ['GET', `/accounts/${accounts[n]!.id}/statement?month=2026-10`],
-      ['GET', `/accounts/${accounts[n]!.id}/plan`],
-      ['GET', `/usage?groupBy=model&accountId=${accounts[n]!.id}`],
-      ['GET', `/usage?groupBy=model&keyId=${accounts[n]!.keyId}`],
-      ['GET', `/calls?accountId=${accounts[n]!.id}`],
-      ['GET', `/calls?status=in_flight&accountId=${accounts[n]!.id}`],
-      ['GET', `/calls/${calls[n]}`],
-      ['POST', `/accounts/${accounts[n]!.id}/top-ups`, { amountYuan: '1' }],
-      ['POST', `/calls/${calls[n]}/refunds`, { amountYuan: '0.000001' }],
-      ['PATCH', `/keys/${accounts[n]!.keyId}`, { dailySpendCapYuan: '5' }],
-      ['POST', `/subscriptions/${subscriptions[n]}/renewals`],
-    ];
-    const OF_ALL: readonly (readonly [string, string, object?])[] = [
-      ['GET', '/accounts'],
-      ['GET', '/calls'],
-      ['GET', '/calls?model=test-chat'],
-      ['GET', '/calls?status=in_flight'],
-      ['GET', '/calls?requestId=anything'],
-      ['GET', '/calls/call_nowhere'],
-      ['POST', '/calls/call_nowhere/refunds', {}],
-      ['GET', '/usage?groupBy=model'],
-      ['GET', '/usage?groupBy=account'],
-      ['GET', '/plans'],
-    ];
+  before(async () => {
+    logs = recordLogs();
+    g = await startGateway({ partitions: 4, plans: plansText({ coder: {} }), logger: logs.logger });
+    g.provider.respond = chatResponse();
+    for (let n = 0; n < 4; n++) {
+      const account = await g.createAccount();
+      accounts.push(account);
+      const granted = await ask('POST', `/accounts/${account.id}/subscriptions`, { planId: 'coder' });
+      subscriptions.push(granted.body.id);
+      const made = await call(`${g.url}/v1/chat/completions`, account.key, { model: 'test-chat', messages: [] });
+      assert.equal(made.status, 200, made.text);
+      calls.push((await account.endedCall()).id);
+    }
+  });
+  afterEach(() => {
+    every().recover();
+    every().release();
+  });
+  after(() => g.stop());
 
-    it('is named where it is needed', async () => {
-      every().fail('before');
-      for (const [method, path, body] of [...OF_ALL, ...ofPartition(DEAD)]) {
-        const response = await ask(method, path, body);
-        assert.equal(response.status, 500, path);
-        const { code, message } = response.body.error;
-        assert.equal(code, 'internal_error', path);
-        assert.match(message, /^Partition 2 of the gateway's database does not respond in time\. /, path);
-        assert.equal(response.headers.get('retry-after'), '2', path);
-        assert.equal(response.headers.get('x-should-retry'), null, path);
-      }
-      const logged = logs.lines.filter(({ message }) => message === 'the database did not respond to a request');
-      assert.ok(logged.length >= OF_ALL.length);
-      const headers = { authorization: `Bearer ${accounts[DEAD]!.key}` };
-      const query = await fetch(`${g.url}/v1/user/balance`, { headers });
-      assert.deepEqual([query.status, query.headers.get('x-error-code')], [500, 'internal_error']);
-    });
+  /** What is about the account of a partition, or about something of it, by an id that says no account. */
+  const ofPartition = (n: number): readonly (readonly [string, string, object?])[] => [
+    ['GET', `/accounts/${accounts[n]!.id}`],
+    ['GET', `/accounts/${accounts[n]!.id}/ledger`],
+    ['GET', `/accounts/${accounts[n]!.id}/keys`],
+    ['GET', `/accounts/${accounts[n]!.id}/statement?month=2026-10`],
+    ['GET', `/accounts/${accounts[n]!.id}/plan`],
+    ['GET', `/usage?groupBy=model&accountId=${accounts[n]!.id}`],
+    ['GET', `/usage?groupBy=model&keyId=${accounts[n]!.keyId}`],
+    ['GET', `/calls?accountId=${accounts[n]!.id}`],
+    ['GET', `/calls?status=in_flight&accountId=${accounts[n]!.id}`],
+    ['GET', `/calls/${calls[n]}`],
+    ['POST', `/accounts/${accounts[n]!.id}/top-ups`, { amountYuan: '1' }],
+    ['POST', `/calls/${calls[n]}/refunds`, { amountYuan: '0.000001' }],
+    ['PATCH', `/keys/${accounts[n]!.keyId}`, { dailySpendCapYuan: '5' }],
+    ['POST', `/subscriptions/${subscriptions[n]}/renewals`],
+  ];
+  const OF_ALL: readonly (readonly [string, string, object?])[] = [
+    ['GET', '/accounts'],
+    ['GET', '/calls'],
+    ['GET', '/calls?model=test-chat'],
+    ['GET', '/calls?status=in_flight'],
+    ['GET', '/calls?requestId=anything'],
+    ['GET', '/calls/call_nowhere'],
+    ['POST', '/calls/call_nowhere/refunds', {}],
+    ['GET', '/usage?groupBy=model'],
+    ['GET', '/usage?groupBy=account'],
+    ['GET', '/plans'],
+  ];
 
-    it('keeps nobody waiting whose account is in another one, also while it says nothing', async () => {
-      every().hold();
-      for (const n of [0, 1, 3]) {
-        for (const [method, path, body] of ofPartition(n)) {
-          const response = await ask(method, path, body);
-          assert.ok(response.status < 300, `${path}: ${JSON.stringify(response.body)}`);
-        }
-      }
-      for (const n of [0, 1, 3]) {
-        const headers = { authorization: `Bearer ${accounts[n]!.key}` };
-        assert.equal((await fetch(`${g.url}/v1/user/balance`, { headers })).status, 200);
-      }
-      const found = await ask('POST', '/keys/search', { key: accounts[3]!.key });
-      assert.deepEqual(
-        found.body.data.map(({ id }: { id: string }) => id),
-        [accounts[3]!.keyId],
-      );
-      // A new account goes where the fewest are, and one of these is not in that partition.
-      assert.equal((await g.admin('POST', '/accounts', { name: 'new' })).status, 201);
-      const { every: waits } = g.partitions[DEAD]!;
-      assert.ok(waits.asked > waits.done, 'nothing was asked of the partition that says nothing');
-    });
+  it('is named where it is needed', async () => {
+    every().fail('before');
+    for (const [method, path, body] of [...OF_ALL, ...ofPartition(DEAD)]) {
+      const response = await ask(method, path, body);
+      assert.equal(response.status, 500, path);
+      const { code, message } = response.body.error;
+      assert.equal(code, 'internal_error', path);
+      assert.match(message, /^Partition 2 of the gateway's database does not respond in time\. /, path);
+      assert.equal(response.headers.get('retry-after'), '2', path);
+      assert.equal(response.headers.get('x-should-retry'), null, path);
+    }
+    const logged = logs.lines.filter(({ message }) => message === 'the database did not respond to a request');
+    assert.ok(logged.length >= OF_ALL.length);
+    const headers = { authorization: `Bearer ${accounts[DEAD]!.key}` };
+    const query = await fetch(`${g.url}/v1/user/balance`, { headers });
+    assert.deepEqual([query.status, query.headers.get('x-error-code')], [500, 'internal_error']);
+  });
 
-    it('serves all again once it responds', async () => {
-      for (const [method, path, body] of [...OF_ALL, ...ofPartition(DEAD)].filter(
-        ([, path]) => !path.includes('nowhere'),
-      )) {
+  it('keeps nobody waiting whose account is in another one, also while it says nothing', async () => {
+    every().hold();
+    for (const n of [0, 1, 3]) {
+      for (const [method, path, body] of ofPartition(n)) {
         const response = await ask(method, path, body);
         assert.ok(response.status < 300, `${path}: ${JSON.stringify(response.body)}`);
       }
-    });
+    }
+    for (const n of [0, 1, 3]) {
+      const headers = { authorization: `Bearer ${accounts[n]!.key}` };
+      assert.equal((await fetch(`${g.url}/v1/user/balance`, { headers })).status, 200);
+    }
+    const found = await ask('POST', '/keys/search', { key: accounts[3]!.key });
+    assert.deepEqual(
+      found.body.data.map(({ id }: { id: string }) => id),
+      [accounts[3]!.keyId],
+    );
+    // A new account goes where the fewest are, and one of these is not in that partition.
+    assert.equal((await g.admin('POST', '/accounts', { name: 'new' })).status, 201);
+    const { every: waits } = g.partitions[DEAD]!;
+    assert.ok(waits.asked > waits.done, 'nothing was asked of the partition that says nothing');
   });
-}
+
+  it('serves all again once it responds', async () => {
+    for (const [method, path, body] of [...OF_ALL, ...ofPartition(DEAD)].filter(
+      ([, path]) => !path.includes('nowhere'),
+    )) {
+      const response = await ask(method, path, body);
+      assert.ok(response.status < 300, `${path}: ${JSON.stringify(response.body)}`);
+    }
+  });
+});

@@ -6,7 +6,7 @@ import type { Database } from '../../src/db/database.ts';
 import { type HomeLanes, inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createMembershipStore, type KeysOfRemoved, type MembershipStore } from '../../src/people/membership-store.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { mortalHomes } from '../support/home-lanes.ts';
 import { keysOn } from '../support/keys.ts';
 import { locksAwaited } from '../support/locks.ts';
@@ -24,133 +24,129 @@ interface Team {
   readonly linId: string;
 }
 
-for (const engine of engines) {
-  describe(`${engine}: keys that are made while their person is removed`, { timeout: 120_000 }, () => {
-    let stored: TestDatabase;
-    let database: Database;
-    let members: MembershipStore;
-    let teams = 0;
+describe(`keys that are made while their person is removed`, { timeout: 120_000 }, () => {
+  let stored: TestDatabase;
+  let database: Database;
+  let members: MembershipStore;
+  let teams = 0;
 
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      database = stored.database;
-      members = createMembershipStore(database);
-    });
-    after(() => stored?.remove());
-
-    async function team(): Promise<Team> {
-      const n = ++teams;
-      const [accountId, adaId, linId] = [`acct_${n}`, `usr_ada_${n}`, `usr_lin_${n}`];
-      await openAccount(database, accountId, 1_000n);
-      const insertUser = `insert into users (id, name, sign_in_name, status, created_at) values ($1, $2, $1, 'active', now())`;
-      for (const [userId, name, role] of [
-        [adaId, 'Ada', 'owner'],
-        [linId, 'Lin', 'member'],
-      ] as const) {
-        await sql(database, insertUser, [userId, name]);
-        assert.equal(await members.add({ userId, accountId, role, at }), null);
-      }
-      return { accountId, adaId, linId };
-    }
-
-    const asked = ({ accountId, linId }: Team) => ({
-      accountId,
-      name: 'made',
-      expiresAt: null,
-      allowed: {},
-      userId: linId,
-      ownKeys: { userId: linId, keysMax: 20 },
-    });
-    const keys = (homes: HomeLanes = inOneDatabase(database)) => keysOn(homes, clock);
-    const remove = ({ accountId, linId }: Team, keysOfRemoved: KeysOfRemoved) =>
-      members.remove(accountId, linId, true, at, keysOfRemoved);
-    const keysOf = ({ accountId }: Team): Promise<ApiKey[]> =>
-      createApiKeyStore(database).listKeys(accountId, null, 10);
-
-    /** Both at once: a server lets them wait for the account in this order, and the embedded engine has one turn after the other. */
-    async function atOnce<First, Second>(
-      { accountId }: Team,
-      first: () => Promise<First>,
-      second: () => Promise<Second>,
-    ): Promise<[PromiseSettledResult<First>, PromiseSettledResult<Second>]> {
-      if (engine === 'embedded') return Promise.allSettled([first(), second()]);
-      return database
-        .transaction(async (transaction) => {
-          await sql(transaction, LOCK, [accountId]);
-          const begun = first();
-          await locksAwaited(database, 1);
-          const both = [begun, second()] as const;
-          await locksAwaited(database, 2);
-          return { both: Promise.allSettled(both) };
-        })
-        .then(({ both }) => both);
-    }
-
-    it('are revoked or handed over if they were made first', async () => {
-      for (const isRevoked of [true, false]) {
-        const people = await team();
-        const [made, removed] = await atOnce(
-          people,
-          () => keys().make(asked(people)),
-          () => remove(people, isRevoked ? 'revoked' : { handedTo: people.adaId }),
-        );
-        assert.ok(made.status === 'fulfilled' && removed.status === 'fulfilled' && removed.value === null);
-        const [key] = await keysOf(people);
-        assert.deepEqual(
-          [key!.revokedAt !== null, key!.userId, key!.formerUserName],
-          [isRevoked, isRevoked ? people.linId : people.adaId, 'Lin'],
-        );
-      }
-    });
-
-    it('are not made if the removal was first, whoever makes them', async () => {
-      for (const ownKeys of [undefined, { keysMax: 20 }]) {
-        const people = await team();
-        const own = ownKeys && { ...ownKeys, userId: people.linId };
-        const [removed, made] = await atOnce(
-          people,
-          () => remove(people, 'revoked'),
-          () => keys().make({ ...asked(people), ownKeys: own }),
-        );
-        assert.ok(removed.status === 'fulfilled' && removed.value === null);
-        assert.ok(made.status === 'rejected' && made.reason instanceof NoMemberError);
-        assert.deepEqual(await keysOf(people), []);
-      }
-    });
-
-    it('are not made if their limits were set before the removal, or their old key was handed over meanwhile', async () => {
-      const people = await team();
-      const { key } = await keys().make(asked(people));
-      const { ownKeys, accountId } = asked(people);
-      const homes = mortalHomes(database);
-      homes.beforeStep = async (step) => {
-        if (step === 3) assert.equal(await remove(people, { handedTo: people.adaId }), null);
-      };
-      const replacement = { accountId, keyId: key.id, expiresAt: null, keepOldMs: 0, ownKeys };
-      await assert.rejects(keys(homes).replace(replacement), NoMemberError);
-      const left = (await keysOf(people)).map(({ id, userId, revokedAt }) => [id, userId, revokedAt]);
-      assert.deepEqual(left, [[key.id, people.adaId, null]]);
-
-      const others = await team();
-      const limited = mortalHomes(database);
-      limited.beforeStep = async (step) => {
-        if (step === 3) assert.equal(await remove(others, 'kept'), null);
-      };
-      await assert.rejects(keys(limited).make({ ...asked(others), limits: { dailyCallsMax: 1 } }), NoMemberError);
-      assert.deepEqual(await keysOf(others), []);
-    });
-
-    it('have the name of who left if an owner replaces one that stayed', async () => {
-      const people = await team();
-      const { key } = await keys().make(asked(people));
-      assert.equal(await remove(people, 'kept'), null);
-      const replaced = await keys().replace({
-        accountId: people.accountId,
-        keyId: key.id,
-        expiresAt: null,
-        keepOldMs: 0,
-      });
-      assert.deepEqual([replaced?.key.userId, replaced?.key.formerUserName], [people.linId, 'Lin']);
-    });
+  before(async () => {
+    stored = await createTestDatabase();
+    database = stored.database;
+    members = createMembershipStore(database);
   });
-}
+  after(() => stored?.remove());
+
+  async function team(): Promise<Team> {
+    const n = ++teams;
+    const [accountId, adaId, linId] = [`acct_${n}`, `usr_ada_${n}`, `usr_lin_${n}`];
+    await openAccount(database, accountId, 1_000n);
+    const insertUser = `insert into users (id, name, sign_in_name, status, created_at) values ($1, $2, $1, 'active', now())`;
+    for (const [userId, name, role] of [
+      [adaId, 'Ada', 'owner'],
+      [linId, 'Lin', 'member'],
+    ] as const) {
+      await sql(database, insertUser, [userId, name]);
+      assert.equal(await members.add({ userId, accountId, role, at }), null);
+    }
+    return { accountId, adaId, linId };
+  }
+
+  const asked = ({ accountId, linId }: Team) => ({
+    accountId,
+    name: 'made',
+    expiresAt: null,
+    allowed: {},
+    userId: linId,
+    ownKeys: { userId: linId, keysMax: 20 },
+  });
+  const keys = (homes: HomeLanes = inOneDatabase(database)) => keysOn(homes, clock);
+  const remove = ({ accountId, linId }: Team, keysOfRemoved: KeysOfRemoved) =>
+    members.remove(accountId, linId, true, at, keysOfRemoved);
+  const keysOf = ({ accountId }: Team): Promise<ApiKey[]> => createApiKeyStore(database).listKeys(accountId, null, 10);
+
+  /** Both at once: the server lets them wait for the account in this order. */
+  async function atOnce<First, Second>(
+    { accountId }: Team,
+    first: () => Promise<First>,
+    second: () => Promise<Second>,
+  ): Promise<[PromiseSettledResult<First>, PromiseSettledResult<Second>]> {
+    return database
+      .transaction(async (transaction) => {
+        await sql(transaction, LOCK, [accountId]);
+        const begun = first();
+        await locksAwaited(database, 1);
+        const both = [begun, second()] as const;
+        await locksAwaited(database, 2);
+        return { both: Promise.allSettled(both) };
+      })
+      .then(({ both }) => both);
+  }
+
+  it('are revoked or handed over if they were made first', async () => {
+    for (const isRevoked of [true, false]) {
+      const people = await team();
+      const [made, removed] = await atOnce(
+        people,
+        () => keys().make(asked(people)),
+        () => remove(people, isRevoked ? 'revoked' : { handedTo: people.adaId }),
+      );
+      assert.ok(made.status === 'fulfilled' && removed.status === 'fulfilled' && removed.value === null);
+      const [key] = await keysOf(people);
+      assert.deepEqual(
+        [key!.revokedAt !== null, key!.userId, key!.formerUserName],
+        [isRevoked, isRevoked ? people.linId : people.adaId, 'Lin'],
+      );
+    }
+  });
+
+  it('are not made if the removal was first, whoever makes them', async () => {
+    for (const ownKeys of [undefined, { keysMax: 20 }]) {
+      const people = await team();
+      const own = ownKeys && { ...ownKeys, userId: people.linId };
+      const [removed, made] = await atOnce(
+        people,
+        () => remove(people, 'revoked'),
+        () => keys().make({ ...asked(people), ownKeys: own }),
+      );
+      assert.ok(removed.status === 'fulfilled' && removed.value === null);
+      assert.ok(made.status === 'rejected' && made.reason instanceof NoMemberError);
+      assert.deepEqual(await keysOf(people), []);
+    }
+  });
+
+  it('are not made if their limits were set before the removal, or their old key was handed over meanwhile', async () => {
+    const people = await team();
+    const { key } = await keys().make(asked(people));
+    const { ownKeys, accountId } = asked(people);
+    const homes = mortalHomes(database);
+    homes.beforeStep = async (step) => {
+      if (step === 3) assert.equal(await remove(people, { handedTo: people.adaId }), null);
+    };
+    const replacement = { accountId, keyId: key.id, expiresAt: null, keepOldMs: 0, ownKeys };
+    await assert.rejects(keys(homes).replace(replacement), NoMemberError);
+    const left = (await keysOf(people)).map(({ id, userId, revokedAt }) => [id, userId, revokedAt]);
+    assert.deepEqual(left, [[key.id, people.adaId, null]]);
+
+    const others = await team();
+    const limited = mortalHomes(database);
+    limited.beforeStep = async (step) => {
+      if (step === 3) assert.equal(await remove(others, 'kept'), null);
+    };
+    await assert.rejects(keys(limited).make({ ...asked(others), limits: { dailyCallsMax: 1 } }), NoMemberError);
+    assert.deepEqual(await keysOf(others), []);
+  });
+
+  it('have the name of who left if an owner replaces one that stayed', async () => {
+    const people = await team();
+    const { key } = await keys().make(asked(people));
+    assert.equal(await remove(people, 'kept'), null);
+    const replaced = await keys().replace({
+      accountId: people.accountId,
+      keyId: key.id,
+      expiresAt: null,
+      keepOldMs: 0,
+    });
+    assert.deepEqual([replaced?.key.userId, replaced?.key.formerUserName], [people.linId, 'Lin']);
+  });
+});

@@ -83,14 +83,13 @@ describe('the table of what people cost', () => {
     body.sizeBytesMax >= 2 ** 20 ? `${body.sizeBytesMax / 2 ** 20} MiB` : `${body.sizeBytesMax / 2 ** 10} KiB`;
   const bodyOf = (limits: typeof HOLDER_LIMITS): string =>
     `${kibibytes(limits)}, ${limits.json.valuesMax.toLocaleString('en')} values, ${limits.json.depthMax} levels`;
-  const { embedded, postgresql } = HOLDER_SHARE;
   const links = TO_ADDRESS.burst / COSTS.link;
   const count = (value: number): string => value.toLocaleString('en');
   const rateOf = (rate: keyof typeof CHANGE_RATES): string => {
     const { burst, everyMs } = CHANGE_RATES[rate];
     return everyMs < 1_000
-      ? `${count(burst)} at once and ${1_000 / everyMs} a second`
-      : `${burst} at once and one each ${everyMs / 1_000} s`;
+      ? `${count(burst)} at once, then ${1_000 / everyMs} per second`
+      : `${burst} at once, then one ${everyMs === 1_000 ? 'per second' : `every ${everyMs / 1_000} s`}`;
   };
 
   const expected = [
@@ -98,15 +97,10 @@ describe('the table of what people cost', () => {
     [
       'requests at a time',
       'as many as connections',
-      `${embedded.atOnceMax}, and ${embedded.waitingMax} that wait`,
+      `${HOLDER_SHARE.atOnceMax}, and ${HOLDER_SHARE.waitingMax} that wait`,
       'not limited',
     ],
-    [
-      'a part of the time',
-      'two hashes of passwords at a time',
-      `${embedded.share * 100} % embedded, ${postgresql.share * 100} % on PostgreSQL`,
-      'not limited',
-    ],
+    ['a part of the time', 'two hashes of passwords at a time', `${HOLDER_SHARE.share * 100} %`, 'not limited'],
     ['responses line by line', 'none', `${STREAMS_MAX} at a time`, 'not limited'],
     ['sessions of a person', 'none', count(SESSIONS_MAX), count(SESSIONS_MAX)],
     [
@@ -119,8 +113,8 @@ describe('the table of what people cost', () => {
     [
       'changes',
       'as attempts to sign in',
-      `${rateOf('caller')}, of an account ${rateOf('account')}`,
-      `a person ${rateOf('operator')}; an admin token ${rateOf('token')}; the command line of the machine as many as it likes`,
+      `${rateOf('caller')}; of an account ${rateOf('account')}`,
+      `a person ${rateOf('operator')}; an admin token ${rateOf('token')}; the command line of the machine without limit`,
     ],
     [
       'invitations',

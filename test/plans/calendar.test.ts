@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { assertRefused, CALL_TOKENS, createSubscriber, plansText, type Subscriber } from './coding.ts';
 
@@ -66,92 +66,85 @@ const ANCHORS = [
   },
 ] as const;
 
-for (const engine of gatewayEngines) {
-  describe(`Coding Plans and the calendar, ${engine}`, () => {
-    let stored: TestDatabase;
-    let gateway: TestGateway;
-    let clock: TestClock;
-    before(async () => {
-      clock = createTestClock('2026-03-01T00:00:00Z');
-      stored = await createTestDatabase(engine);
-      const plans = plansText({
-        week: { weeklyCalls: 1 },
-        period: { quotaTokens: CALL_TOKENS },
-        five: { fiveHourCalls: 1 },
-      });
-      if (engine === 'embedded') {
-        await stored.database.script(`set timezone to '${DATABASE_ZONE}'`);
-        gateway = await startGateway({ stored, clock, plans });
-      } else {
-        const name = new URL(stored.url).pathname.slice(1);
-        await stored.database.script(`alter database ${name} set timezone to '${DATABASE_ZONE}'`);
-        gateway = await startGateway({ stored, database: stored.openAnother(), clock, plans });
-      }
-      const [zone] = await gateway.database.query<{ zone: string }>({
-        name: 'test.zone',
-        text: `select current_setting('timezone') as zone`,
-      });
-      assert.equal(zone?.zone, DATABASE_ZONE);
+describe(`Coding Plans and the calendar`, () => {
+  let stored: TestDatabase;
+  let gateway: TestGateway;
+  let clock: TestClock;
+  before(async () => {
+    clock = createTestClock('2026-03-01T00:00:00Z');
+    stored = await createTestDatabase();
+    const plans = plansText({
+      week: { weeklyCalls: 1 },
+      period: { quotaTokens: CALL_TOKENS },
+      five: { fiveHourCalls: 1 },
     });
-    after(async () => {
-      await gateway.stop();
-      await stored.remove();
+    const name = new URL(stored.url).pathname.slice(1);
+    await stored.database.script(`alter database ${name} set timezone to '${DATABASE_ZONE}'`);
+    gateway = await startGateway({ stored, database: stored.openAnother(), clock, plans });
+    const [zone] = await gateway.database.query<{ zone: string }>({
+      name: 'test.zone',
+      text: `select current_setting('timezone') as zone`,
     });
-
-    const iso = (instant: string, offsetMs = 0): string => new Date(Date.parse(instant) + offsetMs).toISOString();
-
-    /** Uses the plan's only call right at its start, and asks again just before and at the end. */
-    async function assertRefusedUntil(
-      planId: string,
-      startsAt: string,
-      end: string,
-      refusal: { status: number; code: string },
-    ): Promise<Subscriber> {
-      clock.set(iso(startsAt, -DAY_MS));
-      const subscriber = await createSubscriber(gateway, planId, { startsAt });
-      await gateway.admin('POST', `/subscriptions/${subscriber.subscriptionId}/renewals`);
-      clock.set(iso(startsAt, -1));
-      assertRefused(await subscriber.call(), 402, 'insufficient_package');
-      clock.set(iso(startsAt));
-      assert.equal((await subscriber.call()).status, 200);
-      const seconds = (Date.parse(end) - Date.parse(startsAt)) / 1_000;
-      assertRefused(await subscriber.call(), refusal.status, refusal.code, seconds);
-      clock.set(iso(end, -1));
-      assertRefused(await subscriber.call(), refusal.status, refusal.code, 1);
-      clock.set(iso(end));
-      assert.equal((await subscriber.call()).status, 200);
-      return subscriber;
-    }
-
-    for (const { what, startsAt, weekEnd, periodEnd } of ANCHORS) {
-      it(`${what}: the week is 168 hours long`, async () => {
-        const subscriber = await assertRefusedUntil('week', startsAt, weekEnd, {
-          status: 429,
-          code: 'package_weekly_quota_exhausted',
-        });
-        const { weekly } = await subscriber.snapshot();
-        assert.deepEqual([weekly.windowStart, weekly.windowEnd], [iso(weekEnd), iso(weekEnd, 7 * DAY_MS)]);
-      });
-
-      it(`${what}: the thirty days are 720 hours long, and so are those of the renewal`, async () => {
-        const subscriber = await assertRefusedUntil('period', startsAt, periodEnd, {
-          status: 402,
-          code: 'insufficient_package',
-        });
-        const { pkg } = await subscriber.snapshot();
-        assert.deepEqual([pkg.periodStart, pkg.periodEnd], [iso(periodEnd), iso(periodEnd, 30 * DAY_MS)]);
-        clock.set(iso(periodEnd, 30 * DAY_MS));
-        assertRefused(await subscriber.call(), 402, 'package_expired');
-      });
-    }
-
-    for (const startsAt of ['2026-03-29T00:30:00+01:00', '2026-10-25T00:30:00+02:00', '2029-12-31T21:00:00Z']) {
-      it(`five hours from ${startsAt} are five hours`, async () => {
-        await assertRefusedUntil('five', startsAt, iso(startsAt, 5 * 3_600_000), {
-          status: 429,
-          code: 'package_5h_quota_exhausted',
-        });
-      });
-    }
+    assert.equal(zone?.zone, DATABASE_ZONE);
   });
-}
+  after(async () => {
+    await gateway.stop();
+    await stored.remove();
+  });
+
+  const iso = (instant: string, offsetMs = 0): string => new Date(Date.parse(instant) + offsetMs).toISOString();
+
+  /** Uses the plan's only call right at its start, and asks again just before and at the end. */
+  async function assertRefusedUntil(
+    planId: string,
+    startsAt: string,
+    end: string,
+    refusal: { status: number; code: string },
+  ): Promise<Subscriber> {
+    clock.set(iso(startsAt, -DAY_MS));
+    const subscriber = await createSubscriber(gateway, planId, { startsAt });
+    await gateway.admin('POST', `/subscriptions/${subscriber.subscriptionId}/renewals`);
+    clock.set(iso(startsAt, -1));
+    assertRefused(await subscriber.call(), 402, 'insufficient_package');
+    clock.set(iso(startsAt));
+    assert.equal((await subscriber.call()).status, 200);
+    const seconds = (Date.parse(end) - Date.parse(startsAt)) / 1_000;
+    assertRefused(await subscriber.call(), refusal.status, refusal.code, seconds);
+    clock.set(iso(end, -1));
+    assertRefused(await subscriber.call(), refusal.status, refusal.code, 1);
+    clock.set(iso(end));
+    assert.equal((await subscriber.call()).status, 200);
+    return subscriber;
+  }
+
+  for (const { what, startsAt, weekEnd, periodEnd } of ANCHORS) {
+    it(`${what}: the week is 168 hours long`, async () => {
+      const subscriber = await assertRefusedUntil('week', startsAt, weekEnd, {
+        status: 429,
+        code: 'package_weekly_quota_exhausted',
+      });
+      const { weekly } = await subscriber.snapshot();
+      assert.deepEqual([weekly.windowStart, weekly.windowEnd], [iso(weekEnd), iso(weekEnd, 7 * DAY_MS)]);
+    });
+
+    it(`${what}: the thirty days are 720 hours long, and so are those of the renewal`, async () => {
+      const subscriber = await assertRefusedUntil('period', startsAt, periodEnd, {
+        status: 402,
+        code: 'insufficient_package',
+      });
+      const { pkg } = await subscriber.snapshot();
+      assert.deepEqual([pkg.periodStart, pkg.periodEnd], [iso(periodEnd), iso(periodEnd, 30 * DAY_MS)]);
+      clock.set(iso(periodEnd, 30 * DAY_MS));
+      assertRefused(await subscriber.call(), 402, 'package_expired');
+    });
+  }
+
+  for (const startsAt of ['2026-03-29T00:30:00+01:00', '2026-10-25T00:30:00+02:00', '2029-12-31T21:00:00Z']) {
+    it(`five hours from ${startsAt} are five hours`, async () => {
+      await assertRefusedUntil('five', startsAt, iso(startsAt, 5 * 3_600_000), {
+        status: 429,
+        code: 'package_5h_quota_exhausted',
+      });
+    });
+  }
+});

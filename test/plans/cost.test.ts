@@ -62,7 +62,7 @@ describe('the cost of a coding call on PostgreSQL', { timeout: 240_000 }, () => 
   let costs: Cost[];
   let measured: Database;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     costs = [];
     measured = {
       ...stored.database,

@@ -4,7 +4,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { type StartedCall, startCall } from '../support/client.ts';
-import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { partitionsOfFile } from '../support/scope.ts';
 import { behind, handlesOf } from '../support/spread-database.ts';
@@ -104,7 +104,6 @@ async function startNode(stored: TestDatabase, real: Database): Promise<Node> {
   let listeners: { count: number; resolve: () => void }[] = [];
   const database = behind(real, (handle) => ({
     ...handle,
-    engine: handle.engine,
     readThenWrite(transaction) {
       if (transaction.name.includes('reservations.admit')) {
         asked++;
@@ -155,124 +154,122 @@ async function assertFull(node: Node, subscriber: Subscriber): Promise<void> {
   assert.deepEqual([refused.headers['retry-after'], refused.headers['x-should-retry']], ['2', 'true']);
 }
 
-for (const engine of wireEngines) {
-  describe(`calls that wait for their turn, ${engine}`, { timeout: 60_000 }, () => {
-    let stored: TestDatabase;
-    let gateway: Node;
-    let served: Served;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      gateway = await startNode(stored, stored.database);
-    });
-    after(async () => {
-      await gateway.stop();
-      await stored.remove();
-    });
-    beforeEach(() => {
-      served = new Served([gateway]);
-    });
-    afterEach(() => served.reset());
-
-    it('are refused at once if the plan has no queue, and may be tried again soon', async () => {
-      const subscriber = await createSubscriber(gateway, 'none');
-      const first = await startOn(gateway, subscriber, 'first');
-      await served.count(1);
-      await assertFull(gateway, subscriber);
-      served.response('first');
-      assert.equal(await statusOf(first), 200);
-      assert.deepEqual(served.names, ['first']);
-    });
-
-    it('are let in one by one in order of arrival, and none is overtaken', async () => {
-      const subscriber = await createSubscriber(gateway, 'long');
-      const calls: StartedCall[] = [await startOn(gateway, subscriber, 'first')];
-      await served.count(1);
-      calls.push(...(await queueUp(gateway, subscriber, ['second', 'third', 'fourth'])));
-      assert.equal((await subscriber.used()).inFlight, 1);
-
-      for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
-        served.response(name);
-        assert.equal(await statusOf(calls[index]!), 200);
-        // A call that comes now, with the limit free, stands behind those that wait already.
-        if (name === 'first') calls.push(await startOn(gateway, subscriber, 'fifth'));
-        await served.count(index + 2);
-        assert.equal((await subscriber.used()).inFlight, 1);
-      }
-      served.response('fifth');
-      assert.deepEqual(await Promise.all(calls.map(statusOf)), [200, 200, 200, 200, 200]);
-      assert.deepEqual(served.names, ['first', 'second', 'third', 'fourth', 'fifth']);
-      assert.equal((await subscriber.used()).fiveHour, 5);
-    });
-
-    it('are no more than the plan says: one more is refused at once', async () => {
-      const subscriber = await createSubscriber(gateway, 'queue');
-      const first = await startOn(gateway, subscriber, 'first');
-      await served.count(1);
-      const queued = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
-      await assertFull(gateway, subscriber);
-      for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
-        await served.count(index + 1);
-        served.response(name);
-      }
-      assert.deepEqual(await Promise.all([first, ...queued].map(statusOf)), [200, 200, 200, 200]);
-      assert.equal((await subscriber.used()).fiveHour, 4);
-    });
-
-    it('are refused when their time is over, and have cost nothing', async () => {
-      const subscriber = await createSubscriber(gateway, 'hasty');
-      const first = await startOn(gateway, subscriber, 'first');
-      await served.count(1);
-      const late = await (await startOn(gateway, subscriber, 'late')).response;
-      assertRefused(late, 429, LIMITED);
-      assert.equal(late.headers['x-should-retry'], 'true');
-      served.response('first');
-      assert.equal(await statusOf(first), 200);
-      const { fiveHour, weekly, inFlight } = await subscriber.used();
-      assert.deepEqual([fiveHour, weekly, inFlight], [1, 1, 0]);
-      assert.deepEqual(served.names, ['first']);
-    });
-
-    it('give their place up when their client leaves, and the next one gets it', async () => {
-      const subscriber = await createSubscriber(gateway, 'queue');
-      const first = await startOn(gateway, subscriber, 'first');
-      await served.count(1);
-      const [leaving, ...others] = await queueUp(gateway, subscriber, ['leaving', 'second', 'third']);
-      await assertFull(gateway, subscriber);
-      leaving!.drop();
-      await leaving!.left;
-      await waiting(gateway, subscriber, 2);
-      others.push(await startOn(gateway, subscriber, 'fourth'));
-      await waiting(gateway, subscriber, 3);
-      await assertFull(gateway, subscriber);
-      for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
-        await served.count(index + 1);
-        served.response(name);
-      }
-      assert.deepEqual(await Promise.all([first, ...others].map(statusOf)), [200, 200, 200, 200]);
-      assert.deepEqual(served.names, ['first', 'second', 'third', 'fourth']);
-      assert.equal((await subscriber.used()).fiveHour, 4);
-    });
-
-    it('are refused for other reasons when it is their turn', async () => {
-      const subscriber = await createSubscriber(gateway, 'queue');
-      const first = await startOn(gateway, subscriber, 'first');
-      await served.count(1);
-      const queued = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
-      await gateway.admin('DELETE', `/subscriptions/${subscriber.subscriptionId}`);
-      served.response('first');
-      assert.equal(await statusOf(first), 200);
-      for (const { response } of queued) assertRefused(await response, 402, 'insufficient_package');
-      assert.deepEqual(served.names, ['first']);
-      await nothingInFlight(gateway.database, subscriber.id);
-    });
+describe(`calls that wait for their turn`, { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  let gateway: Node;
+  let served: Served;
+  before(async () => {
+    stored = await createTestDatabase();
+    gateway = await startNode(stored, stored.database);
   });
-}
+  after(async () => {
+    await gateway.stop();
+    await stored.remove();
+  });
+  beforeEach(() => {
+    served = new Served([gateway]);
+  });
+  afterEach(() => served.reset());
+
+  it('are refused at once if the plan has no queue, and may be tried again soon', async () => {
+    const subscriber = await createSubscriber(gateway, 'none');
+    const first = await startOn(gateway, subscriber, 'first');
+    await served.count(1);
+    await assertFull(gateway, subscriber);
+    served.response('first');
+    assert.equal(await statusOf(first), 200);
+    assert.deepEqual(served.names, ['first']);
+  });
+
+  it('are let in one by one in order of arrival, and none is overtaken', async () => {
+    const subscriber = await createSubscriber(gateway, 'long');
+    const calls: StartedCall[] = [await startOn(gateway, subscriber, 'first')];
+    await served.count(1);
+    calls.push(...(await queueUp(gateway, subscriber, ['second', 'third', 'fourth'])));
+    assert.equal((await subscriber.used()).inFlight, 1);
+
+    for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
+      served.response(name);
+      assert.equal(await statusOf(calls[index]!), 200);
+      // A call that comes now, with the limit free, stands behind those that wait already.
+      if (name === 'first') calls.push(await startOn(gateway, subscriber, 'fifth'));
+      await served.count(index + 2);
+      assert.equal((await subscriber.used()).inFlight, 1);
+    }
+    served.response('fifth');
+    assert.deepEqual(await Promise.all(calls.map(statusOf)), [200, 200, 200, 200, 200]);
+    assert.deepEqual(served.names, ['first', 'second', 'third', 'fourth', 'fifth']);
+    assert.equal((await subscriber.used()).fiveHour, 5);
+  });
+
+  it('are no more than the plan says: one more is refused at once', async () => {
+    const subscriber = await createSubscriber(gateway, 'queue');
+    const first = await startOn(gateway, subscriber, 'first');
+    await served.count(1);
+    const queued = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
+    await assertFull(gateway, subscriber);
+    for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
+      await served.count(index + 1);
+      served.response(name);
+    }
+    assert.deepEqual(await Promise.all([first, ...queued].map(statusOf)), [200, 200, 200, 200]);
+    assert.equal((await subscriber.used()).fiveHour, 4);
+  });
+
+  it('are refused when their time is over, and have cost nothing', async () => {
+    const subscriber = await createSubscriber(gateway, 'hasty');
+    const first = await startOn(gateway, subscriber, 'first');
+    await served.count(1);
+    const late = await (await startOn(gateway, subscriber, 'late')).response;
+    assertRefused(late, 429, LIMITED);
+    assert.equal(late.headers['x-should-retry'], 'true');
+    served.response('first');
+    assert.equal(await statusOf(first), 200);
+    const { fiveHour, weekly, inFlight } = await subscriber.used();
+    assert.deepEqual([fiveHour, weekly, inFlight], [1, 1, 0]);
+    assert.deepEqual(served.names, ['first']);
+  });
+
+  it('give their place up when their client leaves, and the next one gets it', async () => {
+    const subscriber = await createSubscriber(gateway, 'queue');
+    const first = await startOn(gateway, subscriber, 'first');
+    await served.count(1);
+    const [leaving, ...others] = await queueUp(gateway, subscriber, ['leaving', 'second', 'third']);
+    await assertFull(gateway, subscriber);
+    leaving!.drop();
+    await leaving!.left;
+    await waiting(gateway, subscriber, 2);
+    others.push(await startOn(gateway, subscriber, 'fourth'));
+    await waiting(gateway, subscriber, 3);
+    await assertFull(gateway, subscriber);
+    for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
+      await served.count(index + 1);
+      served.response(name);
+    }
+    assert.deepEqual(await Promise.all([first, ...others].map(statusOf)), [200, 200, 200, 200]);
+    assert.deepEqual(served.names, ['first', 'second', 'third', 'fourth']);
+    assert.equal((await subscriber.used()).fiveHour, 4);
+  });
+
+  it('are refused for other reasons when it is their turn', async () => {
+    const subscriber = await createSubscriber(gateway, 'queue');
+    const first = await startOn(gateway, subscriber, 'first');
+    await served.count(1);
+    const queued = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
+    await gateway.admin('DELETE', `/subscriptions/${subscriber.subscriptionId}`);
+    served.response('first');
+    assert.equal(await statusOf(first), 200);
+    for (const { response } of queued) assertRefused(await response, 402, 'insufficient_package');
+    assert.deepEqual(served.names, ['first']);
+    await nothingInFlight(gateway.database, subscriber.id);
+  });
+});
 
 describe('calls that wait on one of two nodes', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let nodes: Node[];
   before(async () => {
-    stored = await createTestDatabase('postgresql', partitionsOfFile);
+    stored = await createTestDatabase(partitionsOfFile);
     nodes = [await startNode(stored, stored.openAnother()), await startNode(stored, stored.openAnother())];
   });
   after(async () => {
@@ -298,7 +295,7 @@ describe('calls that wait on one of two nodes', { timeout: 60_000 }, () => {
 
 describe('a node that closes while calls wait on it', { timeout: 60_000 }, () => {
   it('refuses them at once to be served elsewhere, and finishes what is in flight', async () => {
-    const stored = await createTestDatabase('postgresql', partitionsOfFile);
+    const stored = await createTestDatabase(partitionsOfFile);
     const gateway = await startNode(stored, stored.openAnother());
     const served = new Served([gateway]);
     const subscriber = await createSubscriber(gateway, 'queue');

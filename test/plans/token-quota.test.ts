@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ClientResponse, call } from '../support/client.ts';
-import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, chatResponse, type ScriptedProvider } from '../support/provider.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
@@ -67,44 +66,42 @@ function assertRace({ responses, served }: { responses: ClientResponse[]; served
   for (const response of refused) assertRefused(response, 429, 'package_concurrency_limited');
 }
 
-for (const engine of wireEngines) {
-  describe(`the token quota of ${CALLS} calls at once, ${engine}`, { timeout: 240_000 }, () => {
-    let gateway: TestGateway;
-    before(async () => {
-      gateway = await startGateway({ engine, plans });
-    });
-    after(() => gateway?.stop());
-
-    it('is reserved by each of them until its end, and used by what that says', async () => {
-      const subscriber = await createSubscriber(gateway, 'reserved');
-      assertRace(await race(gateway.provider, [gateway.url], subscriber.key, 1_000));
-      assert.equal((await subscriber.used()).tokens, ADMITTED * 1_000);
-      // What they did not use is there again.
-      assertRace(await race(gateway.provider, [gateway.url], subscriber.key, OUTPUT));
-      assert.equal((await subscriber.used()).tokens, ADMITTED * (1_000 + OUTPUT));
-      assertRefused(await call(gateway.url + CODING_CHAT, subscriber.key, body), 402, 'insufficient_package');
-    });
-
-    it('counts what a request multiplies', async () => {
-      gateway.provider.respond = chatResponse();
-      const subscriber = await createSubscriber(gateway, 'reserved');
-      const send = (more: object): Promise<ClientResponse> =>
-        call(gateway.url + CODING_CHAT, subscriber.key, { ...body, max_tokens: OUTPUT / 2, ...more });
-      for (const more of [
-        { n: 3 },
-        { best_of: 3 },
-        { thinking_budget: OUTPUT },
-        { max_completion_tokens: OUTPUT + 1 },
-        { max_tokens: null, n: 100 },
-      ]) {
-        assertRefused(await send(more), 400, 'package_output_limit_exceeded');
-      }
-      for (const more of [{ n: 2 }, { best_of: 2 }, { thinking_budget: OUTPUT / 2 }, { max_tokens: 0 }]) {
-        assert.equal((await send(more)).status, 200, JSON.stringify(more));
-      }
-    });
+describe(`the token quota of ${CALLS} calls at once`, { timeout: 240_000 }, () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway({ plans });
   });
-}
+  after(() => gateway?.stop());
+
+  it('is reserved by each of them until its end, and used by what that says', async () => {
+    const subscriber = await createSubscriber(gateway, 'reserved');
+    assertRace(await race(gateway.provider, [gateway.url], subscriber.key, 1_000));
+    assert.equal((await subscriber.used()).tokens, ADMITTED * 1_000);
+    // What they did not use is there again.
+    assertRace(await race(gateway.provider, [gateway.url], subscriber.key, OUTPUT));
+    assert.equal((await subscriber.used()).tokens, ADMITTED * (1_000 + OUTPUT));
+    assertRefused(await call(gateway.url + CODING_CHAT, subscriber.key, body), 402, 'insufficient_package');
+  });
+
+  it('counts what a request multiplies', async () => {
+    gateway.provider.respond = chatResponse();
+    const subscriber = await createSubscriber(gateway, 'reserved');
+    const send = (more: object): Promise<ClientResponse> =>
+      call(gateway.url + CODING_CHAT, subscriber.key, { ...body, max_tokens: OUTPUT / 2, ...more });
+    for (const more of [
+      { n: 3 },
+      { best_of: 3 },
+      { thinking_budget: OUTPUT },
+      { max_completion_tokens: OUTPUT + 1 },
+      { max_tokens: null, n: 100 },
+    ]) {
+      assertRefused(await send(more), 400, 'package_output_limit_exceeded');
+    }
+    for (const more of [{ n: 2 }, { best_of: 2 }, { thinking_budget: OUTPUT / 2 }, { max_tokens: 0 }]) {
+      assert.equal((await send(more)).status, 200, JSON.stringify(more));
+    }
+  });
+});
 
 // A race on two processes is in `test/plans/races.test.ts` in each run.
 describe(`the token quota of ${CALLS} calls at once on two processes`, {

@@ -29,7 +29,7 @@ export async function onTwoNodes(
   planId: string,
   use: (scene: TwoNodes) => Promise<void>,
 ): Promise<void> {
-  const stored = await createTestDatabase('postgresql', partitionsOfFile);
+  const stored = await createTestDatabase(partitionsOfFile);
   const directory = temporaryDirectory();
   const provider = await startProvider();
   const file = join(directory.path, 'two.yaml');

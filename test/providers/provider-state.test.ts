@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { call } from '../support/client.ts';
-import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, event, json, message, sse } from '../support/provider.ts';
 import { responseObject, responsesStream } from '../support/responses.ts';
@@ -127,182 +126,179 @@ const own: readonly object[] = [
   { type: 'function_call_output', call_id: 'c', output: 'x' },
 ];
 
-for (const engine of wireEngines) {
-  describe(`state at a provider on ${engine}`, () => {
-    let gateway: TestGateway;
-    before(async () => {
-      gateway = await startGateway({
-        engine,
-        models: `  test-audio: { operations: [chat], price: { input: "3", output: "13", audioInput: "3", audioOutput: "13" }, routes: [{ provider: chatty, model: x }] }`,
-      });
-      gateway.provider.respond = (request, response) => {
-        const { stream } = JSON.parse(request.body.toString()) as { stream?: boolean };
-        const parts = { id: 'resp_7', output: OUTPUT };
-        (stream ? sse(responsesStream({ items: OUTPUT, response: parts })) : json(200, responseObject(parts)))(
-          request,
-          response,
-        );
-      };
+describe(`state at a provider`, () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway({
+      models: `  test-audio: { operations: [chat], price: { input: "3", output: "13", audioInput: "3", audioOutput: "13" }, routes: [{ provider: chatty, model: x }] }`,
     });
-    after(() => gateway.stop());
-
-    const send = (account: TestAccount, body: object) => call(`${gateway.url}/v1/responses`, account.key, body);
-
-    async function assertUnknown(account: TestAccount, body: object, status: number, param: string): Promise<void> {
-      const asked = gateway.provider.requests.length;
-      const { balanceNano } = await account.money();
-      const response = await send(account, body);
-      assert.equal(response.status, status, response.text);
-      assert.equal(response.json.error.param, param);
-      assert.equal(gateway.provider.requests.length, asked, 'the provider must not hear of it');
-      assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
-    }
-
-    for (const isStream of [false, true]) {
-      test(`what ${isStream ? 'a stream' : 'a response'} carried may be referred to by its account, and by no other`, async () => {
-        const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
-        for (const [, body, param] of references) await assertUnknown(maker, body, 404, param);
-        assert.equal((await send(maker, { ...MODEL, input: 'x', stream: isStream })).status, 200);
-        for (const [what, body, param] of references) {
-          const response = await send(maker, body);
-          assert.equal(response.status, 200, `${what}: ${response.text}`);
-          await assertUnknown(stranger, body, 404, param);
-        }
-      });
-    }
-
-    test('a file that a tool made may come back to the account whose response cited it', async () => {
-      const account = await gateway.createAccount();
-      const body = {
-        ...MODEL,
-        input: 'x',
-        tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['cfile_1'] } }],
-      };
-      await assertUnknown(account, body, 400, 'tools[0].container.file_ids[0]');
-      assert.equal((await send(account, { ...MODEL, input: 'x' })).status, 200);
-      assert.equal((await send(account, body)).status, 200);
-    });
-
-    test('what no address makes is refused, in the vendor’s words for what is not there', async () => {
-      const account = await gateway.createAccount();
-      for (const [, body, param] of never) await assertUnknown(account, body, 400, param);
-      const response = await send(account, { ...MODEL, input: 'x', previous_response_id: 'resp_of_another' });
-      assert.equal(response.json.error.message, "Previous response with id 'resp_of_another' not found.");
-    });
-
-    test('an item that brings its own content passes, whatever its id is', async () => {
-      const account = await gateway.createAccount();
-      const response = await send(account, input(...own));
-      assert.equal(response.status, 200, response.text);
-    });
-
-    test('a reference in another spelling, or twice, is refused', async () => {
-      const account = await gateway.createAccount();
-      for (const body of [
-        '{"model":"test-responses","input":[{"type":"item_reference","Id":"msg_1"}]}',
-        '{"model":"test-responses","input":[{"type":"message","type":"item_reference","id":"msg_1"}]}',
-        '{"model":"test-responses","input":"x","Previous_Response_Id":"resp_7"}',
-        '{"model":"test-responses","input":"x","tools":[{"type":"file_search","vector_ſtore_ids":["vs_1"]}]}',
-      ]) {
-        const response = await call(`${gateway.url}/v1/responses`, account.key, body);
-        assert.equal(response.status, 400, `${body}: ${response.text}`);
-      }
-    });
-
-    test('4,096 references are looked up, more are refused', async () => {
-      const account = await gateway.createAccount();
-      assert.equal((await send(account, { ...MODEL, input: 'x' })).status, 200);
-      const items = (count: number) =>
-        input(...Array.from({ length: count }, () => ({ type: 'item_reference', id: 'msg_1' })));
-      assert.equal((await send(account, items(4_096))).status, 200);
-      await assertUnknown(account, items(4_097), 400, 'input[4096].id');
-    });
-
-    test('a container of a messages response may be used by its account alone, and files by none', async () => {
-      const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
-      const request = { model: 'test-messages', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] };
-      const ask = (account: TestAccount, more: object) =>
-        call(`${gateway.url}/v1/messages`, account.key, { ...request, ...more });
-      const { respond } = gateway.provider;
-      const usage = { input_tokens: 11, output_tokens: 7 };
-      for (const isStream of [false, true]) {
-        const id = `container_${isStream}`;
-        gateway.provider.respond = isStream
-          ? sse([
-              event('message_start', { message: { ...message({ input_tokens: 11, output_tokens: 1 }), content: [] } }),
-              event('message_delta', { delta: { stop_reason: 'end_turn', container: { id } }, usage }),
-              event('message_stop'),
-            ])
-          : json(200, { ...message(usage), container: { id, expires_at: '2026-11-22T00:00:00Z' } });
-        assert.equal((await ask(maker, { stream: isStream })).status, 200);
-        for (const container of [id, { id, skills: [{ type: 'anthropic', skill_id: 'pptx' }] }]) {
-          assert.equal((await ask(maker, { container, stream: isStream })).status, 200);
-          const refused = await ask(stranger, { container });
-          assert.equal(refused.status, 404, refused.text);
-          assert.equal(refused.json.error.type, 'not_found_error');
-        }
-      }
-      for (const content of [
-        [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }],
-        [{ type: 'container_upload', file_id: 'file_1' }],
-        [
-          {
-            type: 'tool_result',
-            tool_use_id: 't',
-            content: [{ type: 'image', source: { type: 'file', file_id: 'file_1' } }],
-          },
-        ],
-      ]) {
-        assert.equal((await ask(maker, { messages: [{ role: 'user', content }] })).status, 400);
-      }
-      const skills = [{ type: 'custom', skill_id: 'skill_1' }];
-      assert.equal((await ask(maker, { container: { skills } })).status, 400);
-      gateway.provider.respond = respond;
-    });
-
-    test('audio of a chat response may be referred to by its account alone, and files by none', async () => {
-      const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
-      const request = { model: 'test-audio', audio: { voice: 'alloy', format: 'wav' } };
-      const ask = (account: TestAccount, messages: object[], more: object = {}) =>
-        call(`${gateway.url}/v1/chat/completions`, account.key, { ...request, messages, ...more });
-      const { respond } = gateway.provider;
-      const usage = { prompt_tokens: 11, completion_tokens: 7 };
-      const hello = { role: 'user', content: 'x' };
-      for (const isStream of [false, true]) {
-        const audio = { id: `audio_${isStream}`, data: 'aGk=' };
-        const delta = { choices: [{ index: 0, delta: { audio }, finish_reason: null }] };
-        gateway.provider.respond = isStream
-          ? sse([
-              `data: ${JSON.stringify(delta)}\n\n`,
-              `data: ${JSON.stringify({ choices: [], usage })}\n\n`,
-              'data: [DONE]\n\n',
-            ])
-          : json(200, { ...chatCompletion(usage), choices: [{ index: 0, message: { role: 'assistant', audio } }] });
-        assert.equal((await ask(maker, [hello], { stream: isStream })).status, 200);
-        const history = [hello, { role: 'assistant', audio: { id: audio.id } }];
-        assert.equal((await ask(maker, history, { stream: isStream })).status, 200);
-        const refused = await ask(stranger, history);
-        assert.equal(refused.status, 404, refused.text);
-        assert.equal(refused.json.error.param, 'messages[1].audio.id');
-      }
-      const file = { role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] };
-      assert.equal((await ask(maker, [file])).status, 400);
-      gateway.provider.respond = respond;
-    });
-
-    test('what the database does not take goes to the journal with the call, and is known once it is back', async () => {
-      const account = await gateway.createAccount();
-      const records = gateway.observed.statement('settlement.end');
-      records.fail('before');
-      const response = await send(account, { ...MODEL, input: 'x' });
-      assert.equal(response.status, 200, response.text);
-      records.recover();
-      const body = { ...MODEL, input: 'x', previous_response_id: 'resp_7' };
-      await records.reached(records.asked + 1);
-      await until(async () => (await send(account, body)).status === 200);
-    });
+    gateway.provider.respond = (request, response) => {
+      const { stream } = JSON.parse(request.body.toString()) as { stream?: boolean };
+      const parts = { id: 'resp_7', output: OUTPUT };
+      (stream ? sse(responsesStream({ items: OUTPUT, response: parts })) : json(200, responseObject(parts)))(
+        request,
+        response,
+      );
+    };
   });
-}
+  after(() => gateway.stop());
+
+  const send = (account: TestAccount, body: object) => call(`${gateway.url}/v1/responses`, account.key, body);
+
+  async function assertUnknown(account: TestAccount, body: object, status: number, param: string): Promise<void> {
+    const asked = gateway.provider.requests.length;
+    const { balanceNano } = await account.money();
+    const response = await send(account, body);
+    assert.equal(response.status, status, response.text);
+    assert.equal(response.json.error.param, param);
+    assert.equal(gateway.provider.requests.length, asked, 'the provider must not hear of it');
+    assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
+  }
+
+  for (const isStream of [false, true]) {
+    test(`what ${isStream ? 'a stream' : 'a response'} carried may be referred to by its account, and by no other`, async () => {
+      const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
+      for (const [, body, param] of references) await assertUnknown(maker, body, 404, param);
+      assert.equal((await send(maker, { ...MODEL, input: 'x', stream: isStream })).status, 200);
+      for (const [what, body, param] of references) {
+        const response = await send(maker, body);
+        assert.equal(response.status, 200, `${what}: ${response.text}`);
+        await assertUnknown(stranger, body, 404, param);
+      }
+    });
+  }
+
+  test('a file that a tool made may come back to the account whose response cited it', async () => {
+    const account = await gateway.createAccount();
+    const body = {
+      ...MODEL,
+      input: 'x',
+      tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['cfile_1'] } }],
+    };
+    await assertUnknown(account, body, 400, 'tools[0].container.file_ids[0]');
+    assert.equal((await send(account, { ...MODEL, input: 'x' })).status, 200);
+    assert.equal((await send(account, body)).status, 200);
+  });
+
+  test('what no address makes is refused, in the vendor’s words for what is not there', async () => {
+    const account = await gateway.createAccount();
+    for (const [, body, param] of never) await assertUnknown(account, body, 400, param);
+    const response = await send(account, { ...MODEL, input: 'x', previous_response_id: 'resp_of_another' });
+    assert.equal(response.json.error.message, "Previous response with id 'resp_of_another' not found.");
+  });
+
+  test('an item that brings its own content passes, whatever its id is', async () => {
+    const account = await gateway.createAccount();
+    const response = await send(account, input(...own));
+    assert.equal(response.status, 200, response.text);
+  });
+
+  test('a reference in another spelling, or twice, is refused', async () => {
+    const account = await gateway.createAccount();
+    for (const body of [
+      '{"model":"test-responses","input":[{"type":"item_reference","Id":"msg_1"}]}',
+      '{"model":"test-responses","input":[{"type":"message","type":"item_reference","id":"msg_1"}]}',
+      '{"model":"test-responses","input":"x","Previous_Response_Id":"resp_7"}',
+      '{"model":"test-responses","input":"x","tools":[{"type":"file_search","vector_ſtore_ids":["vs_1"]}]}',
+    ]) {
+      const response = await call(`${gateway.url}/v1/responses`, account.key, body);
+      assert.equal(response.status, 400, `${body}: ${response.text}`);
+    }
+  });
+
+  test('4,096 references are looked up, more are refused', async () => {
+    const account = await gateway.createAccount();
+    assert.equal((await send(account, { ...MODEL, input: 'x' })).status, 200);
+    const items = (count: number) =>
+      input(...Array.from({ length: count }, () => ({ type: 'item_reference', id: 'msg_1' })));
+    assert.equal((await send(account, items(4_096))).status, 200);
+    await assertUnknown(account, items(4_097), 400, 'input[4096].id');
+  });
+
+  test('a container of a messages response may be used by its account alone, and files by none', async () => {
+    const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
+    const request = { model: 'test-messages', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] };
+    const ask = (account: TestAccount, more: object) =>
+      call(`${gateway.url}/v1/messages`, account.key, { ...request, ...more });
+    const { respond } = gateway.provider;
+    const usage = { input_tokens: 11, output_tokens: 7 };
+    for (const isStream of [false, true]) {
+      const id = `container_${isStream}`;
+      gateway.provider.respond = isStream
+        ? sse([
+            event('message_start', { message: { ...message({ input_tokens: 11, output_tokens: 1 }), content: [] } }),
+            event('message_delta', { delta: { stop_reason: 'end_turn', container: { id } }, usage }),
+            event('message_stop'),
+          ])
+        : json(200, { ...message(usage), container: { id, expires_at: '2026-11-22T00:00:00Z' } });
+      assert.equal((await ask(maker, { stream: isStream })).status, 200);
+      for (const container of [id, { id, skills: [{ type: 'anthropic', skill_id: 'pptx' }] }]) {
+        assert.equal((await ask(maker, { container, stream: isStream })).status, 200);
+        const refused = await ask(stranger, { container });
+        assert.equal(refused.status, 404, refused.text);
+        assert.equal(refused.json.error.type, 'not_found_error');
+      }
+    }
+    for (const content of [
+      [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }],
+      [{ type: 'container_upload', file_id: 'file_1' }],
+      [
+        {
+          type: 'tool_result',
+          tool_use_id: 't',
+          content: [{ type: 'image', source: { type: 'file', file_id: 'file_1' } }],
+        },
+      ],
+    ]) {
+      assert.equal((await ask(maker, { messages: [{ role: 'user', content }] })).status, 400);
+    }
+    const skills = [{ type: 'custom', skill_id: 'skill_1' }];
+    assert.equal((await ask(maker, { container: { skills } })).status, 400);
+    gateway.provider.respond = respond;
+  });
+
+  test('audio of a chat response may be referred to by its account alone, and files by none', async () => {
+    const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
+    const request = { model: 'test-audio', audio: { voice: 'alloy', format: 'wav' } };
+    const ask = (account: TestAccount, messages: object[], more: object = {}) =>
+      call(`${gateway.url}/v1/chat/completions`, account.key, { ...request, messages, ...more });
+    const { respond } = gateway.provider;
+    const usage = { prompt_tokens: 11, completion_tokens: 7 };
+    const hello = { role: 'user', content: 'x' };
+    for (const isStream of [false, true]) {
+      const audio = { id: `audio_${isStream}`, data: 'aGk=' };
+      const delta = { choices: [{ index: 0, delta: { audio }, finish_reason: null }] };
+      gateway.provider.respond = isStream
+        ? sse([
+            `data: ${JSON.stringify(delta)}\n\n`,
+            `data: ${JSON.stringify({ choices: [], usage })}\n\n`,
+            'data: [DONE]\n\n',
+          ])
+        : json(200, { ...chatCompletion(usage), choices: [{ index: 0, message: { role: 'assistant', audio } }] });
+      assert.equal((await ask(maker, [hello], { stream: isStream })).status, 200);
+      const history = [hello, { role: 'assistant', audio: { id: audio.id } }];
+      assert.equal((await ask(maker, history, { stream: isStream })).status, 200);
+      const refused = await ask(stranger, history);
+      assert.equal(refused.status, 404, refused.text);
+      assert.equal(refused.json.error.param, 'messages[1].audio.id');
+    }
+    const file = { role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] };
+    assert.equal((await ask(maker, [file])).status, 400);
+    gateway.provider.respond = respond;
+  });
+
+  test('what the database does not take goes to the journal with the call, and is known once it is back', async () => {
+    const account = await gateway.createAccount();
+    const records = gateway.observed.statement('settlement.end');
+    records.fail('before');
+    const response = await send(account, { ...MODEL, input: 'x' });
+    assert.equal(response.status, 200, response.text);
+    records.recover();
+    const body = { ...MODEL, input: 'x', previous_response_id: 'resp_7' };
+    await records.reached(records.asked + 1);
+    await until(async () => (await send(account, body)).status === 200);
+  });
+});
 
 test('an operator with one holder lets requests refer to whatever the provider keeps', async () => {
   await using gateway = await startGateway({ providerFields: 'sharedState: pass' });

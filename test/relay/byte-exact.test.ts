@@ -29,7 +29,7 @@ describe('byte for byte', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
-    gateway = await startGateway({ engine: 'postgresql' });
+    gateway = await startGateway();
     account = await gateway.createAccount();
   });
   after(() => gateway.stop());

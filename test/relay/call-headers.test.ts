@@ -83,7 +83,7 @@ describe('headers of calls', () => {
   let account: TestAccount;
 
   before(async () => {
-    stored = await createTestDatabase('embedded');
+    stored = await createTestDatabase();
     gateway = await startGateway({
       ...options,
       providers: '',
@@ -526,7 +526,6 @@ function counting(real: Database, note: (name: string) => void): Database {
       ),
   });
   return {
-    engine: real.engine,
     ...lane(real),
     lane: (name) => lane(real.lane(name)),
     readThenWrite(transaction) {

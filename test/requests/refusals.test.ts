@@ -10,7 +10,7 @@ import { json, type Respond, sse } from '../support/provider.ts';
 describe('refusals of a provider', () => {
   let gateway: TestGateway;
   before(async () => {
-    gateway = await startGateway({ engine: 'postgresql' });
+    gateway = await startGateway();
   });
   after(() => gateway.stop());
 

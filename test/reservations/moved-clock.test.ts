@@ -5,7 +5,6 @@ import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { CALL_TOKENS, CODING_CHAT, codingBody, grant, plansText } from '../plans/coding.ts';
 import { call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { engines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
 import { CHAT, send } from '../support/limited-calls.ts';
 import { chatResponse } from '../support/provider.ts';
@@ -19,114 +18,109 @@ const PLANS = {
   tokens: { quotaTokens: 2 * CALL_TOKENS - 1 },
 };
 
-for (const engine of engines) {
-  describe(`a clock that is wrong for a call, ${engine}`, { timeout: 120_000 }, () => {
-    const warned: unknown[] = [];
-    const logger: Logger = { ...silentLogger, warn: (details) => void warned.push(details) };
-    let clock: TestClock;
-    let g: TestGateway;
-    before(async () => {
-      clock = createTestClock(NOON);
-      g = await startGateway({ engine, clock, plans: plansText(PLANS), logger });
-      g.provider.respond = chatResponse();
-    });
-    after(() => g.stop());
+describe(`a clock that is wrong for a call`, { timeout: 120_000 }, () => {
+  const warned: unknown[] = [];
+  const logger: Logger = { ...silentLogger, warn: (details) => void warned.push(details) };
+  let clock: TestClock;
+  let g: TestGateway;
+  before(async () => {
+    clock = createTestClock(NOON);
+    g = await startGateway({ clock, plans: plansText(PLANS), logger });
+    g.provider.respond = chatResponse();
+  });
+  after(() => g.stop());
 
-    const codeOf = async (account: TestAccount, path: string): Promise<string> => {
-      const { status, headers } =
-        path === CODING_CHAT ? await call(g.url + path, account.key, codingBody) : await send(g, account.key, path);
-      return status === 200 ? 'served' : `${headers['x-error-code']} until ${headers['x-faregate-reset-at']}`;
-    };
+  const codeOf = async (account: TestAccount, path: string): Promise<string> => {
+    const { status, headers } =
+      path === CODING_CHAT ? await call(g.url + path, account.key, codingBody) : await send(g, account.key, path);
+    return status === 200 ? 'served' : `${headers['x-error-code']} until ${headers['x-faregate-reset-at']}`;
+  };
 
-    /** Three calls; the first of them while the clock is 100 days ahead. */
-    async function threeCalls(account: TestAccount, path: string): Promise<string[]> {
+  /** Three calls; the first of them while the clock is 100 days ahead. */
+  async function threeCalls(account: TestAccount, path: string): Promise<string[]> {
+    clock.set(NOON);
+    clock.advance(100 * 86_400_000);
+    const first = await codeOf(account, path);
+    clock.set(NOON);
+    return [first, await codeOf(account, path), await codeOf(account, path), await codeOf(account, path)];
+  }
+
+  const limited: readonly [string, object, string][] = [
+    ['the calls of a day of a key', { dailyCalls: 2 }, 'key_daily_calls_limit_exceeded until 2026-11-20T16:00:00.000Z'],
+    [
+      'the budget of a day of a key',
+      { dailySpendCapYuan: '0.0002' },
+      'key_daily_spend_limit_exceeded until 2026-11-20T16:00:00.000Z',
+    ],
+    [
+      'the budget of a week of a key',
+      { weeklySpendCapYuan: '0.0002' },
+      'key_weekly_spend_limit_exceeded until 2026-11-22T16:00:00.000Z',
+    ],
+    [
+      'the budget of a month of a key',
+      { monthlySpendCapYuan: '0.0002' },
+      'key_monthly_spend_limit_exceeded until 2026-11-30T16:00:00.000Z',
+    ],
+    ['requests a minute', { requestsPerMinute: 2 }, 'rate_limit_exceeded until 2026-11-20T04:00:30.000Z'],
+  ];
+  for (const [name, limits, refusal] of limited) {
+    it(`holds up ${name} by nothing`, async () => {
       clock.set(NOON);
-      clock.advance(100 * 86_400_000);
-      const first = await codeOf(account, path);
-      clock.set(NOON);
-      return [first, await codeOf(account, path), await codeOf(account, path), await codeOf(account, path)];
-    }
-
-    const limited: readonly [string, object, string][] = [
-      [
-        'the calls of a day of a key',
-        { dailyCalls: 2 },
-        'key_daily_calls_limit_exceeded until 2026-11-20T16:00:00.000Z',
-      ],
-      [
-        'the budget of a day of a key',
-        { dailySpendCapYuan: '0.0002' },
-        'key_daily_spend_limit_exceeded until 2026-11-20T16:00:00.000Z',
-      ],
-      [
-        'the budget of a week of a key',
-        { weeklySpendCapYuan: '0.0002' },
-        'key_weekly_spend_limit_exceeded until 2026-11-22T16:00:00.000Z',
-      ],
-      [
-        'the budget of a month of a key',
-        { monthlySpendCapYuan: '0.0002' },
-        'key_monthly_spend_limit_exceeded until 2026-11-30T16:00:00.000Z',
-      ],
-      ['requests a minute', { requestsPerMinute: 2 }, 'rate_limit_exceeded until 2026-11-20T04:00:30.000Z'],
-    ];
-    for (const [name, limits, refusal] of limited) {
-      it(`holds up ${name} by nothing`, async () => {
-        clock.set(NOON);
-        const account = await g.createAccount();
-        assert.equal((await g.admin('PATCH', `/keys/${account.keyId}`, limits)).status, 200);
-        const seen = warned.length;
-        assert.deepEqual(await threeCalls(account, CHAT), ['served', 'served', 'served', refusal]);
-        assert.match(JSON.stringify(warned.slice(seen)), new RegExp(`${account.id}.*"beganAt":"202[67]`));
-      });
-    }
-
-    it('holds up the daily cap of an account by nothing', async () => {
-      clock.set(NOON);
-      const account = await g.createAccount({ dailySpendCapYuan: '0.0002' });
-      assert.deepEqual(await threeCalls(account, CHAT), [
-        'served',
-        'served',
-        'served',
-        'balance_daily_limit_exceeded until 2026-11-20T16:00:00.000Z',
-      ]);
-      const { body } = await g.admin('GET', `/accounts/${account.id}`);
-      assert.equal(body.spentTodayYuan, '0.000248');
-      clock.set('2026-11-20T16:00:00.000Z');
-      assert.equal(await codeOf(account, CHAT), 'served');
-    });
-
-    for (const [planId, refusal] of [
-      ['five', 'package_5h_quota_exhausted until 2026-11-20T09:00:00.000Z'],
-      ['week', 'package_weekly_quota_exhausted until 2026-11-27T04:00:00.000Z'],
-      ['tokens', 'insufficient_package until 2026-12-20T04:00:00.000Z'],
-    ] as const) {
-      it(`holds up the plan ${planId} by nothing`, async () => {
-        clock.set(NOON);
-        const account = await g.createAccount();
-        const { body } = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId });
-        for (let n = 0; n < 5; n++) await g.admin('POST', `/subscriptions/${body.id}/renewals`, {});
-        assert.deepEqual(await threeCalls(account, CODING_CHAT), ['served', 'served', 'served', refusal]);
-      });
-    }
-
-    it('gives no second day within a minute of midnight', async () => {
       const account = await g.createAccount();
-      assert.equal((await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 1 })).status, 200);
-      const codes = [];
-      for (const at of ['15:59:30', '16:00:00', '15:59:00', '16:00:10']) {
-        clock.set(`2026-11-20T${at}.000Z`);
-        codes.push((await codeOf(account, CHAT)).split(' ')[0]);
-      }
-      assert.deepEqual(codes, ['served', 'served', 'key_daily_calls_limit_exceeded', 'key_daily_calls_limit_exceeded']);
+      assert.equal((await g.admin('PATCH', `/keys/${account.keyId}`, limits)).status, 200);
+      const seen = warned.length;
+      assert.deepEqual(await threeCalls(account, CHAT), ['served', 'served', 'served', refusal]);
+      assert.match(JSON.stringify(warned.slice(seen)), new RegExp(`${account.id}.*"beganAt":"202[67]`));
     });
+  }
+
+  it('holds up the daily cap of an account by nothing', async () => {
+    clock.set(NOON);
+    const account = await g.createAccount({ dailySpendCapYuan: '0.0002' });
+    assert.deepEqual(await threeCalls(account, CHAT), [
+      'served',
+      'served',
+      'served',
+      'balance_daily_limit_exceeded until 2026-11-20T16:00:00.000Z',
+    ]);
+    const { body } = await g.admin('GET', `/accounts/${account.id}`);
+    assert.equal(body.spentTodayYuan, '0.000248');
+    clock.set('2026-11-20T16:00:00.000Z');
+    assert.equal(await codeOf(account, CHAT), 'served');
   });
 
-  describe(`terms that change and change back, ${engine}`, { timeout: 120_000 }, () => {
-    it('leave a plan the quota of the present period, and a renamed model its limits', async () => {
-      const clock = createTestClock(NOON);
-      const tokens = (periodDays: number) => plansText({ tokens: { quotaTokens: 2 * CALL_TOKENS - 1, periodDays } });
-      const model = (id: string, alias: string) => `
+  for (const [planId, refusal] of [
+    ['five', 'package_5h_quota_exhausted until 2026-11-20T09:00:00.000Z'],
+    ['week', 'package_weekly_quota_exhausted until 2026-11-27T04:00:00.000Z'],
+    ['tokens', 'insufficient_package until 2026-12-20T04:00:00.000Z'],
+  ] as const) {
+    it(`holds up the plan ${planId} by nothing`, async () => {
+      clock.set(NOON);
+      const account = await g.createAccount();
+      const { body } = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId });
+      for (let n = 0; n < 5; n++) await g.admin('POST', `/subscriptions/${body.id}/renewals`, {});
+      assert.deepEqual(await threeCalls(account, CODING_CHAT), ['served', 'served', 'served', refusal]);
+    });
+  }
+
+  it('gives no second day within a minute of midnight', async () => {
+    const account = await g.createAccount();
+    assert.equal((await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 1 })).status, 200);
+    const codes = [];
+    for (const at of ['15:59:30', '16:00:00', '15:59:00', '16:00:10']) {
+      clock.set(`2026-11-20T${at}.000Z`);
+      codes.push((await codeOf(account, CHAT)).split(' ')[0]);
+    }
+    assert.deepEqual(codes, ['served', 'served', 'key_daily_calls_limit_exceeded', 'key_daily_calls_limit_exceeded']);
+  });
+});
+
+describe(`terms that change and change back`, { timeout: 120_000 }, () => {
+  it('leave a plan the quota of the present period, and a renamed model its limits', async () => {
+    const clock = createTestClock(NOON);
+    const tokens = (periodDays: number) => plansText({ tokens: { quotaTokens: 2 * CALL_TOKENS - 1, periodDays } });
+    const model = (id: string, alias: string) => `
   ${id}:
     aliases: [${alias}]
     operations: [chat]
@@ -134,47 +128,45 @@ for (const engine of engines) {
     price: { input: "3", cachedInput: "0.7", cacheWrite: "5", cacheWrite1h: "11", output: "13" }
     routes: [{ provider: chatty, model: upstream-chat }]
 `;
-      const g = await startGateway({ engine, clock, plans: tokens(30), models: model('deep', 'deeper') });
-      const account = await g.createAccount();
-      await grant(g, account.id, 'tokens');
-      const reload = (periodDays: number, id: string, alias: string): void => {
-        const parts = { plans: tokens(periodDays), models: model(id, alias) };
-        g.gateway.reload(parseConfig(testConfigText(g.provider.url, parts), 'test.yaml', {}));
-      };
-      try {
-        g.provider.respond = chatResponse();
-        const coding = async () => (await call(g.url + CODING_CHAT, account.key, codingBody)).headers;
-        const deep = async () =>
-          (await call(g.url + CHAT, account.key, { model: 'deep', messages: [{ role: 'user', content: 'Hi' }] }))
-            .status;
-        clock.advance(10 * 86_400_000);
-        reload(1, 'deep', 'deeper');
-        assert.equal((await coding())['x-error-code'], undefined);
-        assert.equal((await coding())['x-error-code'], undefined);
-        assert.equal((await coding())['x-faregate-reset-at'], '2026-12-01T04:00:00.000Z');
-        reload(30, 'deep', 'deeper');
-        assert.equal((await coding())['x-faregate-reset-at'], '2026-12-20T04:00:00.000Z');
+    const g = await startGateway({ clock, plans: tokens(30), models: model('deep', 'deeper') });
+    const account = await g.createAccount();
+    await grant(g, account.id, 'tokens');
+    const reload = (periodDays: number, id: string, alias: string): void => {
+      const parts = { plans: tokens(periodDays), models: model(id, alias) };
+      g.gateway.reload(parseConfig(testConfigText(g.provider.url, parts), 'test.yaml', {}));
+    };
+    try {
+      g.provider.respond = chatResponse();
+      const coding = async () => (await call(g.url + CODING_CHAT, account.key, codingBody)).headers;
+      const deep = async () =>
+        (await call(g.url + CHAT, account.key, { model: 'deep', messages: [{ role: 'user', content: 'Hi' }] })).status;
+      clock.advance(10 * 86_400_000);
+      reload(1, 'deep', 'deeper');
+      assert.equal((await coding())['x-error-code'], undefined);
+      assert.equal((await coding())['x-error-code'], undefined);
+      assert.equal((await coding())['x-faregate-reset-at'], '2026-12-01T04:00:00.000Z');
+      reload(30, 'deep', 'deeper');
+      assert.equal((await coding())['x-faregate-reset-at'], '2026-12-20T04:00:00.000Z');
 
-        const limits = { modelLimits: { deep: { requestsPerMinute: 2 } } };
-        assert.equal((await g.admin('PATCH', `/accounts/${account.id}`, limits)).status, 200);
-        assert.deepEqual([await deep(), await deep(), await deep()], [200, 200, 429]);
-        reload(30, 'deep-2', 'deep');
-        assert.equal(await deep(), 429);
-        const read = async () => (await g.admin('GET', `/accounts/${account.id}`)).body.modelLimits;
-        assert.deepEqual(await read(), { 'deep-2': { requestsPerMinute: 2, tokensPerMinute: null } });
-        clock.advance(30_000);
-        assert.deepEqual([await deep(), await deep()], [200, 429]);
-        // What is set now is in place of what was set by the old name, and other limits leave what is used.
-        const more = { requestsPerMinute: 100, modelLimits: { deep: { requestsPerMinute: 3 } } };
-        assert.equal((await g.admin('PATCH', `/accounts/${account.id}`, more)).status, 200);
-        assert.deepEqual(await read(), { 'deep-2': { requestsPerMinute: 3, tokensPerMinute: null } });
-        assert.deepEqual([await deep(), await deep()], [200, 429]);
-        await g.admin('PATCH', `/accounts/${account.id}`, { modelLimits: { 'deep-2': null } });
-        assert.deepEqual(await read(), {});
-        assert.equal(await deep(), 200);
-      } finally {
-        await g.stop();
-      }
-    });
+      const limits = { modelLimits: { deep: { requestsPerMinute: 2 } } };
+      assert.equal((await g.admin('PATCH', `/accounts/${account.id}`, limits)).status, 200);
+      assert.deepEqual([await deep(), await deep(), await deep()], [200, 200, 429]);
+      reload(30, 'deep-2', 'deep');
+      assert.equal(await deep(), 429);
+      const read = async () => (await g.admin('GET', `/accounts/${account.id}`)).body.modelLimits;
+      assert.deepEqual(await read(), { 'deep-2': { requestsPerMinute: 2, tokensPerMinute: null } });
+      clock.advance(30_000);
+      assert.deepEqual([await deep(), await deep()], [200, 429]);
+      // What is set now is in place of what was set by the old name, and other limits leave what is used.
+      const more = { requestsPerMinute: 100, modelLimits: { deep: { requestsPerMinute: 3 } } };
+      assert.equal((await g.admin('PATCH', `/accounts/${account.id}`, more)).status, 200);
+      assert.deepEqual(await read(), { 'deep-2': { requestsPerMinute: 3, tokensPerMinute: null } });
+      assert.deepEqual([await deep(), await deep()], [200, 429]);
+      await g.admin('PATCH', `/accounts/${account.id}`, { modelLimits: { 'deep-2': null } });
+      assert.deepEqual(await read(), {});
+      assert.equal(await deep(), 200);
+    } finally {
+      await g.stop();
+    }
   });
-}
+});

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ClientResponse, call } from '../support/client.ts';
-import { type Engine, gatewayEngines, wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, json, sse } from '../support/provider.ts';
 
@@ -115,94 +114,87 @@ const attacks: readonly Attack[] = [
   },
 ];
 
-/** What is reserved for a request is decided above the engines; that it is theirs when calls race for it is tried on both. */
-const ATTACKS: Readonly<Record<Engine, readonly Attack[]>> = { postgresql: attacks, embedded: attacks.slice(-1) };
-
 const MOST = 2_147_483_647;
 
-for (const engine of wireEngines) {
-  describe(`a provider that reports more than a model can use, on ${engine}`, { timeout: 60_000 }, () => {
-    let g: TestGateway;
-    before(async () => {
-      g = await startGateway({ engine, models: MODELS });
-    });
-    after(() => g?.stop());
-
-    const cases: readonly [what: string, model: string, reported: object, costNano: bigint, excess: object | null][] = [
-      [
-        'is paid up to the context and the output of the model',
-        'wide',
-        usage(MOST, MOST),
-        200_000n * 10_000n + 32_000n * 100_000n,
-        { inputTokens: MOST - 200_000, outputTokens: MOST - 32_000 },
-      ],
-      [
-        'is paid up to ten million if the model has no limits',
-        'boundless',
-        usage(10, MOST),
-        100_000n + 10_000_000n * 100_000n,
-        { outputTokens: MOST - 10_000_000 },
-      ],
-      ['is paid in full within the limits', 'wide', usage(200_000, 32_000), 5_200_000_000n, null],
-      [
-        'is paid for what tools of the provider made the model read',
-        'wide',
-        { ...usage(600_000, 10), server_tool_use: { web_search_requests: 2 } },
-        6_001_000_000n,
-        null,
-      ],
-    ];
-    for (const [what, model, reported, costNano, excess] of cases) {
-      for (const isStream of [false, true]) {
-        it(`${what}, ${isStream ? 'in a stream' : 'at once'}`, async () => {
-          const account = await g.createAccount({ balanceYuan: '2000' });
-          const chunk = { choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] };
-          g.provider.respond = isStream
-            ? sse([
-                `data: ${JSON.stringify(chunk)}\n\n`,
-                `data: ${JSON.stringify({ choices: [], usage: reported })}\n\n`,
-                'data: [DONE]\n\n',
-              ])
-            : json(200, { ...chatCompletion(), usage: reported });
-          const body = { model, messages, stream: isStream };
-          const response = await call(`${g.url}/v1/chat/completions`, account.key, body);
-          assert.equal(response.status, 200, response.text);
-          const record = await account.endedCall();
-          const { balanceNano } = await account.money();
-          assert.equal(2_000_000_000_000n - balanceNano, costNano);
-          assert.deepEqual(record.excessUsage, excess);
-          assert.deepEqual((await g.admin('GET', `/calls/${record.id}`)).body.excessUsage, excess);
-        });
-      }
-    }
+describe(`a provider that reports more than a model can use,`, { timeout: 60_000 }, () => {
+  let g: TestGateway;
+  before(async () => {
+    g = await startGateway({ models: MODELS });
   });
-}
+  after(() => g?.stop());
 
-for (const engine of gatewayEngines) {
-  describe(`${CALLS} calls with ¥1 on ${engine}`, { timeout: 240_000 }, () => {
-    let g: TestGateway;
-    before(async () => {
-      g = await startGateway({ engine, models: MODELS });
-    });
-    after(() => g?.stop());
-
-    for (const { what, path, body, response, costNano } of ATTACKS[engine]) {
-      it(`never owe more than one of them costs: ${what}`, async () => {
-        const account = await g.createAccount({ balanceYuan: '1' });
-        g.provider.respond = json(200, response);
-        const before = g.provider.requests.length;
-        const send = (): Promise<ClientResponse> => call(g.url + path, account.key, body);
-        const responses = await Promise.all(Array.from({ length: CALLS }, send));
-        const admitted = responses.filter(({ status }) => status === 200).length;
-        assert.ok(admitted >= 1, responses[0]!.text);
-        for (const { status, text } of responses) assert.ok(status === 200 || status === 402, text);
-        assert.equal(g.provider.requests.length - before, admitted);
-        const { balanceNano, heldNano } = await account.money();
-        assert.equal(balanceNano, 1_000_000_000n - BigInt(admitted) * costNano);
-        assert.equal(heldNano, 0n);
-        // Each is admitted while something is left, so the last one may cost more than that.
-        assert.ok(balanceNano > -costNano, `owes ${-balanceNano}`);
+  const cases: readonly [what: string, model: string, reported: object, costNano: bigint, excess: object | null][] = [
+    [
+      'is paid up to the context and the output of the model',
+      'wide',
+      usage(MOST, MOST),
+      200_000n * 10_000n + 32_000n * 100_000n,
+      { inputTokens: MOST - 200_000, outputTokens: MOST - 32_000 },
+    ],
+    [
+      'is paid up to ten million if the model has no limits',
+      'boundless',
+      usage(10, MOST),
+      100_000n + 10_000_000n * 100_000n,
+      { outputTokens: MOST - 10_000_000 },
+    ],
+    ['is paid in full within the limits', 'wide', usage(200_000, 32_000), 5_200_000_000n, null],
+    [
+      'is paid for what tools of the provider made the model read',
+      'wide',
+      { ...usage(600_000, 10), server_tool_use: { web_search_requests: 2 } },
+      6_001_000_000n,
+      null,
+    ],
+  ];
+  for (const [what, model, reported, costNano, excess] of cases) {
+    for (const isStream of [false, true]) {
+      it(`${what}, ${isStream ? 'in a stream' : 'at once'}`, async () => {
+        const account = await g.createAccount({ balanceYuan: '2000' });
+        const chunk = { choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] };
+        g.provider.respond = isStream
+          ? sse([
+              `data: ${JSON.stringify(chunk)}\n\n`,
+              `data: ${JSON.stringify({ choices: [], usage: reported })}\n\n`,
+              'data: [DONE]\n\n',
+            ])
+          : json(200, { ...chatCompletion(), usage: reported });
+        const body = { model, messages, stream: isStream };
+        const response = await call(`${g.url}/v1/chat/completions`, account.key, body);
+        assert.equal(response.status, 200, response.text);
+        const record = await account.endedCall();
+        const { balanceNano } = await account.money();
+        assert.equal(2_000_000_000_000n - balanceNano, costNano);
+        assert.deepEqual(record.excessUsage, excess);
+        assert.deepEqual((await g.admin('GET', `/calls/${record.id}`)).body.excessUsage, excess);
       });
     }
+  }
+});
+
+describe(`${CALLS} calls with ¥1`, { timeout: 240_000 }, () => {
+  let g: TestGateway;
+  before(async () => {
+    g = await startGateway({ models: MODELS });
   });
-}
+  after(() => g?.stop());
+
+  for (const { what, path, body, response, costNano } of attacks) {
+    it(`never owe more than one of them costs: ${what}`, async () => {
+      const account = await g.createAccount({ balanceYuan: '1' });
+      g.provider.respond = json(200, response);
+      const before = g.provider.requests.length;
+      const send = (): Promise<ClientResponse> => call(g.url + path, account.key, body);
+      const responses = await Promise.all(Array.from({ length: CALLS }, send));
+      const admitted = responses.filter(({ status }) => status === 200).length;
+      assert.ok(admitted >= 1, responses[0]!.text);
+      for (const { status, text } of responses) assert.ok(status === 200 || status === 402, text);
+      assert.equal(g.provider.requests.length - before, admitted);
+      const { balanceNano, heldNano } = await account.money();
+      assert.equal(balanceNano, 1_000_000_000n - BigInt(admitted) * costNano);
+      assert.equal(heldNano, 0n);
+      // Each is admitted while something is left, so the last one may cost more than that.
+      assert.ok(balanceNano > -costNano, `owes ${-balanceNano}`);
+    });
+  }
+});

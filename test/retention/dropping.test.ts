@@ -18,13 +18,7 @@ import {
   type TestNode,
   timeAt,
 } from '../support/accounting-builders.ts';
-import {
-  createTestDatabase,
-  type Engine,
-  gatewayEngines,
-  type TestDatabase,
-  usualEngine,
-} from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { sql } from '../support/sql.ts';
 import { exported, imported, startExport } from '../transfer/books.ts';
@@ -59,9 +53,9 @@ async function breaches(databases: AuditedDatabases, rowsMax?: number): Promise<
 }
 
 /** No other test gets it: its tables change. */
-async function ownDatabase(engine: Engine): Promise<TestDatabase> {
-  const stored = await createTestDatabase(engine);
-  assert.notEqual(stored.dataDir, undefined);
+async function ownDatabase(): Promise<TestDatabase> {
+  const stored = await createTestDatabase();
+  assert.notEqual(stored.url, '');
   return stored;
 }
 
@@ -70,499 +64,489 @@ async function assertSound(database: Database): Promise<void> {
   assert.deepEqual(await breaches(inOneDatabase(database), 3), []);
 }
 
-for (const engine of gatewayEngines) {
-  describe(`months of call records on ${engine}`, { timeout: 300_000 }, () => {
-    /** Of what is decided above the engines. */
-    const decided: (rule: string, test: () => Promise<void>) => unknown = engine === usualEngine ? it : () => undefined;
-    let stored: ReusedDatabase;
-    let copy: ReusedDatabase;
-    let database: Database;
-    let node: TestNode;
+describe(`months of call records`, { timeout: 300_000 }, () => {
+  let stored: ReusedDatabase;
+  let copy: ReusedDatabase;
+  let database: Database;
+  let node: TestNode;
 
-    before(async () => {
-      stored = await createReusedDatabase(engine);
-      copy = await createReusedDatabase(engine);
-      database = stored.database;
-    });
-    after(async () => {
-      await stored.remove();
-      await copy.remove();
-    });
-    beforeEach(async () => {
-      await stored.renew();
-      node = createTestNode(database, { clock: { nowMs: () => NOW_MS } });
-      for (const n of [0, 1, 2]) await openAccount(database, `acct_${n}`, 1_000_000_000n);
-      await prepareMonths(database);
-      for (const month of MONTHS) await end(month, 0, CALLS_A_MONTH);
-      await sumUsage(database);
-    });
-    afterEach(() => node.drain());
-
-    async function end(month: string, from: number, to: number): Promise<void> {
-      await Promise.all(Array.from({ length: to - from }, (_, i) => node.end(endOf(month, from + i))));
-    }
-
-    /** Admits a call whose node dies. */
-    async function die(month: string, n: number): Promise<string> {
-      await admit(month, n);
-      const { accountId, callId } = endOf(month, n);
-      assert.equal((await node.stores.settlement.resolve([{ accountId, callId }], timeAt(NOW_MS))).length, 1);
-      return callId;
-    }
-
-    async function admit(month: string, n: number): Promise<void> {
-      const { accountId, callId, keyId, model, startedAtMs } = endOf(month, n);
-      const facts = factsText({ ...KNOWN, startedAtMs });
-      await node.reservations.admit(requestOf(accountId, callId, 5_000n, { keyId, model, facts }));
-    }
-
-    const resolve = (callId: string) =>
-      createResolutionStore(database).resolve({
-        callId,
-        resolution: { action: 'charge', chargeNano: 777n },
-        by: null,
-        via: 'admin_token',
-        memo: null,
-        idempotencyKey: null,
-        periods: periodsAt(NOW_MS),
-      });
-
-    const refund = (callId: string, amountNano: bigint | null) =>
-      createRefundStore(database).refund({
-        callId,
-        amountNano,
-        memo: null,
-        idempotencyKey: null,
-        at: new Date(NOW_MS),
-      });
-
-    decided('are those in which ids were made', async () => {
-      const instants = [
-        0,
-        Date.UTC(2026, 0, 1) - 1,
-        Date.UTC(2026, 0, 1),
-        Date.UTC(2028, 1, 29, 23, 59, 59, 999),
-        2 ** 45,
-      ];
-      for (let n = 1; n < 200; n++) instants.push((n * 7_919_017_117) % Date.UTC(2060, 0, 1));
-      const ids = instants.map((atMs) => createIds({ nowMs: () => atMs }).next('call'));
-      const found = await sql<{ month: string }>(
-        database,
-        'select month_of_call(id)::text as month from unnest($1::text[]) with ordinality as v (id, no) order by no',
-        [`{${ids.join(',')}}`],
-      );
-      assert.deepEqual(
-        found.map(({ month }) => month),
-        instants.map(monthOf),
-      );
-    });
-
-    it('go with their indexes; ledger and usage stay, and the books are sound', async () => {
-      assert.equal((await refund(endOf('2026-01', 5).callId, 3n)).outcome, 'refunded');
-      await sumUsage(database);
-      const [before, entries] = [
-        await usage(database),
-        await sql(database, 'select * from ledger_entries order by 1, 2'),
-      ];
-      const dropping = droppingOf(database);
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
-      assert.deepEqual(await kept(database), ONE_LEFT);
-      assert.deepEqual(await usage(database), before);
-      assert.deepEqual(await sql(database, 'select * from ledger_entries order by 1, 2'), entries);
-      const indexes = await sql(
-        database,
-        `select from pg_class where relname like 'calls_2026_0_\\_%' and relname < 'calls_2026_03'`,
-      );
-      assert.equal(indexes.length, 0);
-      await assertSound(database);
-      // Nothing is left to be done, and calls go on.
-      await dropping.run();
-      assert.deepEqual(dropping.said(), []);
-      await end('2026-03', CALLS_A_MONTH, CALLS_A_MONTH + 5);
-      await sumUsage(database);
-      await assertSound(database);
-    });
-
-    decided('stay for ever unless it is said for how long, and go when a shorter time is', async () => {
-      const dropping = droppingOf(database);
-      dropping.keptMs = undefined;
-      await dropping.run();
-      dropping.keptMs = 62 * 86_400_000;
-      await dropping.run();
-      assert.deepEqual(await kept(database), { tables: ALL_TABLES, calls: ALL });
-      dropping.keptMs = 60 * 86_400_000;
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['2026-01 dropped']);
-      dropping.keptMs = KEPT_MS;
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['2026-02 dropped']);
-      await assertSound(database);
-    });
-
-    it('are in an export as what they said, and an import of it is sound and has the same usage', async () => {
-      assert.equal((await refund(endOf('2026-02', 4).callId, null)).outcome, 'refunded');
-      await sumUsage(database);
-      await droppingOf(database).run();
-      await copy.renew();
-      await imported(copy.database, await exported(database));
-      await assertSound(copy.database);
-      await sumUsage(copy.database);
-      assert.deepEqual(await usage(copy.database), await usage(database));
-      await assertSound(copy.database);
-      // What is dropped there comes to what was dropped here.
-      const dropping = droppingOf(copy.database);
-      dropping.keptMs = 86_400_000;
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['2026-03 dropped']);
-      await assertSound(copy.database);
-    });
-
-    it('are not dropped unnoticed while an export is made', async () => {
-      const parts = startExport(database);
-      const first = await parts.next();
-      const dropping = droppingOf(database);
-      await dropping.run();
-      if (engine === 'postgresql') {
-        // The export keeps what it reads.
-        assert.deepEqual(dropping.said().slice(0, 2), [
-          '2026-01 waits: others have locked the records',
-          '2026-02 waits: others have locked the records',
-        ]);
-        let text = String(first.value);
-        for await (const chunk of parts) text += chunk;
-        await copy.renew();
-        await imported(copy.database, text);
-        await assertSound(copy.database);
-        await dropping.run();
-        assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
-      } else {
-        await assert.rejects(async () => {
-          for await (const _ of parts);
-        }, /were dropped while the export was made/);
-      }
-      await assertSound(database);
-    });
-
-    decided('wait until usage is summed, and until calls in flight are over', async () => {
-      await end('2026-02', CALLS_A_MONTH, CALLS_A_MONTH + 1);
-      await admit('2026-01', 90);
-      const dropping = droppingOf(database);
-      await dropping.run();
-      assert.deepEqual(dropping.said(), [
-        '2026-01 waits: calls of that time are in flight',
-        '2026-02 waits: calls of that time are in flight',
-      ]);
-      await node.end(endOf('2026-01', 90));
-      await dropping.run();
-      assert.deepEqual(dropping.said(), [
-        '2026-01 waits: usage is not summed yet',
-        '2026-02 waits: usage is not summed yet',
-      ]);
-      assert.equal((await kept(database)).tables.length, ALL_TABLES.length);
-      await sumUsage(database);
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
-      await assertSound(database);
-    });
-
-    it('have refunds that were made while they were being written down', async () => {
-      const observed = observeDatabase(database);
-      const dropping = droppingOf(observed.database);
-      const locks = observed.statement('retention.limit-locks');
-      locks.fail('before');
-      await assert.rejects(dropping.run(), /connection was reset/);
-      assert.equal((await refund(endOf('2026-01', 5).callId, null)).outcome, 'refunded');
-      locks.recover();
-      await dropping.run();
-      assert.deepEqual(dropping.said(), [
-        '2026-01 waits: usage is not summed yet',
-        '2026-02 waits: usage is not summed yet',
-      ]);
-      await sumUsage(database);
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
-      await assertSound(database);
-      await copy.renew();
-      await imported(copy.database, await exported(database));
-      await sumUsage(copy.database);
-      assert.deepEqual(await usage(copy.database), await usage(database));
-      await assertSound(copy.database);
-    });
-
-    it('take unresolved calls with them, as they are then', async () => {
-      const [left, resolved] = [await die('2026-01', 91), await die('2026-01', 92)];
-      const observed = observeDatabase(database);
-      const dropping = droppingOf(observed.database);
-      // Between the sums of its records and the end of its table.
-      const locks = observed.statement('retention.limit-locks');
-      locks.fail('before');
-      await assert.rejects(dropping.run(), /connection was reset/);
-      assert.equal((await resolve(resolved)).outcome, 'resolved');
-      await sumUsage(database);
-      await assertSound(database);
-      locks.recover();
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
-      const [written] = await sql<{ calls: bigint }>(
-        database,
-        `select sum(calls)::bigint as calls from dropped_calls where dropped_in = '2026-01-01'`,
-      );
-      assert.equal(written!.calls, BigInt(CALLS_A_MONTH + 2));
-      assert.equal((await resolve(left)).outcome, 'unknown_call');
-      await assertSound(database);
-    });
-
-    decided('of which an end comes late write nothing more', async () => {
-      const unresolved = endOf('2026-01', 91);
-      await die('2026-01', 91);
-      await droppingOf(database).run();
-      for (const late of [unresolved, endOf('2026-01', 5), endOf('2026-01', 3)]) await node.end(late);
-      assert.deepEqual((await kept(database)).calls, ONE_LEFT.calls);
-      const [queue] = await sql<{ n: bigint }>(database, 'select count(*) as n from usage_queue');
-      assert.equal(queue!.n, 0n);
-      await assertSound(database);
-    });
-
-    decided('are not found, refunded or resolved any more, and it is known why', async () => {
-      await droppingOf(database).run();
-      const calls = createCallsStore(database);
-      for (const month of ['2026-01', '2026-02'] as const) {
-        const { callId } = endOf(month, 5);
-        assert.equal(await calls.find(callId), null);
-        assert.equal(await calls.isDropped(callId), true);
-        assert.equal((await refund(callId, null)).outcome, 'unknown_call');
-        assert.equal((await resolve(callId)).outcome, 'unknown_call');
-      }
-      for (const callId of [endOf('2026-03', 5).callId, 'call_', 'call_zzzzzzzzzzzzzzzzzzzzzzzzzz', 'nothing']) {
-        assert.equal(await calls.isDropped(callId), false, callId);
-      }
-    });
-
-    decided('that lack a record or a charge stay, and the others go', async () => {
-      const { accountId, callId } = endOf('2026-01', 5);
-      await database.script(
-        `create table taken as select * from calls where id = '${callId}'; delete from calls where id = '${callId}'`,
-      );
-      const dropping = droppingOf(database);
-      await dropping.run();
-      assert.deepEqual(dropping.said(), [
-        `2026-01 stays: charges of account ${accountId} without a record`,
-        '2026-02 dropped',
-      ]);
-      assert.match(
-        (await breaches(inOneDatabase(database))).join('\n'),
-        new RegExp(`^no charge without its call: ${accountId}: entry \\d+ of call ${callId}$`),
-      );
-      await database.script('insert into calls select * from taken');
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['2026-01 dropped']);
-      await assertSound(database);
-    });
-
-    decided('whose charges differ from the ledger stay, and say which call', async () => {
-      const { callId } = endOf('2026-01', 5);
-      await database.script(`update calls set charge_nano = charge_nano + 1 where id = '${callId}'`);
-      const dropping = droppingOf(database);
-      await dropping.run();
-      assert.deepEqual(dropping.said(), [`2026-01 stays: call ${callId}`, '2026-02 dropped']);
-      assert.equal((await breaches(inOneDatabase(database))).length > 0, true);
-      await database.script(`update calls set charge_nano = charge_nano - 1 where id = '${callId}'`);
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['2026-01 dropped']);
-      await assertSound(database);
-    });
-
-    it('are whole after a failure in the middle, wherever it was, and go the next time', async () => {
-      const observed = observeDatabase(database);
-      const dropping = droppingOf(observed.database);
-      for (const name of [
-        'retention.sum-calls_2026_01',
-        'retention.move-on',
-        'retention.slice-orphans',
-        'retention.lock-calls',
-        'retention.drop-calls_2026_01',
-        'retention.mark-dropped',
-      ]) {
-        const statement = observed.statement(name);
-        statement.fail('after');
-        await assert.rejects(dropping.run(), /connection was reset/, name);
-        statement.recover();
-        assert.deepEqual(await kept(database), { tables: ALL_TABLES, calls: ALL }, name);
-        await assertSound(database);
-      }
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
-      await assertSound(database);
-    });
-
-    decided('are gone on with where a node has stopped', async () => {
-      const observed = observeDatabase(database);
-      const stopping = new AbortController();
-      const slices = observed.statement('retention.move-on');
-      const run = droppingOf(observed.database).run(stopping.signal);
-      await slices.completed(3);
-      stopping.abort();
-      await run;
-      const done = slices.done;
-      assert.deepEqual((await kept(database)).calls, ALL);
-      const next = droppingOf(observed.database, { runId: 'node_b' });
-      await next.run();
-      assert.deepEqual(next.said(), ['2026-01 waits: another node is at it', '2026-02 dropped']);
-      // It was heard last before it stopped.
-      await database.script(`update dropped_months set seen_at = seen_at - interval '6 minutes'`);
-      const before = slices.done;
-      await next.run();
-      assert.deepEqual(next.said(), ['2026-01 dropped']);
-      assert.equal(slices.done - before + done, Math.floor(CALLS_A_MONTH / SLICE_ROWS) + 1);
-      await assertSound(database);
-    });
-
-    it('without a table of their own go row by row', async () => {
-      await database.script(
-        'create table old as select * from calls_2026_01; drop table calls_2026_01; insert into calls select * from old',
-      );
-      const { callId } = endOf('2026-01', 5);
-      await database.script(`update calls set charge_nano = charge_nano + 1 where id = '${callId}'`);
-      const dropping = droppingOf(database);
-      await dropping.run();
-      assert.deepEqual(dropping.said(), [
-        '2026-02 dropped',
-        `records dropped: ${CALLS_A_MONTH - 1}`,
-        `records stays: call ${callId}`,
-      ]);
-      await database.script(`update calls set charge_nano = charge_nano - 1 where id = '${callId}'`);
-      await assertSound(database);
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['records dropped: 1']);
-      assert.deepEqual(await kept(database), ONE_LEFT);
-      await assertSound(database);
-    });
-
-    it('that have records again after they were dropped go row by row', async () => {
-      await droppingOf(database).run();
-      await database.script(
-        `create table calls_2026_01 partition of calls for values from ('2026-01-01T00:00:00Z') to ('2026-02-01T00:00:00Z')`,
-      );
-      for (const n of [200, 201]) {
-        await admit('2026-01', n);
-        await node.end(endOf('2026-01', n));
-      }
-      await sumUsage(database);
-      await assertSound(database);
-      const dropping = droppingOf(database);
-      await dropping.run();
-      assert.deepEqual(dropping.said(), ['records dropped: 2', '2026-01 dropped']);
-      assert.deepEqual(await kept(database), ONE_LEFT);
-      await assertSound(database);
-    });
-
-    it('are read anew by an audit that runs meanwhile', async () => {
-      let ranges = 0;
-      const dropping = droppingOf(database);
-      const partition: AuditedDatabases['partitions'][number] = {
-        async openTables() {
-          const reader = await database.openTables();
-          return {
-            ...reader,
-            async query(statement, parameters) {
-              if (statement.name === 'audit.read-counters') ranges++;
-              // Behind the counters and what was written down, before the records.
-              if (statement.name === 'audit.first-calls' && ranges === 1) await dropping.run();
-              return reader.query(statement, parameters);
-            },
-          };
-        },
-      };
-      assert.deepEqual(await breaches({ directory: database, partitions: [partition] }), []);
-      assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
-      assert.equal(ranges, 2);
-    });
-
-    decided('cannot be tampered with unnoticed', async () => {
-      await droppingOf(database).run();
-      await assertSound(database);
-      const untouched = 'alter table ledger_entries enable trigger ledger_is_immutable';
-      const touched = 'alter table ledger_entries disable trigger ledger_is_immutable';
-      const { accountId, callId } = endOf('2026-01', 5);
-      const other = endOf('2026-03', 5);
-      const dropped = 'the charges of calls whose records were dropped are those that were written down then';
-      for (const [damage, repair, expected] of [
-        [
-          `update dropped_calls set charge_nano = charge_nano + 1 where account_id = '${accountId}' and month = '2026-01-01'`,
-          `update dropped_calls set charge_nano = charge_nano - 1 where account_id = '${accountId}' and month = '2026-01-01'`,
-          `${dropped}: ${accountId}: calls of 2026-01 that were dropped had \\d+ charges of \\d+, the ledger has \\d+ of \\d+`,
-        ],
-        [
-          `update dropped_calls set charged_calls = charged_calls + 1 where account_id = '${accountId}' and month = '2026-01-01'`,
-          `update dropped_calls set charged_calls = charged_calls - 1 where account_id = '${accountId}' and month = '2026-01-01'`,
-          `${dropped}: ${accountId}: .*`,
-        ],
-        [
-          `create table taken as select * from dropped_calls where month = '2026-02-01' and account_id = '${accountId}';
-delete from dropped_calls where month = '2026-02-01' and account_id = '${accountId}'`,
-          'insert into dropped_calls select * from taken; drop table taken',
-          `no charge without its call: ${accountId}: entry \\d+ of call call_\\w+`,
-        ],
-        [
-          `${touched}; update ledger_entries set call_id = '${other.callId}x' where call_id = '${callId}'; ${untouched}`,
-          `${touched}; update ledger_entries set call_id = '${callId}' where call_id = '${other.callId}x'; ${untouched}`,
-          `${dropped}: ${accountId}: .*`,
-        ],
-        [
-          `${touched}; update ledger_entries set amount_nano = amount_nano - 1 where call_id = '${callId}'; ${untouched}`,
-          `${touched}; update ledger_entries set amount_nano = amount_nano + 1 where call_id = '${callId}'; ${untouched}`,
-          `${dropped}: ${accountId}: .*`,
-        ],
-        [
-          `create table taken as select * from calls where id = '${other.callId}'; delete from calls where id = '${other.callId}'`,
-          'insert into calls select * from taken; drop table taken',
-          `no charge without its call: ${other.accountId}: entry \\d+ of call ${other.callId}`,
-        ],
-      ] as const) {
-        await database.script(damage);
-        const found = await breaches(inOneDatabase(database));
-        await database.script(repair);
-        assert.ok(
-          found.some((breach) => new RegExp(`^${expected}$`).test(breach)),
-          `${damage}: ${found.join('\n')}`,
-        );
-        assert.deepEqual(await breaches(inOneDatabase(database)), []);
-      }
-    });
-
-    it('go while calls begin and end, and none of these is lost or fails', async () => {
-      const dropping = droppingOf(database);
-      let isGoingOn = true;
-      let calls = CALLS_A_MONTH;
-      const load = (async () => {
-        while (isGoingOn) {
-          for (let n = calls; n < calls + 8; n++) await admit('2026-03', n);
-          await end('2026-03', calls, calls + 8);
-          calls += 8;
-        }
-      })();
-      await dropping.run();
-      isGoingOn = false;
-      await load;
-      await sumUsage(database);
-      await dropping.run();
-      assert.deepEqual(
-        dropping.said().filter((line) => line.endsWith(' dropped')),
-        ['2026-01 dropped', '2026-02 dropped'],
-      );
-      assert.deepEqual((await kept(database)).calls, { '2026-03': calls });
-      await assertSound(database);
-    });
+  before(async () => {
+    stored = await createReusedDatabase();
+    copy = await createReusedDatabase();
+    database = stored.database;
   });
-}
+  after(async () => {
+    await stored.remove();
+    await copy.remove();
+  });
+  beforeEach(async () => {
+    await stored.renew();
+    node = createTestNode(database, { clock: { nowMs: () => NOW_MS } });
+    for (const n of [0, 1, 2]) await openAccount(database, `acct_${n}`, 1_000_000_000n);
+    await prepareMonths(database);
+    for (const month of MONTHS) await end(month, 0, CALLS_A_MONTH);
+    await sumUsage(database);
+  });
+  afterEach(() => node.drain());
+
+  async function end(month: string, from: number, to: number): Promise<void> {
+    await Promise.all(Array.from({ length: to - from }, (_, i) => node.end(endOf(month, from + i))));
+  }
+
+  /** Admits a call whose node dies. */
+  async function die(month: string, n: number): Promise<string> {
+    await admit(month, n);
+    const { accountId, callId } = endOf(month, n);
+    assert.equal((await node.stores.settlement.resolve([{ accountId, callId }], timeAt(NOW_MS))).length, 1);
+    return callId;
+  }
+
+  async function admit(month: string, n: number): Promise<void> {
+    const { accountId, callId, keyId, model, startedAtMs } = endOf(month, n);
+    const facts = factsText({ ...KNOWN, startedAtMs });
+    await node.reservations.admit(requestOf(accountId, callId, 5_000n, { keyId, model, facts }));
+  }
+
+  const resolve = (callId: string) =>
+    createResolutionStore(database).resolve({
+      callId,
+      resolution: { action: 'charge', chargeNano: 777n },
+      by: null,
+      via: 'admin_token',
+      memo: null,
+      idempotencyKey: null,
+      periods: periodsAt(NOW_MS),
+    });
+
+  const refund = (callId: string, amountNano: bigint | null) =>
+    createRefundStore(database).refund({
+      callId,
+      amountNano,
+      memo: null,
+      idempotencyKey: null,
+      at: new Date(NOW_MS),
+    });
+
+  it('are those in which ids were made', async () => {
+    const instants = [
+      0,
+      Date.UTC(2026, 0, 1) - 1,
+      Date.UTC(2026, 0, 1),
+      Date.UTC(2028, 1, 29, 23, 59, 59, 999),
+      2 ** 45,
+    ];
+    for (let n = 1; n < 200; n++) instants.push((n * 7_919_017_117) % Date.UTC(2060, 0, 1));
+    const ids = instants.map((atMs) => createIds({ nowMs: () => atMs }).next('call'));
+    const found = await sql<{ month: string }>(
+      database,
+      'select month_of_call(id)::text as month from unnest($1::text[]) with ordinality as v (id, no) order by no',
+      [`{${ids.join(',')}}`],
+    );
+    assert.deepEqual(
+      found.map(({ month }) => month),
+      instants.map(monthOf),
+    );
+  });
+
+  it('go with their indexes; ledger and usage stay, and the books are sound', async () => {
+    assert.equal((await refund(endOf('2026-01', 5).callId, 3n)).outcome, 'refunded');
+    await sumUsage(database);
+    const [before, entries] = [
+      await usage(database),
+      await sql(database, 'select * from ledger_entries order by 1, 2'),
+    ];
+    const dropping = droppingOf(database);
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
+    assert.deepEqual(await kept(database), ONE_LEFT);
+    assert.deepEqual(await usage(database), before);
+    assert.deepEqual(await sql(database, 'select * from ledger_entries order by 1, 2'), entries);
+    const indexes = await sql(
+      database,
+      `select from pg_class where relname like 'calls_2026_0_\\_%' and relname < 'calls_2026_03'`,
+    );
+    assert.equal(indexes.length, 0);
+    await assertSound(database);
+    // Nothing is left to be done, and calls go on.
+    await dropping.run();
+    assert.deepEqual(dropping.said(), []);
+    await end('2026-03', CALLS_A_MONTH, CALLS_A_MONTH + 5);
+    await sumUsage(database);
+    await assertSound(database);
+  });
+
+  it('stay for ever unless it is said for how long, and go when a shorter time is', async () => {
+    const dropping = droppingOf(database);
+    dropping.keptMs = undefined;
+    await dropping.run();
+    dropping.keptMs = 62 * 86_400_000;
+    await dropping.run();
+    assert.deepEqual(await kept(database), { tables: ALL_TABLES, calls: ALL });
+    dropping.keptMs = 60 * 86_400_000;
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['2026-01 dropped']);
+    dropping.keptMs = KEPT_MS;
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['2026-02 dropped']);
+    await assertSound(database);
+  });
+
+  it('are in an export as what they said, and an import of it is sound and has the same usage', async () => {
+    assert.equal((await refund(endOf('2026-02', 4).callId, null)).outcome, 'refunded');
+    await sumUsage(database);
+    await droppingOf(database).run();
+    await copy.renew();
+    await imported(copy.database, await exported(database));
+    await assertSound(copy.database);
+    await sumUsage(copy.database);
+    assert.deepEqual(await usage(copy.database), await usage(database));
+    await assertSound(copy.database);
+    // What is dropped there comes to what was dropped here.
+    const dropping = droppingOf(copy.database);
+    dropping.keptMs = 86_400_000;
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['2026-03 dropped']);
+    await assertSound(copy.database);
+  });
+
+  it('are not dropped unnoticed while an export is made', async () => {
+    const parts = startExport(database);
+    const first = await parts.next();
+    const dropping = droppingOf(database);
+    await dropping.run();
+    // The export keeps what it reads.
+    assert.deepEqual(dropping.said().slice(0, 2), [
+      '2026-01 waits: others have locked the records',
+      '2026-02 waits: others have locked the records',
+    ]);
+    let text = String(first.value);
+    for await (const chunk of parts) text += chunk;
+    await copy.renew();
+    await imported(copy.database, text);
+    await assertSound(copy.database);
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
+    await assertSound(database);
+  });
+
+  it('wait until usage is summed, and until calls in flight are over', async () => {
+    await end('2026-02', CALLS_A_MONTH, CALLS_A_MONTH + 1);
+    await admit('2026-01', 90);
+    const dropping = droppingOf(database);
+    await dropping.run();
+    assert.deepEqual(dropping.said(), [
+      '2026-01 waits: calls of that time are in flight',
+      '2026-02 waits: calls of that time are in flight',
+    ]);
+    await node.end(endOf('2026-01', 90));
+    await dropping.run();
+    assert.deepEqual(dropping.said(), [
+      '2026-01 waits: usage is not summed yet',
+      '2026-02 waits: usage is not summed yet',
+    ]);
+    assert.equal((await kept(database)).tables.length, ALL_TABLES.length);
+    await sumUsage(database);
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
+    await assertSound(database);
+  });
+
+  it('have refunds that were made while they were being written down', async () => {
+    const observed = observeDatabase(database);
+    const dropping = droppingOf(observed.database);
+    const locks = observed.statement('retention.limit-locks');
+    locks.fail('before');
+    await assert.rejects(dropping.run(), /connection was reset/);
+    assert.equal((await refund(endOf('2026-01', 5).callId, null)).outcome, 'refunded');
+    locks.recover();
+    await dropping.run();
+    assert.deepEqual(dropping.said(), [
+      '2026-01 waits: usage is not summed yet',
+      '2026-02 waits: usage is not summed yet',
+    ]);
+    await sumUsage(database);
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
+    await assertSound(database);
+    await copy.renew();
+    await imported(copy.database, await exported(database));
+    await sumUsage(copy.database);
+    assert.deepEqual(await usage(copy.database), await usage(database));
+    await assertSound(copy.database);
+  });
+
+  it('take unresolved calls with them, as they are then', async () => {
+    const [left, resolved] = [await die('2026-01', 91), await die('2026-01', 92)];
+    const observed = observeDatabase(database);
+    const dropping = droppingOf(observed.database);
+    // Between the sums of its records and the end of its table.
+    const locks = observed.statement('retention.limit-locks');
+    locks.fail('before');
+    await assert.rejects(dropping.run(), /connection was reset/);
+    assert.equal((await resolve(resolved)).outcome, 'resolved');
+    await sumUsage(database);
+    await assertSound(database);
+    locks.recover();
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
+    const [written] = await sql<{ calls: bigint }>(
+      database,
+      `select sum(calls)::bigint as calls from dropped_calls where dropped_in = '2026-01-01'`,
+    );
+    assert.equal(written!.calls, BigInt(CALLS_A_MONTH + 2));
+    assert.equal((await resolve(left)).outcome, 'unknown_call');
+    await assertSound(database);
+  });
+
+  it('of which an end comes late write nothing more', async () => {
+    const unresolved = endOf('2026-01', 91);
+    await die('2026-01', 91);
+    await droppingOf(database).run();
+    for (const late of [unresolved, endOf('2026-01', 5), endOf('2026-01', 3)]) await node.end(late);
+    assert.deepEqual((await kept(database)).calls, ONE_LEFT.calls);
+    const [queue] = await sql<{ n: bigint }>(database, 'select count(*) as n from usage_queue');
+    assert.equal(queue!.n, 0n);
+    await assertSound(database);
+  });
+
+  it('are not found, refunded or resolved any more, and it is known why', async () => {
+    await droppingOf(database).run();
+    const calls = createCallsStore(database);
+    for (const month of ['2026-01', '2026-02'] as const) {
+      const { callId } = endOf(month, 5);
+      assert.equal(await calls.find(callId), null);
+      assert.equal(await calls.isDropped(callId), true);
+      assert.equal((await refund(callId, null)).outcome, 'unknown_call');
+      assert.equal((await resolve(callId)).outcome, 'unknown_call');
+    }
+    for (const callId of [endOf('2026-03', 5).callId, 'call_', 'call_zzzzzzzzzzzzzzzzzzzzzzzzzz', 'nothing']) {
+      assert.equal(await calls.isDropped(callId), false, callId);
+    }
+  });
+
+  it('that lack a record or a charge stay, and the others go', async () => {
+    const { accountId, callId } = endOf('2026-01', 5);
+    await database.script(
+      `create table taken as select * from calls where id = '${callId}'; delete from calls where id = '${callId}'`,
+    );
+    const dropping = droppingOf(database);
+    await dropping.run();
+    assert.deepEqual(dropping.said(), [
+      `2026-01 stays: charges of account ${accountId} without a record`,
+      '2026-02 dropped',
+    ]);
+    assert.match(
+      (await breaches(inOneDatabase(database))).join('\n'),
+      new RegExp(`^no charge without its call: ${accountId}: entry \\d+ of call ${callId}$`),
+    );
+    await database.script('insert into calls select * from taken');
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['2026-01 dropped']);
+    await assertSound(database);
+  });
+
+  it('whose charges differ from the ledger stay, and say which call', async () => {
+    const { callId } = endOf('2026-01', 5);
+    await database.script(`update calls set charge_nano = charge_nano + 1 where id = '${callId}'`);
+    const dropping = droppingOf(database);
+    await dropping.run();
+    assert.deepEqual(dropping.said(), [`2026-01 stays: call ${callId}`, '2026-02 dropped']);
+    assert.equal((await breaches(inOneDatabase(database))).length > 0, true);
+    await database.script(`update calls set charge_nano = charge_nano - 1 where id = '${callId}'`);
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['2026-01 dropped']);
+    await assertSound(database);
+  });
+
+  it('are whole after a failure in the middle, wherever it was, and go the next time', async () => {
+    const observed = observeDatabase(database);
+    const dropping = droppingOf(observed.database);
+    for (const name of [
+      'retention.sum-calls_2026_01',
+      'retention.move-on',
+      'retention.slice-orphans',
+      'retention.lock-calls',
+      'retention.drop-calls_2026_01',
+      'retention.mark-dropped',
+    ]) {
+      const statement = observed.statement(name);
+      statement.fail('after');
+      await assert.rejects(dropping.run(), /connection was reset/, name);
+      statement.recover();
+      assert.deepEqual(await kept(database), { tables: ALL_TABLES, calls: ALL }, name);
+      await assertSound(database);
+    }
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
+    await assertSound(database);
+  });
+
+  it('are gone on with where a node has stopped', async () => {
+    const observed = observeDatabase(database);
+    const stopping = new AbortController();
+    const slices = observed.statement('retention.move-on');
+    const run = droppingOf(observed.database).run(stopping.signal);
+    await slices.completed(3);
+    stopping.abort();
+    await run;
+    const done = slices.done;
+    assert.deepEqual((await kept(database)).calls, ALL);
+    const next = droppingOf(observed.database, { runId: 'node_b' });
+    await next.run();
+    assert.deepEqual(next.said(), ['2026-01 waits: another node is at it', '2026-02 dropped']);
+    // It was heard last before it stopped.
+    await database.script(`update dropped_months set seen_at = seen_at - interval '6 minutes'`);
+    const before = slices.done;
+    await next.run();
+    assert.deepEqual(next.said(), ['2026-01 dropped']);
+    assert.equal(slices.done - before + done, Math.floor(CALLS_A_MONTH / SLICE_ROWS) + 1);
+    await assertSound(database);
+  });
+
+  it('without a table of their own go row by row', async () => {
+    await database.script(
+      'create table old as select * from calls_2026_01; drop table calls_2026_01; insert into calls select * from old',
+    );
+    const { callId } = endOf('2026-01', 5);
+    await database.script(`update calls set charge_nano = charge_nano + 1 where id = '${callId}'`);
+    const dropping = droppingOf(database);
+    await dropping.run();
+    assert.deepEqual(dropping.said(), [
+      '2026-02 dropped',
+      `records dropped: ${CALLS_A_MONTH - 1}`,
+      `records stays: call ${callId}`,
+    ]);
+    await database.script(`update calls set charge_nano = charge_nano - 1 where id = '${callId}'`);
+    await assertSound(database);
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['records dropped: 1']);
+    assert.deepEqual(await kept(database), ONE_LEFT);
+    await assertSound(database);
+  });
+
+  it('that have records again after they were dropped go row by row', async () => {
+    await droppingOf(database).run();
+    await database.script(
+      `create table calls_2026_01 partition of calls for values from ('2026-01-01T00:00:00Z') to ('2026-02-01T00:00:00Z')`,
+    );
+    for (const n of [200, 201]) {
+      await admit('2026-01', n);
+      await node.end(endOf('2026-01', n));
+    }
+    await sumUsage(database);
+    await assertSound(database);
+    const dropping = droppingOf(database);
+    await dropping.run();
+    assert.deepEqual(dropping.said(), ['records dropped: 2', '2026-01 dropped']);
+    assert.deepEqual(await kept(database), ONE_LEFT);
+    await assertSound(database);
+  });
+
+  it('are read anew by an audit that runs meanwhile', async () => {
+    let ranges = 0;
+    const dropping = droppingOf(database);
+    const partition: AuditedDatabases['partitions'][number] = {
+      async openTables() {
+        const reader = await database.openTables();
+        return {
+          ...reader,
+          async query(statement, parameters) {
+            if (statement.name === 'audit.read-counters') ranges++;
+            // Behind the counters and what was written down, before the records.
+            if (statement.name === 'audit.first-calls' && ranges === 1) await dropping.run();
+            return reader.query(statement, parameters);
+          },
+        };
+      },
+    };
+    assert.deepEqual(await breaches({ directory: database, partitions: [partition] }), []);
+    assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
+    assert.equal(ranges, 2);
+  });
+
+  it('cannot be tampered with unnoticed', async () => {
+    await droppingOf(database).run();
+    await assertSound(database);
+    const untouched = 'alter table ledger_entries enable trigger ledger_is_immutable';
+    const touched = 'alter table ledger_entries disable trigger ledger_is_immutable';
+    const { accountId, callId } = endOf('2026-01', 5);
+    const other = endOf('2026-03', 5);
+    const dropped = 'the charges of calls whose records were dropped are those that were written down then';
+    for (const [damage, repair, expected] of [
+      [
+        `update dropped_calls set charge_nano = charge_nano + 1 where account_id = '${accountId}' and month = '2026-01-01'`,
+        `update dropped_calls set charge_nano = charge_nano - 1 where account_id = '${accountId}' and month = '2026-01-01'`,
+        `${dropped}: ${accountId}: calls of 2026-01 that were dropped had \\d+ charges of \\d+, the ledger has \\d+ of \\d+`,
+      ],
+      [
+        `update dropped_calls set charged_calls = charged_calls + 1 where account_id = '${accountId}' and month = '2026-01-01'`,
+        `update dropped_calls set charged_calls = charged_calls - 1 where account_id = '${accountId}' and month = '2026-01-01'`,
+        `${dropped}: ${accountId}: .*`,
+      ],
+      [
+        `create table taken as select * from dropped_calls where month = '2026-02-01' and account_id = '${accountId}';
+delete from dropped_calls where month = '2026-02-01' and account_id = '${accountId}'`,
+        'insert into dropped_calls select * from taken; drop table taken',
+        `no charge without its call: ${accountId}: entry \\d+ of call call_\\w+`,
+      ],
+      [
+        `${touched}; update ledger_entries set call_id = '${other.callId}x' where call_id = '${callId}'; ${untouched}`,
+        `${touched}; update ledger_entries set call_id = '${callId}' where call_id = '${other.callId}x'; ${untouched}`,
+        `${dropped}: ${accountId}: .*`,
+      ],
+      [
+        `${touched}; update ledger_entries set amount_nano = amount_nano - 1 where call_id = '${callId}'; ${untouched}`,
+        `${touched}; update ledger_entries set amount_nano = amount_nano + 1 where call_id = '${callId}'; ${untouched}`,
+        `${dropped}: ${accountId}: .*`,
+      ],
+      [
+        `create table taken as select * from calls where id = '${other.callId}'; delete from calls where id = '${other.callId}'`,
+        'insert into calls select * from taken; drop table taken',
+        `no charge without its call: ${other.accountId}: entry \\d+ of call ${other.callId}`,
+      ],
+    ] as const) {
+      await database.script(damage);
+      const found = await breaches(inOneDatabase(database));
+      await database.script(repair);
+      assert.ok(
+        found.some((breach) => new RegExp(`^${expected}$`).test(breach)),
+        `${damage}: ${found.join('\n')}`,
+      );
+      assert.deepEqual(await breaches(inOneDatabase(database)), []);
+    }
+  });
+
+  it('go while calls begin and end, and none of these is lost or fails', async () => {
+    const dropping = droppingOf(database);
+    let isGoingOn = true;
+    let calls = CALLS_A_MONTH;
+    const load = (async () => {
+      while (isGoingOn) {
+        for (let n = calls; n < calls + 8; n++) await admit('2026-03', n);
+        await end('2026-03', calls, calls + 8);
+        calls += 8;
+      }
+    })();
+    await dropping.run();
+    isGoingOn = false;
+    await load;
+    await sumUsage(database);
+    await dropping.run();
+    assert.deepEqual(
+      dropping.said().filter((line) => line.endsWith(' dropped')),
+      ['2026-01 dropped', '2026-02 dropped'],
+    );
+    assert.deepEqual((await kept(database)).calls, { '2026-03': calls });
+    await assertSound(database);
+  });
+});
 
 describe('months of call records on a shared database', { timeout: 300_000 }, () => {
   let stored: TestDatabase;
   let node: TestNode;
   const others: Database[] = [];
   beforeEach(async () => {
-    stored = await ownDatabase('postgresql');
+    stored = await ownDatabase();
     node = createTestNode(stored.database, { clock: { nowMs: () => NOW_MS } });
     for (const n of [0, 1, 2]) await openAccount(stored.database, `acct_${n}`, 1_000_000_000n);
     await prepareMonths(stored.database);

@@ -8,7 +8,7 @@ import type { Database } from '../../src/db/database.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import { outcomeOf } from '../support/accounting-builders.ts';
-import { createTestDatabase, type Engine } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { emptyDatabase, readNewDatabase } from '../support/emptied-database.ts';
 import { type RecordedLogger, recordLogs } from '../support/recorded-logger.ts';
 import { sql } from '../support/sql.ts';
@@ -53,13 +53,13 @@ export async function sumUsage(database: Database): Promise<void> {
 /** A database whose tables tests drop and make, one test after the other. */
 export interface ReusedDatabase {
   readonly database: Database;
-  /** Makes it as it was when it was new. Opening another one takes the embedded engine as long as most tests here. */
+  /** Makes it as it was when it was new. */
   renew(): Promise<void>;
   remove(): Promise<void>;
 }
 
-export async function createReusedDatabase(engine: Engine): Promise<ReusedDatabase> {
-  const { database, remove } = await createTestDatabase(engine);
+export async function createReusedDatabase(): Promise<ReusedDatabase> {
+  const { database, remove } = await createTestDatabase();
   const asNew = await readNewDatabase(database);
   const tablesAsNew = await tablesOf(database);
   return {
@@ -100,7 +100,7 @@ export const SLICE_ROWS = 4;
 export function droppingOf(database: Database, { runId = 'node_a', rowsMax = SLICE_ROWS } = {}): TestDropping {
   const logs = recordLogs();
   const dropping = createDropping({
-    store: createRetentionStore(database.lane('housekeeping'), database.engine, rowsMax),
+    store: createRetentionStore(database.lane('housekeeping'), rowsMax),
     keptMs: () => made.keptMs,
     timezone: () => TIMEZONE,
     clock: { nowMs: () => NOW_MS },

@@ -9,7 +9,7 @@ import { createContinuationKeys, oldestContinuationKey } from '../../src/account
 import type { MadeState } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createTestNode, openAccount, outcomeOf, recordOf, TIME } from '../support/accounting-builders.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { waitingForLocks } from '../support/locks.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { patientQuestions } from '../support/questions.ts';
@@ -39,319 +39,316 @@ const continuedState = (model: string, providerId: string) => ({ model, provider
 const known = (entries: Record<string, ReturnType<typeof continuedState>>) => new Map(Object.entries(entries));
 const nothing = known({});
 
-for (const engine of gatewayEngines) {
-  describe(`continuation keys on ${engine}`, () => {
-    let stored: TestDatabase;
-    let database: Database;
-    let store: ContinuationKeyStore;
-    let accounts = 0;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      database = stored.database;
-      store = createContinuationKeyStore(database);
+describe(`continuation keys`, () => {
+  let stored: TestDatabase;
+  let database: Database;
+  let store: ContinuationKeyStore;
+  let accounts = 0;
+  before(async () => {
+    stored = await createTestDatabase();
+    database = stored.database;
+    store = createContinuationKeyStore(database);
+  });
+  after(() => stored.remove());
+
+  /** An account of which nothing is known yet. */
+  const account = async (): Promise<string> => {
+    const id = `acct_${++accounts}`;
+    await openAccount(database, id, 0n);
+    return id;
+  };
+
+  describe('the store', () => {
+    it('finds those of the keys that are known', async () => {
+      const accountId = await account();
+      await record(database, [
+        { accountId, keys: ['r:1'], ...made('a', 'p1') },
+        { accountId, keys: ['e:1', 'e:2'], ...made('b', 'p2') },
+      ]);
+      const find = async (...keys: string[]) => (await store.find([{ accountId, keys }]))[0];
+      assert.deepEqual(
+        await find('r:1', 'z', 'e:1'),
+        known({ 'r:1': continuedState('a', 'p1'), 'e:1': continuedState('b', 'p2') }),
+      );
+      assert.deepEqual(await find('r:1', 'r:1'), known({ 'r:1': continuedState('a', 'p1') }));
+      assert.deepEqual(await find('z'), nothing);
+      assert.deepEqual(await find(), nothing);
     });
-    after(() => stored.remove());
 
-    /** An account of which nothing is known yet. */
-    const account = async (): Promise<string> => {
-      const id = `acct_${++accounts}`;
-      await openAccount(database, id, 0n);
-      return id;
-    };
-
-    describe('the store', () => {
-      it('finds those of the keys that are known', async () => {
-        const accountId = await account();
-        await record(database, [
-          { accountId, keys: ['r:1'], ...made('a', 'p1') },
-          { accountId, keys: ['e:1', 'e:2'], ...made('b', 'p2') },
-        ]);
-        const find = async (...keys: string[]) => (await store.find([{ accountId, keys }]))[0];
-        assert.deepEqual(
-          await find('r:1', 'z', 'e:1'),
-          known({ 'r:1': continuedState('a', 'p1'), 'e:1': continuedState('b', 'p2') }),
-        );
-        assert.deepEqual(await find('r:1', 'r:1'), known({ 'r:1': continuedState('a', 'p1') }));
-        assert.deepEqual(await find('z'), nothing);
-        assert.deepEqual(await find(), nothing);
-      });
-
-      it('returns every lookup of a batch in its place, also if several ask for the same', async () => {
-        const [mine, other] = [await account(), await account()];
-        await record(database, [
-          { accountId: mine, keys: ['k'], ...made('a', 'p1') },
-          { accountId: other, keys: ['k'], ...made('b', 'p2') },
-        ]);
-        assert.deepEqual(
-          await store.find([
-            { accountId: other, keys: ['k'] },
-            { accountId: mine, keys: ['nothing'] },
-            { accountId: mine, keys: ['nothing', 'k'] },
-            { accountId: mine, keys: [] },
-            { accountId: other, keys: ['k'] },
-          ]),
-          [
-            known({ k: continuedState('b', 'p2') }),
-            nothing,
-            known({ k: continuedState('a', 'p1') }),
-            nothing,
-            known({ k: continuedState('b', 'p2') }),
-          ],
-        );
-      });
-
-      it('shows an account nothing of another', async () => {
-        const [mine, other] = [await account(), await account()];
-        await record(database, [{ accountId: mine, keys: ['k'], ...made('a', 'p1') }]);
-        assert.deepEqual(await store.find([{ accountId: other, keys: ['k'] }]), [nothing]);
-      });
-
-      it('keeps the newest maker of a key, whichever is recorded last', async () => {
-        const accountId = await account();
-        const find = async () => (await store.find([{ accountId, keys: ['k'] }]))[0];
-        await record(database, [{ accountId, keys: ['k'], ...made('a', 'p1', NOW_MS) }]);
-        await record(database, [{ accountId, keys: ['k'], ...made('b', 'p2', NOW_MS + 1) }]);
-        assert.deepEqual((await find())?.get('k'), continuedState('b', 'p2'));
-        await record(database, [{ accountId, keys: ['k'], ...made('c', 'p3', NOW_MS) }]);
-        assert.deepEqual((await find())?.get('k'), continuedState('b', 'p2'));
-        await record(database, [
-          { accountId, keys: ['k'], ...made('d', 'p4', NOW_MS + 3) },
-          { accountId, keys: ['k', 'k'], ...made('e', 'p5', NOW_MS + 2) },
-        ]);
-        assert.deepEqual((await find())?.get('k'), continuedState('d', 'p4'));
-      });
-
-      it('knows after any batches what a map of newest makers would', async () => {
-        const step = fc.record({
-          account: fc.nat(1),
-          keys: fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 4 }),
-          provider: fc.constantFrom('p1', 'p2', 'p3'),
-        });
-        await fc.assert(
-          fc.asyncProperty(fc.array(fc.array(step, { maxLength: 5 }), { maxLength: 4 }), async (batches) => {
-            const ids = [await account(), await account()];
-            const reference = new Map<string, string>();
-            let atMs = NOW_MS;
-            for (const batch of batches) {
-              const records = batch.map(({ account: index, keys, provider }): AffinityRecord => {
-                for (const key of keys) reference.set(`${index} ${key}`, provider);
-                return { accountId: ids[index]!, keys, ...made('m', provider, ++atMs) };
-              });
-              await record(database, records);
-            }
-            const asked = [0, 1].flatMap((index) => ['a', 'b', 'c'].map((key) => ({ index, key })));
-            const found = await store.find(asked.map(({ index, key }) => ({ accountId: ids[index]!, keys: [key] })));
-            assert.deepEqual(
-              found.map((each, i) => each.get(asked[i]!.key)?.providerId ?? null),
-              asked.map(({ index, key }) => reference.get(`${index} ${key}`) ?? null),
-            );
-          }),
-          { numRuns: propertyRuns(40) },
-        );
-      });
-
-      it('takes keys and names with characters that arrays quote', async () => {
-        const accountId = await account();
-        const odd = ['a,b', '"quoted"', 'back\\slash', '{brace}', 'NULL', '', ' '];
-        await record(database, [{ accountId, keys: odd, ...made('m,"\\', 'p{}') }]);
-        for (const key of odd)
-          assert.deepEqual(await store.find([{ accountId, keys: [key] }]), [
-            known({ [key]: continuedState('m,"\\', 'p{}') }),
-          ]);
-      });
-
-      it('forgets what was made before an instant, and nothing else', async () => {
-        const accountId = await account();
-        await record(database, [
-          { accountId, keys: ['old'], ...made('a', 'p1', NOW_MS - 2) },
-          { accountId, keys: ['new'], ...made('a', 'p1', NOW_MS - 1) },
-        ]);
-        await store.deleteBefore(new Date(NOW_MS - 1));
-        const find = (key: string) => ({ accountId, keys: [key] });
-        assert.deepEqual(await store.find([find('old'), find('new')]), [
+    it('returns every lookup of a batch in its place, also if several ask for the same', async () => {
+      const [mine, other] = [await account(), await account()];
+      await record(database, [
+        { accountId: mine, keys: ['k'], ...made('a', 'p1') },
+        { accountId: other, keys: ['k'], ...made('b', 'p2') },
+      ]);
+      assert.deepEqual(
+        await store.find([
+          { accountId: other, keys: ['k'] },
+          { accountId: mine, keys: ['nothing'] },
+          { accountId: mine, keys: ['nothing', 'k'] },
+          { accountId: mine, keys: [] },
+          { accountId: other, keys: ['k'] },
+        ]),
+        [
+          known({ k: continuedState('b', 'p2') }),
           nothing,
-          known({ new: continuedState('a', 'p1') }),
+          known({ k: continuedState('a', 'p1') }),
+          nothing,
+          known({ k: continuedState('b', 'p2') }),
+        ],
+      );
+    });
+
+    it('shows an account nothing of another', async () => {
+      const [mine, other] = [await account(), await account()];
+      await record(database, [{ accountId: mine, keys: ['k'], ...made('a', 'p1') }]);
+      assert.deepEqual(await store.find([{ accountId: other, keys: ['k'] }]), [nothing]);
+    });
+
+    it('keeps the newest maker of a key, whichever is recorded last', async () => {
+      const accountId = await account();
+      const find = async () => (await store.find([{ accountId, keys: ['k'] }]))[0];
+      await record(database, [{ accountId, keys: ['k'], ...made('a', 'p1', NOW_MS) }]);
+      await record(database, [{ accountId, keys: ['k'], ...made('b', 'p2', NOW_MS + 1) }]);
+      assert.deepEqual((await find())?.get('k'), continuedState('b', 'p2'));
+      await record(database, [{ accountId, keys: ['k'], ...made('c', 'p3', NOW_MS) }]);
+      assert.deepEqual((await find())?.get('k'), continuedState('b', 'p2'));
+      await record(database, [
+        { accountId, keys: ['k'], ...made('d', 'p4', NOW_MS + 3) },
+        { accountId, keys: ['k', 'k'], ...made('e', 'p5', NOW_MS + 2) },
+      ]);
+      assert.deepEqual((await find())?.get('k'), continuedState('d', 'p4'));
+    });
+
+    it('knows after any batches what a map of newest makers would', async () => {
+      const step = fc.record({
+        account: fc.nat(1),
+        keys: fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 4 }),
+        provider: fc.constantFrom('p1', 'p2', 'p3'),
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.array(step, { maxLength: 5 }), { maxLength: 4 }), async (batches) => {
+          const ids = [await account(), await account()];
+          const reference = new Map<string, string>();
+          let atMs = NOW_MS;
+          for (const batch of batches) {
+            const records = batch.map(({ account: index, keys, provider }): AffinityRecord => {
+              for (const key of keys) reference.set(`${index} ${key}`, provider);
+              return { accountId: ids[index]!, keys, ...made('m', provider, ++atMs) };
+            });
+            await record(database, records);
+          }
+          const asked = [0, 1].flatMap((index) => ['a', 'b', 'c'].map((key) => ({ index, key })));
+          const found = await store.find(asked.map(({ index, key }) => ({ accountId: ids[index]!, keys: [key] })));
+          assert.deepEqual(
+            found.map((each, i) => each.get(asked[i]!.key)?.providerId ?? null),
+            asked.map(({ index, key }) => reference.get(`${index} ${key}`) ?? null),
+          );
+        }),
+        { numRuns: propertyRuns(40) },
+      );
+    });
+
+    it('takes keys and names with characters that arrays quote', async () => {
+      const accountId = await account();
+      const odd = ['a,b', '"quoted"', 'back\\slash', '{brace}', 'NULL', '', ' '];
+      await record(database, [{ accountId, keys: odd, ...made('m,"\\', 'p{}') }]);
+      for (const key of odd)
+        assert.deepEqual(await store.find([{ accountId, keys: [key] }]), [
+          known({ [key]: continuedState('m,"\\', 'p{}') }),
         ]);
-      });
     });
 
-    describe('a backlog of old keys', () => {
-      it('is left after a batch if the node is about to end, and forgotten whole by the next round', async () => {
-        const accountId = await account();
-        const keys = Array.from({ length: 600 }, (_, i) => `old-${i}`);
-        await record(database, [{ accountId, keys, ...made('a', 'p1', NOW_MS - 10 * DAY_MS) }]);
-        const countLeft = async () => (await store.find([{ accountId, keys }]))[0]!.size;
-        await store.deleteBefore(new Date(NOW_MS - 9 * DAY_MS), AbortSignal.abort());
-        assert.equal(await countLeft(), 100);
-        await store.deleteBefore(new Date(NOW_MS - 9 * DAY_MS));
-        assert.equal(await countLeft(), 0);
-      });
-    });
-
-    describe('the end of a call', () => {
-      it('records what it made in the same transaction, so that all of it is there or nothing', async () => {
-        const observed = observeDatabase(database);
-        const node = createTestNode(observed.database);
-        const continuationKeys = createContinuationKeys(store, patientQuestions());
-        const accountId = await account();
-        const settled = recordWith({ accountId, keys: ['k'], ...made('m', 'p1') });
-        const ends = observed.statement('settlement.end');
-        ends.fail('before');
-        await assert.rejects(node.settlement.end(settled), { code: 'ECONNRESET' });
-        ends.recover();
-        assert.deepEqual(await continuationKeys.find(accountId, ['k']), nothing);
-        await node.settlement.end(settled);
-        assert.deepEqual(await continuationKeys.find(accountId, ['k']), known({ k: continuedState('m', 'p1') }));
-      });
-
-      it('records nothing if the call had ended before, with something else or with nothing', async () => {
-        const continuationKeys = createContinuationKeys(store, patientQuestions());
-        const accountId = await account();
-        const settled = recordWith({ accountId, keys: ['first'], ...made('m', 'p1') });
-        const { settlement } = createTestNode(database).stores;
-        const second = { ...made('m', 'p2'), keys: ['first', 'second'] };
-        await settlement.end([settled, { ...settled, made: second }], TIME);
-        await settlement.end([{ ...settled, made: second }], TIME);
-        assert.deepEqual(
-          await continuationKeys.find(accountId, ['first', 'second']),
-          known({ first: continuedState('m', 'p1') }),
-        );
-      });
-
-      it('writes nothing of the kind if a call made nothing', async () => {
-        const written: string[] = [];
-        const watched: Database = {
-          ...database,
-          engine: database.engine,
-          readThenWrite: ({ decide, ...transaction }) =>
-            database.readThenWrite({
-              ...transaction,
-              decide(rows) {
-                const decision = decide(rows);
-                written.push(...decision.writes.map(({ statement }) => statement.name));
-                return decision;
-              },
-            }),
-        };
-        const accountId = await account();
-        const { settlement } = createTestNode(watched).stores;
-        await settlement.end([recordOf(outcomeOf(accountId, 'call_made_nothing', null))], TIME);
-        assert.ok(!written.includes('settlement.record-continuation-keys'));
-        await settlement.end([recordWith({ accountId, keys: ['k'], ...made('m', 'p1') })], TIME);
-        assert.equal(written.filter((name) => name === 'settlement.record-continuation-keys').length, 1);
-      });
-
-      it('makes one transaction of all that end at the same time', async () => {
-        const observed = observeDatabase(database);
-        const node = createTestNode(observed.database);
-        const ids = await Promise.all(Array.from({ length: 30 }, account));
-        await Promise.all(
-          ids.map((accountId, i) => node.settlement.end(recordWith({ accountId, keys: ['k'], ...made('m', `p${i}`) }))),
-        );
-        assert.equal(observed.statement('settlement.end').asked, 1);
-        const found = await store.find(ids.map((accountId) => ({ accountId, keys: ['k'] })));
-        assert.deepEqual(
-          found.map((each) => each.get('k')?.providerId),
-          ids.map((_, i) => `p${i}`),
-        );
-      });
-
-      it('has made all of it durable when a drain resolves', async () => {
-        const observed = observeDatabase(database);
-        const node = createTestNode(observed.database);
-        const ends = observed.statement('settlement.end');
-        const accountId = await account();
-        ends.hold();
-        void node.settlement.end(recordWith({ accountId, keys: ['k'], ...made('m', 'p1') }));
-        await ends.reached(1);
-        let hasDrained = false;
-        const drained = node.drain().then(() => {
-          hasDrained = true;
-        });
-        assert.deepEqual(await store.find([{ accountId, keys: ['k'] }]), [nothing]);
-        assert.equal(hasDrained, false);
-        ends.release();
-        await drained;
-        assert.deepEqual(await store.find([{ accountId, keys: ['k'] }]), [known({ k: continuedState('m', 'p1') })]);
-      });
-    });
-
-    describe('the memory', () => {
-      it('finds what was recorded', async () => {
-        const continuationKeys = createContinuationKeys(store, patientQuestions());
-        const accountId = await account();
-        await record(database, [{ accountId, keys: ['r:1', 'e:1'], ...made('m', 'p1') }]);
-        assert.deepEqual(
-          await continuationKeys.find(accountId, ['z', 'e:1']),
-          known({ 'e:1': continuedState('m', 'p1') }),
-        );
-        assert.deepEqual(await continuationKeys.find(accountId, ['z']), nothing);
-        assert.deepEqual(await continuationKeys.find(await account(), ['r:1']), nothing);
-      });
-
-      it('asks the database nothing if there are no keys', async () => {
-        const observed = observeDatabase(database);
-        const continuationKeys = createContinuationKeys(
-          createContinuationKeyStore(observed.database),
-          patientQuestions(),
-        );
-        assert.deepEqual(await continuationKeys.find(await account(), []), nothing);
-        assert.equal(observed.statement('routing.find-affinities').asked, 0);
-      });
-
-      it('asks once for all that ask at the same time, and gives each its own response', async () => {
-        const observed = observeDatabase(database);
-        const continuationKeys = createContinuationKeys(
-          createContinuationKeyStore(observed.database),
-          patientQuestions(),
-        );
-        const ids = await Promise.all(Array.from({ length: 30 }, account));
-        await record(
-          database,
-          ids.map((accountId, i) => ({ accountId, keys: ['k'], ...made('m', `p${i}`) })),
-        );
-        const found = await Promise.all(ids.map((id) => continuationKeys.find(id, ['k'])));
-        assert.deepEqual(
-          found.map((each) => each.get('k')?.providerId),
-          ids.map((_, i) => `p${i}`),
-        );
-        assert.equal(observed.statement('routing.find-affinities').asked, 1);
-      });
-
-      it('fails a lookup that the database cannot serve, and serves the next', async () => {
-        const observed = observeDatabase(database);
-        const continuationKeys = createContinuationKeys(
-          createContinuationKeyStore(observed.database),
-          patientQuestions(),
-        );
-        const accountId = await account();
-        await record(database, [{ accountId, keys: ['k'], ...made('m', 'p1') }]);
-        observed.statement('routing.find-affinities').fail('before');
-        await assert.rejects(continuationKeys.find(accountId, ['k']), { kind: 'databaseDown' });
-        observed.statement('routing.find-affinities').recover();
-        assert.deepEqual(await continuationKeys.find(accountId, ['k']), known({ k: continuedState('m', 'p1') }));
-      });
-
-      it('forgets what is older than thirty days', async () => {
-        const continuationKeys = createContinuationKeys(store, patientQuestions());
-        const accountId = await account();
-        await record(database, [
-          { accountId, keys: ['old'], ...made('m', 'p1', NOW_MS - 30 * DAY_MS - 1) },
-          { accountId, keys: ['kept'], ...made('m', 'p1', NOW_MS - 30 * DAY_MS) },
-        ]);
-        await store.deleteBefore(oldestContinuationKey(NOW_MS));
-        assert.deepEqual(await continuationKeys.find(accountId, ['old']), nothing);
-        assert.deepEqual(await continuationKeys.find(accountId, ['kept']), known({ kept: continuedState('m', 'p1') }));
-      });
+    it('forgets what was made before an instant, and nothing else', async () => {
+      const accountId = await account();
+      await record(database, [
+        { accountId, keys: ['old'], ...made('a', 'p1', NOW_MS - 2) },
+        { accountId, keys: ['new'], ...made('a', 'p1', NOW_MS - 1) },
+      ]);
+      await store.deleteBefore(new Date(NOW_MS - 1));
+      const find = (key: string) => ({ accountId, keys: [key] });
+      assert.deepEqual(await store.find([find('old'), find('new')]), [
+        nothing,
+        known({ new: continuedState('a', 'p1') }),
+      ]);
     });
   });
-}
+
+  describe('a backlog of old keys', () => {
+    it('is left after a batch if the node is about to end, and forgotten whole by the next round', async () => {
+      const accountId = await account();
+      const keys = Array.from({ length: 600 }, (_, i) => `old-${i}`);
+      await record(database, [{ accountId, keys, ...made('a', 'p1', NOW_MS - 10 * DAY_MS) }]);
+      const countLeft = async () => (await store.find([{ accountId, keys }]))[0]!.size;
+      await store.deleteBefore(new Date(NOW_MS - 9 * DAY_MS), AbortSignal.abort());
+      assert.equal(await countLeft(), 100);
+      await store.deleteBefore(new Date(NOW_MS - 9 * DAY_MS));
+      assert.equal(await countLeft(), 0);
+    });
+  });
+
+  describe('the end of a call', () => {
+    it('records what it made in the same transaction, so that all of it is there or nothing', async () => {
+      const observed = observeDatabase(database);
+      const node = createTestNode(observed.database);
+      const continuationKeys = createContinuationKeys(store, patientQuestions());
+      const accountId = await account();
+      const settled = recordWith({ accountId, keys: ['k'], ...made('m', 'p1') });
+      const ends = observed.statement('settlement.end');
+      ends.fail('before');
+      await assert.rejects(node.settlement.end(settled), { code: 'ECONNRESET' });
+      ends.recover();
+      assert.deepEqual(await continuationKeys.find(accountId, ['k']), nothing);
+      await node.settlement.end(settled);
+      assert.deepEqual(await continuationKeys.find(accountId, ['k']), known({ k: continuedState('m', 'p1') }));
+    });
+
+    it('records nothing if the call had ended before, with something else or with nothing', async () => {
+      const continuationKeys = createContinuationKeys(store, patientQuestions());
+      const accountId = await account();
+      const settled = recordWith({ accountId, keys: ['first'], ...made('m', 'p1') });
+      const { settlement } = createTestNode(database).stores;
+      const second = { ...made('m', 'p2'), keys: ['first', 'second'] };
+      await settlement.end([settled, { ...settled, made: second }], TIME);
+      await settlement.end([{ ...settled, made: second }], TIME);
+      assert.deepEqual(
+        await continuationKeys.find(accountId, ['first', 'second']),
+        known({ first: continuedState('m', 'p1') }),
+      );
+    });
+
+    it('writes nothing of the kind if a call made nothing', async () => {
+      const written: string[] = [];
+      const watched: Database = {
+        ...database,
+        readThenWrite: ({ decide, ...transaction }) =>
+          database.readThenWrite({
+            ...transaction,
+            decide(rows) {
+              const decision = decide(rows);
+              written.push(...decision.writes.map(({ statement }) => statement.name));
+              return decision;
+            },
+          }),
+      };
+      const accountId = await account();
+      const { settlement } = createTestNode(watched).stores;
+      await settlement.end([recordOf(outcomeOf(accountId, 'call_made_nothing', null))], TIME);
+      assert.ok(!written.includes('settlement.record-continuation-keys'));
+      await settlement.end([recordWith({ accountId, keys: ['k'], ...made('m', 'p1') })], TIME);
+      assert.equal(written.filter((name) => name === 'settlement.record-continuation-keys').length, 1);
+    });
+
+    it('makes one transaction of all that end at the same time', async () => {
+      const observed = observeDatabase(database);
+      const node = createTestNode(observed.database);
+      const ids = await Promise.all(Array.from({ length: 30 }, account));
+      await Promise.all(
+        ids.map((accountId, i) => node.settlement.end(recordWith({ accountId, keys: ['k'], ...made('m', `p${i}`) }))),
+      );
+      assert.equal(observed.statement('settlement.end').asked, 1);
+      const found = await store.find(ids.map((accountId) => ({ accountId, keys: ['k'] })));
+      assert.deepEqual(
+        found.map((each) => each.get('k')?.providerId),
+        ids.map((_, i) => `p${i}`),
+      );
+    });
+
+    it('has made all of it durable when a drain resolves', async () => {
+      const observed = observeDatabase(database);
+      const node = createTestNode(observed.database);
+      const ends = observed.statement('settlement.end');
+      const accountId = await account();
+      ends.hold();
+      void node.settlement.end(recordWith({ accountId, keys: ['k'], ...made('m', 'p1') }));
+      await ends.reached(1);
+      let hasDrained = false;
+      const drained = node.drain().then(() => {
+        hasDrained = true;
+      });
+      assert.deepEqual(await store.find([{ accountId, keys: ['k'] }]), [nothing]);
+      assert.equal(hasDrained, false);
+      ends.release();
+      await drained;
+      assert.deepEqual(await store.find([{ accountId, keys: ['k'] }]), [known({ k: continuedState('m', 'p1') })]);
+    });
+  });
+
+  describe('the memory', () => {
+    it('finds what was recorded', async () => {
+      const continuationKeys = createContinuationKeys(store, patientQuestions());
+      const accountId = await account();
+      await record(database, [{ accountId, keys: ['r:1', 'e:1'], ...made('m', 'p1') }]);
+      assert.deepEqual(
+        await continuationKeys.find(accountId, ['z', 'e:1']),
+        known({ 'e:1': continuedState('m', 'p1') }),
+      );
+      assert.deepEqual(await continuationKeys.find(accountId, ['z']), nothing);
+      assert.deepEqual(await continuationKeys.find(await account(), ['r:1']), nothing);
+    });
+
+    it('asks the database nothing if there are no keys', async () => {
+      const observed = observeDatabase(database);
+      const continuationKeys = createContinuationKeys(
+        createContinuationKeyStore(observed.database),
+        patientQuestions(),
+      );
+      assert.deepEqual(await continuationKeys.find(await account(), []), nothing);
+      assert.equal(observed.statement('routing.find-affinities').asked, 0);
+    });
+
+    it('asks once for all that ask at the same time, and gives each its own response', async () => {
+      const observed = observeDatabase(database);
+      const continuationKeys = createContinuationKeys(
+        createContinuationKeyStore(observed.database),
+        patientQuestions(),
+      );
+      const ids = await Promise.all(Array.from({ length: 30 }, account));
+      await record(
+        database,
+        ids.map((accountId, i) => ({ accountId, keys: ['k'], ...made('m', `p${i}`) })),
+      );
+      const found = await Promise.all(ids.map((id) => continuationKeys.find(id, ['k'])));
+      assert.deepEqual(
+        found.map((each) => each.get('k')?.providerId),
+        ids.map((_, i) => `p${i}`),
+      );
+      assert.equal(observed.statement('routing.find-affinities').asked, 1);
+    });
+
+    it('fails a lookup that the database cannot serve, and serves the next', async () => {
+      const observed = observeDatabase(database);
+      const continuationKeys = createContinuationKeys(
+        createContinuationKeyStore(observed.database),
+        patientQuestions(),
+      );
+      const accountId = await account();
+      await record(database, [{ accountId, keys: ['k'], ...made('m', 'p1') }]);
+      observed.statement('routing.find-affinities').fail('before');
+      await assert.rejects(continuationKeys.find(accountId, ['k']), { kind: 'databaseDown' });
+      observed.statement('routing.find-affinities').recover();
+      assert.deepEqual(await continuationKeys.find(accountId, ['k']), known({ k: continuedState('m', 'p1') }));
+    });
+
+    it('forgets what is older than thirty days', async () => {
+      const continuationKeys = createContinuationKeys(store, patientQuestions());
+      const accountId = await account();
+      await record(database, [
+        { accountId, keys: ['old'], ...made('m', 'p1', NOW_MS - 30 * DAY_MS - 1) },
+        { accountId, keys: ['kept'], ...made('m', 'p1', NOW_MS - 30 * DAY_MS) },
+      ]);
+      await store.deleteBefore(oldestContinuationKey(NOW_MS));
+      assert.deepEqual(await continuationKeys.find(accountId, ['old']), nothing);
+      assert.deepEqual(await continuationKeys.find(accountId, ['kept']), known({ kept: continuedState('m', 'p1') }));
+    });
+  });
+});
 
 describe('two nodes on one PostgreSQL', () => {
   let stored: TestDatabase;
   let nodes: readonly Database[];
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     nodes = [stored.database, stored.openAnother()];
   });
   after(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { PRICE, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { createSigner, type Signer } from '../support/signing-provider.ts';
@@ -87,31 +87,29 @@ const KINDS: Readonly<Record<string, Converse>> = {
   'chat, streams': chat(true),
 };
 
-for (const engine of gatewayEngines) {
-  describe(`signed thinking on ${engine}`, () => {
-    let stored: TestDatabase;
-    let gateway: TestGateway;
-    let account: TestAccount;
-    const providers: Partial<Record<Name, ScriptedProvider>> = {};
-    const signers: Partial<Record<Name, Signer>> = {};
-    /** Which route chance takes first: 0 the first one, 0.9 the second. */
-    let chance = 0;
+describe(`signed thinking`, () => {
+  let stored: TestDatabase;
+  let gateway: TestGateway;
+  let account: TestAccount;
+  const providers: Partial<Record<Name, ScriptedProvider>> = {};
+  const signers: Partial<Record<Name, Signer>> = {};
+  /** Which route chance takes first: 0 the first one, 0.9 the second. */
+  let chance = 0;
 
-    const options = () => ({
-      engine,
-      stored,
-      randomSource: () => chance,
-      providers: NAMES.flatMap((name) =>
-        ['chat', 'messages'].map((protocol) => {
-          const path = protocol === 'chat' ? '/v1' : '';
-          return `
+  const options = () => ({
+    stored,
+    randomSource: () => chance,
+    providers: NAMES.flatMap((name) =>
+      ['chat', 'messages'].map((protocol) => {
+        const path = protocol === 'chat' ? '/v1' : '';
+        return `
   ${name}-${protocol}: { protocol: ${protocol}, baseUrl: "${providers[name]!.url}${path}", apiKey: ${name}-secret-key }`;
-        }),
-      )
-        .concat(`
+      }),
+    )
+      .concat(`
   keyed: { protocol: messages, baseUrl: "${providers.first!.url}", apiKeys: [${['one', 'two', 'six'].map((name) => `${name}-secret-key-of-keyed`).join(', ')}] }`)
-        .join(''),
-      models: `
+      .join(''),
+    models: `
   both:
     affinity: off
     operations: [messages, responses, chat]
@@ -119,252 +117,249 @@ for (const engine of gatewayEngines) {
     routes:
 ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { provider: ${name}-${protocol}, model: ${name}-model }`)).join('\n')}
   keyed: { affinity: off, operations: [messages], price: ${PRICE}, routes: [{ provider: keyed, model: x }] }`,
-    });
+  });
 
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      for (const name of NAMES) providers[name] = await startProvider();
-      gateway = await startGateway(options());
-    });
-    after(async () => {
-      await gateway?.stop();
-      await stored?.remove();
-      for (const name of NAMES) await providers[name]?.close();
-    });
-    beforeEach(async () => {
-      account = await gateway.createAccount();
-      chance = 0;
-      for (const name of NAMES) {
-        signers[name] = createSigner(() => name);
-        providers[name]!.respond = signers[name]!.respond;
-      }
-    });
-
-    const [first, second] = NAMES.map((name) => () => signers[name]!) as [() => Signer, () => Signer];
-    const here = () => ({ url: gateway.url, key: account.key });
-    const accepted = (): number[] => NAMES.map((name) => signers[name]!.accepted.length);
-    const refusals = (): number[] => NAMES.map((name) => signers[name]!.refusals);
-    const setDrained = async (name: Name, isDrained: boolean): Promise<void> => {
-      for (const protocol of ['chat', 'messages']) {
-        const action = isDrained ? 'drain' : 'resume';
-        const { status } = await gateway.admin('POST', `/routes/${action}`, { provider: `${name}-${protocol}` });
-        assert.equal(status, 200);
-      }
-    };
-
-    for (const [kind, converse] of Object.entries(KINDS)) {
-      describe(kind, () => {
-        it('goes to its signer, wherever chance would send it', async () => {
-          const turn = converse('both');
-          for (const drawn of [0, 0.9, 0, 0.9]) {
-            chance = drawn;
-            await turn(here());
-          }
-          assert.deepEqual(
-            [accepted(), refusals()],
-            [
-              [4, 0],
-              [0, 0],
-            ],
-          );
-          assert.ok(first().accepted.at(-1)!.length >= 3);
-        });
-
-        it('goes to another one while its signer is down, and stays with the newest signer', async () => {
-          second().isLenient = true;
-          const turn = converse('both');
-          await turn(here());
-          first().fault = BUSY;
-          await turn(here());
-          first().fault = null;
-          await turn(here());
-          assert.deepEqual(
-            [accepted(), refusals()],
-            [
-              [1, 2],
-              [0, 0],
-            ],
-          );
-        });
-
-        it('is not ended while its signer is down: the client may try again', async () => {
-          const turn = converse('both');
-          await turn(here());
-          first().fault = BUSY;
-          await assert.rejects(turn(here()), { status: 503 });
-          assert.deepEqual(refusals(), [0, 1]);
-          first().fault = null;
-          await turn(here());
-          assert.deepEqual(accepted(), [2, 0]);
-        });
-
-        it('goes to another one if its signer is drained, and back if that refuses the signature', async () => {
-          const turn = converse('both');
-          await turn(here());
-          await setDrained('first', true);
-          try {
-            await turn(here());
-            assert.deepEqual(
-              [accepted(), refusals()],
-              [
-                [2, 0],
-                [0, 1],
-              ],
-            );
-            second().isLenient = true;
-            await turn(here());
-            assert.deepEqual(accepted(), [2, 1]);
-          } finally {
-            await setDrained('first', false);
-          }
-        });
-
-        it('of which nothing is known, since another account has had it, is tried at the next route', async () => {
-          const turn = converse('both');
-          chance = 0.9;
-          await turn(here());
-          chance = 0;
-          const other = await gateway.createAccount();
-          await turn({ url: gateway.url, key: other.key });
-          await turn({ url: gateway.url, key: other.key });
-          assert.deepEqual(
-            [accepted(), refusals()],
-            [
-              [0, 3],
-              [1, 0],
-            ],
-          );
-        });
-      });
+  before(async () => {
+    stored = await createTestDatabase();
+    for (const name of NAMES) providers[name] = await startProvider();
+    gateway = await startGateway(options());
+  });
+  after(async () => {
+    await gateway?.stop();
+    await stored?.remove();
+    for (const name of NAMES) await providers[name]?.close();
+  });
+  beforeEach(async () => {
+    account = await gateway.createAccount();
+    chance = 0;
+    for (const name of NAMES) {
+      signers[name] = createSigner(() => name);
+      providers[name]!.respond = signers[name]!.respond;
     }
+  });
 
-    if (engine === 'postgresql') {
-      it('is known to every node', async () => {
-        const turn = messages(false)('both');
-        await turn(here());
-        const other = await startGateway({
-          ...options(),
-          database: stored.openAnother(),
-          randomSource: () => 0.9,
-        });
-        try {
-          await turn({ url: other.url, key: account.key });
-        } finally {
-          await other.stop();
+  const [first, second] = NAMES.map((name) => () => signers[name]!) as [() => Signer, () => Signer];
+  const here = () => ({ url: gateway.url, key: account.key });
+  const accepted = (): number[] => NAMES.map((name) => signers[name]!.accepted.length);
+  const refusals = (): number[] => NAMES.map((name) => signers[name]!.refusals);
+  const setDrained = async (name: Name, isDrained: boolean): Promise<void> => {
+    for (const protocol of ['chat', 'messages']) {
+      const action = isDrained ? 'drain' : 'resume';
+      const { status } = await gateway.admin('POST', `/routes/${action}`, { provider: `${name}-${protocol}` });
+      assert.equal(status, 200);
+    }
+  };
+
+  for (const [kind, converse] of Object.entries(KINDS)) {
+    describe(kind, () => {
+      it('goes to its signer, wherever chance would send it', async () => {
+        const turn = converse('both');
+        for (const drawn of [0, 0.9, 0, 0.9]) {
+          chance = drawn;
+          await turn(here());
         }
+        assert.deepEqual(
+          [accepted(), refusals()],
+          [
+            [4, 0],
+            [0, 0],
+          ],
+        );
+        assert.ok(first().accepted.at(-1)!.length >= 3);
+      });
+
+      it('goes to another one while its signer is down, and stays with the newest signer', async () => {
+        second().isLenient = true;
+        const turn = converse('both');
+        await turn(here());
+        first().fault = BUSY;
+        await turn(here());
+        first().fault = null;
+        await turn(here());
+        assert.deepEqual(
+          [accepted(), refusals()],
+          [
+            [1, 2],
+            [0, 0],
+          ],
+        );
+      });
+
+      it('is not ended while its signer is down: the client may try again', async () => {
+        const turn = converse('both');
+        await turn(here());
+        first().fault = BUSY;
+        await assert.rejects(turn(here()), { status: 503 });
+        assert.deepEqual(refusals(), [0, 1]);
+        first().fault = null;
+        await turn(here());
         assert.deepEqual(accepted(), [2, 0]);
       });
+
+      it('goes to another one if its signer is drained, and back if that refuses the signature', async () => {
+        const turn = converse('both');
+        await turn(here());
+        await setDrained('first', true);
+        try {
+          await turn(here());
+          assert.deepEqual(
+            [accepted(), refusals()],
+            [
+              [2, 0],
+              [0, 1],
+            ],
+          );
+          second().isLenient = true;
+          await turn(here());
+          assert.deepEqual(accepted(), [2, 1]);
+        } finally {
+          await setDrained('first', false);
+        }
+      });
+
+      it('of which nothing is known, since another account has had it, is tried at the next route', async () => {
+        const turn = converse('both');
+        chance = 0.9;
+        await turn(here());
+        chance = 0;
+        const other = await gateway.createAccount();
+        await turn({ url: gateway.url, key: other.key });
+        await turn({ url: gateway.url, key: other.key });
+        assert.deepEqual(
+          [accepted(), refusals()],
+          [
+            [0, 3],
+            [1, 0],
+          ],
+        );
+      });
+    });
+  }
+
+  it('is known to every node', async () => {
+    const turn = messages(false)('both');
+    await turn(here());
+    const other = await startGateway({
+      ...options(),
+      database: stored.openAnother(),
+      randomSource: () => 0.9,
+    });
+    try {
+      await turn({ url: other.url, key: account.key });
+    } finally {
+      await other.stop();
     }
-
-    const turnsOf = (key: string, model = 'both') => {
-      const client = new Anthropic({ apiKey: key, baseURL: gateway.url, maxRetries: 0 });
-      return (...history: History) =>
-        client.messages.create({ model, max_tokens: 64, messages: [...history, { role: 'user', content: 'Hello' }] });
-    };
-    const thought = (signature: string) => ({
-      role: 'assistant',
-      content: [
-        { type: 'thinking', thinking: 'Hm.', signature },
-        { type: 'text', text: 'x' },
-      ],
-    });
-    const asked = { role: 'user', content: 'Hello' };
-
-    it('that was made elsewhere is tried at each route once, and the vendor has the last word', async () => {
-      const send = turnsOf(account.key);
-      assert.equal((await send(asked, thought('second-elsewhere'))).stop_reason, 'end_turn');
-      assert.deepEqual(
-        [accepted(), refusals()],
-        [
-          [0, 1],
-          [1, 0],
-        ],
-      );
-      await account.endedCall();
-      const { route, failedRoutes } = await account.lastCall();
-      assert.equal(route.provider, 'second-messages');
-      assert.deepEqual(
-        failedRoutes.map(({ provider }: { provider: string }) => provider),
-        ['first-messages'],
-      );
-      const money = await account.money();
-      await assert.rejects(send(asked, thought('nobody-1')), {
-        status: 400,
-        message: /Invalid `signature` in `thinking` block/,
-      });
-      assert.deepEqual(refusals(), [2, 1]);
-      assert.equal((await account.endedCall(2)).status, 'failed');
-      assert.deepEqual(await account.money(), money);
-    });
-
-    it('of the next call prefers the provider that has accepted it', async () => {
-      const send = turnsOf(account.key);
-      const { content } = await send(asked, thought('second-elsewhere'));
-      await send(asked, thought('second-elsewhere'), asked, { role: 'assistant', content });
-      assert.deepEqual(
-        [accepted(), refusals()],
-        [
-          [0, 2],
-          [1, 0],
-        ],
-      );
-    });
-
-    it('says nothing of the health of a route, and another invalid request is tried nowhere else', async () => {
-      const send = turnsOf(account.key);
-      for (let i = 0; i < 20; i++) await assert.rejects(send(asked, thought('nobody-1')), { status: 400 });
-      await send();
-      assert.deepEqual(accepted(), [1, 0]);
-      const message = 'messages.0.content.0: Invalid `data` in `image` block';
-      first().fault = json(400, { type: 'error', error: { type: 'invalid_request_error', message } });
-      await assert.rejects(send(), { status: 400 });
-      assert.deepEqual(accepted(), [1, 0]);
-    });
-
-    it('is tried at the next route if a stream begins with the refusal', async () => {
-      first().refusesInStream = true;
-      const client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
-      const input = [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'second-elsewhere' }, asked];
-      const made = client.responses.stream({
-        model: 'both',
-        store: false,
-        input: input as OpenAI.Responses.ResponseInput,
-      });
-      assert.equal((await made.finalResponse()).status, 'completed');
-      assert.deepEqual(
-        [accepted(), refusals()],
-        [
-          [0, 1],
-          [1, 0],
-        ],
-      );
-    });
-
-    it('is tried with each credential of a provider, whose accounts may be several', async () => {
-      const byCredential = createSigner(({ headers }) => String(headers['x-api-key']).slice(0, 3));
-      providers.first!.respond = byCredential.respond;
-      const turn = messages(false)('keyed');
-      for (let i = 0; i < 6; i++) await turn(here());
-      assert.equal(byCredential.accepted.length, 6);
-      await assert.rejects(turnsOf(account.key, 'keyed')(asked, thought('nobody-1')), { status: 400 });
-    });
-
-    it('is neither recorded nor looked up if a model has one maker', async () => {
-      const lookups = gateway.observed.statement('routing.find-affinities');
-      const before = lookups.asked;
-      const turn = messages(true)('keyed');
-      providers.first!.respond = createSigner(() => 'one').respond;
-      for (let i = 0; i < 3; i++) await turn(here());
-      await account.endedCall(3);
-      assert.equal(lookups.asked, before);
-      const rows = await gateway.database.query(
-        {
-          name: 'test.continuation-keys',
-          text: 'select key from continuation_keys where account_id = $1',
-        },
-        [account.id],
-      );
-      assert.deepEqual(rows, []);
-    });
+    assert.deepEqual(accepted(), [2, 0]);
   });
-}
+
+  const turnsOf = (key: string, model = 'both') => {
+    const client = new Anthropic({ apiKey: key, baseURL: gateway.url, maxRetries: 0 });
+    return (...history: History) =>
+      client.messages.create({ model, max_tokens: 64, messages: [...history, { role: 'user', content: 'Hello' }] });
+  };
+  const thought = (signature: string) => ({
+    role: 'assistant',
+    content: [
+      { type: 'thinking', thinking: 'Hm.', signature },
+      { type: 'text', text: 'x' },
+    ],
+  });
+  const asked = { role: 'user', content: 'Hello' };
+
+  it('that was made elsewhere is tried at each route once, and the vendor has the last word', async () => {
+    const send = turnsOf(account.key);
+    assert.equal((await send(asked, thought('second-elsewhere'))).stop_reason, 'end_turn');
+    assert.deepEqual(
+      [accepted(), refusals()],
+      [
+        [0, 1],
+        [1, 0],
+      ],
+    );
+    await account.endedCall();
+    const { route, failedRoutes } = await account.lastCall();
+    assert.equal(route.provider, 'second-messages');
+    assert.deepEqual(
+      failedRoutes.map(({ provider }: { provider: string }) => provider),
+      ['first-messages'],
+    );
+    const money = await account.money();
+    await assert.rejects(send(asked, thought('nobody-1')), {
+      status: 400,
+      message: /Invalid `signature` in `thinking` block/,
+    });
+    assert.deepEqual(refusals(), [2, 1]);
+    assert.equal((await account.endedCall(2)).status, 'failed');
+    assert.deepEqual(await account.money(), money);
+  });
+
+  it('of the next call prefers the provider that has accepted it', async () => {
+    const send = turnsOf(account.key);
+    const { content } = await send(asked, thought('second-elsewhere'));
+    await send(asked, thought('second-elsewhere'), asked, { role: 'assistant', content });
+    assert.deepEqual(
+      [accepted(), refusals()],
+      [
+        [0, 2],
+        [1, 0],
+      ],
+    );
+  });
+
+  it('says nothing of the health of a route, and another invalid request is tried nowhere else', async () => {
+    const send = turnsOf(account.key);
+    for (let i = 0; i < 20; i++) await assert.rejects(send(asked, thought('nobody-1')), { status: 400 });
+    await send();
+    assert.deepEqual(accepted(), [1, 0]);
+    const message = 'messages.0.content.0: Invalid `data` in `image` block';
+    first().fault = json(400, { type: 'error', error: { type: 'invalid_request_error', message } });
+    await assert.rejects(send(), { status: 400 });
+    assert.deepEqual(accepted(), [1, 0]);
+  });
+
+  it('is tried at the next route if a stream begins with the refusal', async () => {
+    first().refusesInStream = true;
+    const client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    const input = [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'second-elsewhere' }, asked];
+    const made = client.responses.stream({
+      model: 'both',
+      store: false,
+      input: input as OpenAI.Responses.ResponseInput,
+    });
+    assert.equal((await made.finalResponse()).status, 'completed');
+    assert.deepEqual(
+      [accepted(), refusals()],
+      [
+        [0, 1],
+        [1, 0],
+      ],
+    );
+  });
+
+  it('is tried with each credential of a provider, whose accounts may be several', async () => {
+    const byCredential = createSigner(({ headers }) => String(headers['x-api-key']).slice(0, 3));
+    providers.first!.respond = byCredential.respond;
+    const turn = messages(false)('keyed');
+    for (let i = 0; i < 6; i++) await turn(here());
+    assert.equal(byCredential.accepted.length, 6);
+    await assert.rejects(turnsOf(account.key, 'keyed')(asked, thought('nobody-1')), { status: 400 });
+  });
+
+  it('is neither recorded nor looked up if a model has one maker', async () => {
+    const lookups = gateway.observed.statement('routing.find-affinities');
+    const before = lookups.asked;
+    const turn = messages(true)('keyed');
+    providers.first!.respond = createSigner(() => 'one').respond;
+    for (let i = 0; i < 3; i++) await turn(here());
+    await account.endedCall(3);
+    assert.equal(lookups.asked, before);
+    const rows = await gateway.database.query(
+      {
+        name: 'test.continuation-keys',
+        text: 'select key from continuation_keys where account_id = $1',
+      },
+      [account.id],
+    );
+    assert.deepEqual(rows, []);
+  });
+});

@@ -42,7 +42,7 @@ describe('The check of homes', () => {
       'export const a = "select from accounts";',
       'export const b = (lane: Lane) => lane;',
       'export const c = (partition: PartitionLane, on: Pick<Queryable, "query">) => [partition, on];',
-      'export const d = (directory: DirectoryLane, homes: HomeLanes, engine: Database["engine"]) => [directory, homes, engine];',
+      'export const d = (directory: DirectoryLane, homes: HomeLanes, query: Database["query"]) => [directory, homes, query];',
     );
     assert.equal(status, 1);
     assert.deepEqual(refused, ['4 takes a Lane', '5 takes a PartitionLane', '5 takes a Queryable']);

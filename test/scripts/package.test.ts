@@ -9,8 +9,8 @@ import { runProgram, startProgram, temporaryDirectory } from '../support/process
 
 const run = promisify(execFile);
 
-/** What the package may take when it is installed. */
-const MOST_MEGABYTES = 80;
+/** What the package may take when it is installed, with its PostgreSQL. */
+const MOST_MEGABYTES = 110;
 
 /** The package as it is used: installed into an empty folder, started by a Node beside which there is nothing else. */
 describe('the package', { timeout: 300_000 }, () => {
@@ -26,7 +26,8 @@ describe('the package', { timeout: 300_000 }, () => {
     await run('npm', ['pack', '--ignore-scripts', '--pack-destination', directory.path]);
     const [archive] = readdirSync(directory.path).filter((name) => name.endsWith('.tgz'));
     assert.ok(archive !== undefined);
-    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${archive}`], {
+    // Scripts make links of PostgreSQL's libraries, which the program does without.
+    await run('npm', ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', `./${archive}`], {
       cwd: directory.path,
     });
     mkdirSync(bare);
@@ -35,10 +36,10 @@ describe('the package', { timeout: 300_000 }, () => {
   after(() => directory.remove());
 
   // Before the program has written its cache of compiled code.
-  it(`takes less than ${MOST_MEGABYTES} MB, and brings no Node`, (test) => {
+  it(`takes at most ${MOST_MEGABYTES} MB, and brings no Node`, (test) => {
     const megabytes = installedMegabytes(modules);
     test.diagnostic(`the package, installed: ${megabytes} MB`);
-    assert.ok(megabytes < MOST_MEGABYTES, `${megabytes} MB`);
+    assert.ok(megabytes <= MOST_MEGABYTES, `${megabytes} MB`);
     assert.ok(!readdirSync(modules).includes('node'));
   });
 

@@ -30,18 +30,6 @@ describe('the processes of test files', () => {
     assert.deepEqual(rest, []);
   });
 
-  it('are few for tests on the embedded database', () => {
-    const embedded = {
-      path: 'test/people/b.test.ts',
-      text: `import { engines } from '../support/database.ts';\n${PURE}`,
-    };
-    const planned = planProcesses([...files('test/catalog', 1), embedded, ...files('test/people', 1)]);
-    assert.deepEqual(planned, [
-      ['test/catalog/file-0.test.ts', 'test/people/file-0.test.ts'],
-      ['test/people/b.test.ts'],
-    ]);
-  });
-
   it('are of their own for tests in a browser, which have one together', () => {
     const planned = planProcesses([...files('test/console/pages', 2), ...files('test/people', 1)]);
     const pages = ['test/console/pages/file-0.test.ts', 'test/console/pages/file-1.test.ts'];

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
-import { openEmbedded } from '../../src/db/embedded.ts';
+import { openDatabases } from '../../src/db/databases.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/seeded-random.ts';
 import { formatYuan } from '../../src/lib/yuan.ts';
 import { plansText } from '../plans/coding.ts';
@@ -68,7 +69,7 @@ class Scene {
 
   static async set(
     context: TestContext,
-    { nodeCount, isEmbedded }: { nodeCount: number; isEmbedded: boolean },
+    { nodeCount, isLocal }: { nodeCount: number; isLocal: boolean },
   ): Promise<Scene> {
     const directory = temporaryDirectory();
     context.after(() => directory.remove());
@@ -76,7 +77,7 @@ class Scene {
     const provider = await startProvider();
     context.after(() => provider.close());
     provider.respond = crashProvider.respond;
-    const stored = isEmbedded ? null : await createTestDatabase('postgresql', partitionsOfFile);
+    const stored = isLocal ? null : await createTestDatabase(partitionsOfFile);
     if (stored !== null) context.after(() => stored.remove());
     const places: Place[] = [];
     for (let i = 0; i < nodeCount; i++) {
@@ -172,7 +173,9 @@ class Scene {
     }
     await this.#load.assertRepeated(this.#urls, this.#provider);
     for (const node of this.#nodes) assert.equal((await node.stop()).code, 0);
-    const database: Database = this.#stored?.database ?? (await openEmbedded({ dataDir: this.#places[0]!.dataDir }));
+    const database: Database =
+      this.#stored?.database ??
+      (await openDatabases({ url: '', dataDir: this.#places[0]!.dataDir }, silentLogger)).directory;
     try {
       const { attempts } = this.#load;
       const isAlone = this.#places.length === 1;
@@ -260,8 +263,8 @@ describe('killed at random moments under load, every success is charged once, an
   timeout: ROUNDS === null ? 300_000 : 7_200_000,
 }, () => {
   for (const [name, rounds, where] of [
-    ['on the embedded engine', 2, { isEmbedded: true, nodeCount: 1 }],
-    ['on two nodes and a PostgreSQL, which is down, silent or locked at times', 3, { isEmbedded: false, nodeCount: 2 }],
+    ['on the local server, which outlives its gateway, and is stopped', 2, { isLocal: true, nodeCount: 1 }],
+    ['on two nodes and a PostgreSQL, which is down, silent or locked at times', 3, { isLocal: false, nodeCount: 2 }],
   ] as const) {
     test(name, async (context) => {
       const scene = await Scene.set(context, where);

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { grant, plansText } from '../plans/coding.ts';
 import { call } from '../support/client.ts';
-import { createTestDatabase, gatewayEngines } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { families, requestOf } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
@@ -49,7 +49,6 @@ function createFlaky(real: Database, randomSource: (below: number) => number) {
   }
   const database = behind(real, (handle) => ({
     ...handle,
-    engine: handle.engine,
     query: (statement, parameters) => run(() => handle.query(statement, parameters)),
     transaction: (work) => run(() => handle.transaction(work)),
     readThenWrite: (transaction) => run(() => handle.readThenWrite(transaction)),
@@ -78,94 +77,92 @@ async function createHolder(gateway: TestGateway): Promise<Holder> {
   return { ...account, limitedKey: body.key, limitedKeyId: body.id, told: { paid: 0, coding: 0, limited: 0 } };
 }
 
-for (const engine of gatewayEngines) {
-  for (const seed of byScope({ full: [1, 3], quick: [3] })) {
-    it(`what clients were sent is what the database says in the end, ${engine}, seed ${seed}`, {
-      timeout: 300_000,
-    }, async () => {
-      const stored = await createTestDatabase(engine, partitionsOfFile);
-      const randomSource = createRandomSource(seed);
-      const flaky = createFlaky(stored.database, randomSource);
-      const dataDir = temporaryDataDir();
-      const gateway = await startGateway({
-        stored,
-        database: flaky.database,
-        dataDir,
-        plans: plansText({ plan: {} }),
-        timing: { retryDelayMs: 1, ...(seed === 3 ? { patienceMs: 1 } : {}) },
-      });
-      try {
-        const holders = await Promise.all(Array.from({ length: ACCOUNTS }, () => createHolder(gateway)));
-        gateway.provider.respond = async (request, response) => {
-          const family = families[request.path.endsWith('messages') ? 1 : 0]!;
-          const isRefused = randomSource(10) === 0;
-          const respond = isRefused
-            ? json(429, { error: { message: 'No.', type: 'rate_limit_error' } })
-            : success(family, JSON.parse(request.body.toString()).stream === true);
-          await respond(request, response);
-        };
-
-        let succeeded = 0;
-        async function makeCall(i: number): Promise<void> {
-          const { told, ...holder } = holders[randomSource(ACCOUNTS)]!;
-          const family = families[randomSource(2)]!;
-          const isStream = randomSource(2) === 0;
-          const isCoding = randomSource(3) === 0;
-          const isLimited = randomSource(3) === 0;
-          const isKeyed = !isStream && randomSource(3) === 0;
-          const general = family.path;
-          const path = !isCoding
-            ? general
-            : general.replace('/v1/', family.name === 'chat' ? '/v1/coding/' : '/v1/coding/altproto/');
-          const key = isLimited ? holder.limitedKey : holder.key;
-          const headers: Record<string, string> = isKeyed ? { 'idempotency-key': `${seed}-${i}` } : {};
-          const send = () => call(gateway.url + path, key, requestOf(isStream), { headers });
-          let response = await send();
-          // As an SDK does; one that got a success does not ask again.
-          for (let tries = 0; isKeyed && response.headers['x-should-retry'] === 'true' && tries < 3; tries++) {
-            response = await send();
-          }
-          if (response.status !== 200) {
-            assert.ok([429, 500].includes(response.status), response.text);
-            return;
-          }
-          assert.equal(response.text, successText(family, isStream));
-          succeeded++;
-          if (isCoding) told.coding++;
-          else told.paid++;
-          if (isLimited) told.limited++;
-        }
-
-        flaky.state.isFlaky = true;
-        let next = 0;
-        await Promise.all(
-          Array.from({ length: AT_ONCE }, async () => {
-            while (next < CALLS || flaky.state.failed <= FAILED_MIN) await makeCall(next++);
-          }),
-        );
-        flaky.state.isFlaky = false;
-        assert.ok(flaky.state.failed > FAILED_MIN && succeeded > 50, JSON.stringify({ ...flaky.state, succeeded }));
-
-        await journalEmptied(dataDir);
-        await until(async () => (await countReserved(stored.database)) === 0);
-        for (const { told, ...account } of holders) {
-          assert.equal(await countCharges(stored, account.id), told.paid);
-          await assertSpent(account, BigInt(told.paid) * families[0]!.cost);
-          const use = await useOf(stored.database, account.id, account.limitedKeyId);
-          assert.deepEqual(use, { coding: told.coding, limited: told.limited });
-        }
-        // `stop` runs the audit.
-      } finally {
-        flaky.state.isFlaky = false;
-        try {
-          await gateway.stop();
-        } finally {
-          await stored.remove();
-          rmSync(dataDir, { recursive: true, force: true });
-        }
-      }
+for (const seed of byScope({ full: [1, 3], quick: [3] })) {
+  it(`what clients were sent is what the database says in the end, seed ${seed}`, {
+    timeout: 300_000,
+  }, async () => {
+    const stored = await createTestDatabase(partitionsOfFile);
+    const randomSource = createRandomSource(seed);
+    const flaky = createFlaky(stored.database, randomSource);
+    const dataDir = temporaryDataDir();
+    const gateway = await startGateway({
+      stored,
+      database: flaky.database,
+      dataDir,
+      plans: plansText({ plan: {} }),
+      timing: { retryDelayMs: 1, ...(seed === 3 ? { patienceMs: 1 } : {}) },
     });
-  }
+    try {
+      const holders = await Promise.all(Array.from({ length: ACCOUNTS }, () => createHolder(gateway)));
+      gateway.provider.respond = async (request, response) => {
+        const family = families[request.path.endsWith('messages') ? 1 : 0]!;
+        const isRefused = randomSource(10) === 0;
+        const respond = isRefused
+          ? json(429, { error: { message: 'No.', type: 'rate_limit_error' } })
+          : success(family, JSON.parse(request.body.toString()).stream === true);
+        await respond(request, response);
+      };
+
+      let succeeded = 0;
+      async function makeCall(i: number): Promise<void> {
+        const { told, ...holder } = holders[randomSource(ACCOUNTS)]!;
+        const family = families[randomSource(2)]!;
+        const isStream = randomSource(2) === 0;
+        const isCoding = randomSource(3) === 0;
+        const isLimited = randomSource(3) === 0;
+        const isKeyed = !isStream && randomSource(3) === 0;
+        const general = family.path;
+        const path = !isCoding
+          ? general
+          : general.replace('/v1/', family.name === 'chat' ? '/v1/coding/' : '/v1/coding/altproto/');
+        const key = isLimited ? holder.limitedKey : holder.key;
+        const headers: Record<string, string> = isKeyed ? { 'idempotency-key': `${seed}-${i}` } : {};
+        const send = () => call(gateway.url + path, key, requestOf(isStream), { headers });
+        let response = await send();
+        // As an SDK does; one that got a success does not ask again.
+        for (let tries = 0; isKeyed && response.headers['x-should-retry'] === 'true' && tries < 3; tries++) {
+          response = await send();
+        }
+        if (response.status !== 200) {
+          assert.ok([429, 500].includes(response.status), response.text);
+          return;
+        }
+        assert.equal(response.text, successText(family, isStream));
+        succeeded++;
+        if (isCoding) told.coding++;
+        else told.paid++;
+        if (isLimited) told.limited++;
+      }
+
+      flaky.state.isFlaky = true;
+      let next = 0;
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, async () => {
+          while (next < CALLS || flaky.state.failed <= FAILED_MIN) await makeCall(next++);
+        }),
+      );
+      flaky.state.isFlaky = false;
+      assert.ok(flaky.state.failed > FAILED_MIN && succeeded > 50, JSON.stringify({ ...flaky.state, succeeded }));
+
+      await journalEmptied(dataDir);
+      await until(async () => (await countReserved(stored.database)) === 0);
+      for (const { told, ...account } of holders) {
+        assert.equal(await countCharges(stored, account.id), told.paid);
+        await assertSpent(account, BigInt(told.paid) * families[0]!.cost);
+        const use = await useOf(stored.database, account.id, account.limitedKeyId);
+        assert.deepEqual(use, { coding: told.coding, limited: told.limited });
+      }
+      // `stop` runs the audit.
+    } finally {
+      flaky.state.isFlaky = false;
+      try {
+        await gateway.stop();
+      } finally {
+        await stored.remove();
+        rmSync(dataDir, { recursive: true, force: true });
+      }
+    }
+  });
 }
 
 /** Everything that any call has reserved. */

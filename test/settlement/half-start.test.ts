@@ -10,7 +10,7 @@ import { partitionsOfFile } from '../support/scope.ts';
 test('a start that fails half way ends the program', { timeout: 300_000 }, async (context) => {
   const directory = temporaryDirectory();
   context.after(() => directory.remove());
-  const stored = await createTestDatabase('postgresql', partitionsOfFile);
+  const stored = await createTestDatabase(partitionsOfFile);
   context.after(() => stored.remove());
   // A statement of the last part of the start fails, as if the database goes down then.
   await stored.database.script('alter table nodes rename to gone');

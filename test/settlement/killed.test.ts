@@ -50,7 +50,7 @@ async function setStage(): Promise<Stage> {
   const gates = new Gates();
   const provider = await startProvider();
   provider.respond = gates.respond;
-  const stored = await createTestDatabase('postgresql', partitionsOfFile);
+  const stored = await createTestDatabase(partitionsOfFile);
   const proxy = await startProxy(stored.url);
   return {
     provider,

@@ -20,7 +20,7 @@ import {
   temporaryDataDir,
 } from './outage.ts';
 
-/** A row of `balances` that somebody else holds locked, such as an operator in a transaction. The embedded engine has one session. */
+/** A row of `balances` that somebody else holds locked, such as an operator in a transaction. */
 
 const [chat] = families;
 
@@ -32,7 +32,7 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
   let unlock: () => Promise<void> = async () => undefined;
   const dataDir = temporaryDataDir();
   before(async () => {
-    stored = await createTestDatabase('postgresql', partitionsOfFile);
+    stored = await createTestDatabase(partitionsOfFile);
     operator = stored.openAnother();
     timers = createTestTimers();
     gateway = await startGateway({

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { decodeRecord, type SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database, Lane } from '../../src/db/database.ts';
 import { isMissing } from '../../src/journal/disk.ts';
-import { createTestDatabase, type Engine, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import type { Family } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
 import { json, type Respond, sse } from '../support/provider.ts';
@@ -42,7 +42,6 @@ export function createOutage(real: Database): Outage {
   });
   return {
     database: behind(real, (handle) => ({
-      engine: handle.engine,
       ...lane(handle),
       lane: (name) => lane(handle.lane(name)),
       readThenWrite: (transaction, signal) => run(() => handle.readThenWrite(transaction, signal)),
@@ -78,8 +77,8 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-export async function setScene(engine: Engine, options: TestGatewayOptions = {}): Promise<Scene> {
-  const stored = await createTestDatabase(engine, partitionsOfFile);
+export async function setScene(options: TestGatewayOptions = {}): Promise<Scene> {
+  const stored = await createTestDatabase(partitionsOfFile);
   const outage = createOutage(stored.database);
   const dataDir = temporaryDataDir();
   const gateway = await startGateway({

@@ -3,10 +3,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { openEmbedded } from '../../src/db/embedded.ts';
 import { plansText } from '../plans/coding.ts';
 import { adminClient } from '../support/admin-client.ts';
-import { embeddedTemplate, placeEmbedded, storedIn } from '../support/database.ts';
+import { copyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeFastDirectory } from '../support/fast-directory.ts';
 import { ADMIN_TOKEN, startGateway } from '../support/gateway.ts';
 import { type CutOptions, PowerCutDisk } from '../support/power-cut-disk.ts';
@@ -17,32 +16,30 @@ import { CRASH_PLAN, CrashLoad, CrashProvider, costOf, createPurses } from './cr
 import { createOutage } from './outage.ts';
 
 /**
- * One gateway on the embedded database under load, with what its engine and its journal changed and synced, so that its
- * machine can lose its power afterwards at any moment of it. Time is counted in changes of the disk.
+ * One gateway under load, whose database is down at times, with what its journal changed and synced, so that its machine can lose its power
+ * afterwards at any moment of these times. The database is a server that keeps what it has acknowledged; each of the times has a copy of it.
+ * Time is counted in changes of the disk.
  */
 
 const PLANS = plansText({ coder: CRASH_PLAN });
 
-/** Attempts between two of the events below. */
+/** Attempts between the beginning and the end of an outage. */
 const PACE = 25;
 
-/** What happens under load, in turns: the journal is used, the engine writes and syncs all its files, and makes new ones. */
-type Event = 'outage' | 'checkpoint' | 'next log file' | 'vacuum';
-const EVENTS: readonly Event[] = ['outage', 'checkpoint', 'next log file', 'outage', 'vacuum', 'checkpoint'];
-
 export interface PowerCutRun {
-  /** The moments at which power may be cut: of the whole run, and of those times in which only the journal was there. */
-  readonly whole: Span;
-  readonly outages: readonly Span[];
+  /** The times in which only the journal was there. */
+  readonly outages: readonly OutageSpan[];
   readonly attempts: number;
-  /** Cuts the power, starts a gateway on what is left, and asserts what has to be there. */
-  readonly cut: (options: CutOptions & { readonly changes: number }) => Promise<Survivors>;
-  readonly clear: () => void;
+  /** Cuts the power at a moment of an outage, starts a gateway on what is left, and asserts what has to be there. */
+  readonly cut: (outage: OutageSpan, options: CutOptions & { readonly changes: number }) => Promise<Survivors>;
+  readonly clear: () => Promise<void>;
 }
 
-export interface Span {
+export interface OutageSpan {
   readonly from: number;
   readonly to: number;
+  /** What the database has meanwhile. */
+  readonly stored: TestDatabase;
 }
 
 /** What was found, by what clients and the provider knew before the cut. */
@@ -53,15 +50,15 @@ export interface Survivors {
   readonly unresolved: number;
 }
 
-/** @param rounds how often every event happens. */
+/** @param rounds how often the database is down three times. */
 export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: number }): Promise<PowerCutRun> {
   const dataDir = makeFastDirectory('faregate-power-');
-  placeEmbedded(dataDir);
-  const disk = new PowerCutDisk(dataDir, embeddedTemplate());
-  const database = await openEmbedded({ dataDir, engineFiles: disk.engineFiles() });
+  const stored = await createTestDatabase();
+  const disk = new PowerCutDisk(dataDir);
+  const { database } = stored;
   const outage = createOutage(database);
   const gateway = await startGateway({
-    stored: storedIn(dataDir, database),
+    stored,
     database: outage.database,
     dataDir,
     disk: recordedDisk(disk),
@@ -77,27 +74,24 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
   };
   const purses = await createPurses(adminClient(gateway.url, ADMIN_TOKEN));
   const load = new CrashLoad(purses, seed, () => disk.changes);
-  const from = disk.changes;
-  const outages: Span[] = [];
+  const outages: OutageSpan[] = [];
   let isOver = false;
   const calling = load.run([gateway.url], () => isOver);
-  for (const event of Array.from({ length: rounds }, () => EVENTS).flat()) {
+  for (let i = 0; i < 3 * rounds; i++) {
     await load.ended(PACE);
-    if (event === 'outage') {
-      outage.begin();
-      const begun = disk.changes;
-      await load.ended(PACE);
-      outages.push({ from: begun, to: disk.changes });
-      outage.end();
-    } else if (event === 'next log file') await database.script('select pg_switch_wal()');
-    else await database.script(event);
+    outage.begin();
+    const from = disk.changes;
+    await load.ended(PACE);
+    const to = disk.changes;
+    outages.push({ from, to, stored: await copyDatabase(stored) });
+    disk.tick();
+    outage.end();
   }
   isOver = true;
   await calling;
   await load.finish([gateway.url]);
   // Calls whose clients have left end behind them.
   await until(async () => (await leftHeld(database)).reservations === 0);
-  const to = disk.changes;
   await gateway.stop();
 
   const callIds = new Map(
@@ -141,27 +135,31 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
   }
 
   return {
-    whole: { from, to },
     outages,
     attempts: load.attempts.length,
-    async cut(options) {
+    async cut(span, options) {
       const directory = makeFastDirectory('faregate-power-');
       const left = join(directory, 'data');
+      const survived = await copyDatabase(span.stored);
       try {
         disk.cut(left, options);
-        const survived = await openEmbedded({ dataDir: left });
-        const next = await startGateway({ stored: storedIn(left, survived), dataDir: left, plans: PLANS });
+        const next = await startGateway({ stored: survived, dataDir: left, plans: PLANS, isOnlyNode: true });
         try {
-          return await assertSurvived(survived, options.changes);
+          return await assertSurvived(survived.database, options.changes);
         } finally {
           // Fails where the audit finds a broken invariant, or something is reserved still.
           await next.stop();
         }
       } finally {
+        await survived.remove();
         rmSync(directory, { recursive: true, force: true });
       }
     },
-    clear: () => rmSync(dataDir, { recursive: true, force: true }),
+    async clear() {
+      await Promise.all(outages.map((each) => each.stored.remove()));
+      await stored.remove();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { adminClient } from '../support/admin-client.ts';
-import { placeEmbedded } from '../support/database.ts';
 import { ADMIN_TOKEN, testConfigText } from '../support/gateway.ts';
+import { placeLocal } from '../support/local-database.ts';
 import { type Finished, type RunningProgram, startProgram } from '../support/process.ts';
 import { type Admin, PLANS } from './callers.ts';
 
@@ -20,7 +20,7 @@ export interface ServingOptions {
   readonly providerUrl: string;
   /** Its configuration is put beside it. */
   readonly dataDir: string;
-  /** Empty: the embedded database, in the data directory. */
+  /** Empty: the local server of the data directory. */
   readonly databaseUrl?: string;
   /** The `plans` section of its configuration. */
   readonly plans?: string;
@@ -33,7 +33,7 @@ export async function serve({
   plans = PLANS,
 }: ServingOptions): Promise<ServingProgram> {
   const configFile = `${dataDir}.yaml`;
-  if (databaseUrl === '') placeEmbedded(dataDir);
+  if (databaseUrl === '') placeLocal(dataDir);
   writeFileSync(configFile, testConfigText(providerUrl, { dataDir, plans }));
   const program: RunningProgram = startProgram(['serve', '--config', configFile], {
     environment: { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN, DATABASE_URL: databaseUrl },

@@ -5,13 +5,7 @@ import type { Database } from '../../src/db/database.ts';
 import { createSubscriber, plansText } from '../plans/coding.ts';
 import { type ClientResponse, call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import {
-  createBareDatabase,
-  createTestDatabase,
-  type Engine,
-  engines,
-  type TestDatabase,
-} from '../support/database.ts';
+import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type Family, families, requestOf } from '../support/families.ts';
 import {
   assertSpent,
@@ -21,7 +15,7 @@ import {
   type TestGatewayOptions,
 } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
-import { inFullRunsOnly, partitionsOfFile } from '../support/scope.ts';
+import { partitionsOfFile } from '../support/scope.ts';
 import {
   afterwards,
   countCharges,
@@ -53,15 +47,15 @@ class Stage {
     return path;
   }
 
-  async database(engine: Engine): Promise<TestDatabase> {
-    const stored = await createTestDatabase(engine, partitionsOfFile);
+  async database(): Promise<TestDatabase> {
+    const stored = await createTestDatabase(partitionsOfFile);
     this.#cleanups.push(() => stored.remove());
     return stored;
   }
 
   /** One that is not a copy of the one that all tests have. */
-  async anotherDatabase(engine: Engine): Promise<TestDatabase> {
-    const stored = await createBareDatabase(engine);
+  async anotherDatabase(): Promise<TestDatabase> {
+    const stored = await createBareDatabase();
     this.#cleanups.push(() => stored.remove());
     return stored;
   }
@@ -134,76 +128,69 @@ describe('a gateway that stops while its database is down', { timeout: 300_000 }
     return { account, subscriber, key, keyed: responses[3]! };
   }
 
-  for (const engine of engines) {
-    const skip = engine === 'embedded' && inFullRunsOnly;
-    it(`leaves the entries of its journal to the next one, which charges each call once before it serves, ${engine}`, {
-      skip,
-    }, async () => {
-      const stored = await stage.database(engine);
-      const dataDir = stage.dataDir();
-      const outage = createOutage(engine === 'embedded' ? stored.database : stored.openAnother());
-      const { account, subscriber, key, keyed } = await stopAway(stored, dataDir, outage.database, outage);
+  it(`leaves the entries of its journal to the next one, which charges each call once before it serves`, async () => {
+    const stored = await stage.database();
+    const dataDir = stage.dataDir();
+    const outage = createOutage(stored.openAnother());
+    const { account, subscriber, key, keyed } = await stopAway(stored, dataDir, outage.database, outage);
 
-      const next = await stage.start(stored, { database: await stored.reopen(), dataDir, plans: PLANS });
-      const ask = async (path: string) => (await next.admin('GET', path)).body;
-      assert.equal((await ask(`/accounts/${account.id}`)).heldYuan, '0');
-      assert.equal(await countCharges(next, account.id), 4);
-      const { data } = await ask(`/calls?accountId=${account.id}`);
-      assert.deepEqual(
-        data.map(({ status }: { status: string }) => status),
-        ['succeeded', 'succeeded', 'succeeded', 'succeeded'],
-      );
-      assert.equal((await ask(`/accounts/${account.id}`)).balanceYuan, yuanLeft(4n * chat.cost));
-      const [coding] = (await ask(`/calls?accountId=${subscriber.id}`)).data;
-      assert.deepEqual([coding.status, coding.chargeYuan], ['succeeded', null]);
-      const [row] = await next.database.query<{ calls: bigint; in_flight: bigint }>(
-        { name: 'test.calls-of-key', text: 'select calls, in_flight from key_limits where key_id = $1' },
-        [key.id],
-      );
-      assert.deepEqual(row, { calls: 1n, in_flight: 0n });
-      const snapshot = await fetch(`${next.url}/v1/coding/user/balance`, {
-        headers: { authorization: `Bearer ${subscriber.key}` },
-      });
-      const { fiveHour, concurrency } = (await snapshot.json()) as Record<string, Record<string, number>>;
-      assert.deepEqual([fiveHour!.used, concurrency!.inFlight], [1, 0]);
-
-      const repeat = await send(next, account, { headers: { 'idempotency-key': 'over-the-restart' } });
-      assert.deepEqual([repeat.status, repeat.text], [200, keyed.text]);
-      assert.equal(repeat.headers['x-faregate-repeated'], 'true');
-      assert.equal(next.provider.requests.length, 0);
-      assert.equal(journalText(dataDir).trim(), '');
-      assert.equal(await countCharges(next, account.id), 4);
-      await next.stop();
+    const next = await stage.start(stored, { database: await stored.reopen(), dataDir, plans: PLANS });
+    const ask = async (path: string) => (await next.admin('GET', path)).body;
+    assert.equal((await ask(`/accounts/${account.id}`)).heldYuan, '0');
+    assert.equal(await countCharges(next, account.id), 4);
+    const { data } = await ask(`/calls?accountId=${account.id}`);
+    assert.deepEqual(
+      data.map(({ status }: { status: string }) => status),
+      ['succeeded', 'succeeded', 'succeeded', 'succeeded'],
+    );
+    assert.equal((await ask(`/accounts/${account.id}`)).balanceYuan, yuanLeft(4n * chat.cost));
+    const [coding] = (await ask(`/calls?accountId=${subscriber.id}`)).data;
+    assert.deepEqual([coding.status, coding.chargeYuan], ['succeeded', null]);
+    const [row] = await next.database.query<{ calls: bigint; in_flight: bigint }>(
+      { name: 'test.calls-of-key', text: 'select calls, in_flight from key_limits where key_id = $1' },
+      [key.id],
+    );
+    assert.deepEqual(row, { calls: 1n, in_flight: 0n });
+    const snapshot = await fetch(`${next.url}/v1/coding/user/balance`, {
+      headers: { authorization: `Bearer ${subscriber.key}` },
     });
+    const { fiveHour, concurrency } = (await snapshot.json()) as Record<string, Record<string, number>>;
+    assert.deepEqual([fiveHour!.used, concurrency!.inFlight], [1, 0]);
 
-    it(`leaves it alone if the next one with the same directory has another database, ${engine}`, {
-      skip,
-    }, async () => {
-      const stored = await stage.database(engine);
-      const dataDir = stage.dataDir();
-      const outage = createOutage(engine === 'embedded' ? stored.database : stored.openAnother());
-      const { account } = await stopAway(stored, dataDir, outage.database, outage);
-      const left = journalText(dataDir).trim();
+    const repeat = await send(next, account, { headers: { 'idempotency-key': 'over-the-restart' } });
+    assert.deepEqual([repeat.status, repeat.text], [200, keyed.text]);
+    assert.equal(repeat.headers['x-faregate-repeated'], 'true');
+    assert.equal(next.provider.requests.length, 0);
+    assert.equal(journalText(dataDir).trim(), '');
+    assert.equal(await countCharges(next, account.id), 4);
+    await next.stop();
+  });
 
-      const strangers = await stage.anotherDatabase(engine);
-      const stranger = await stage.start(strangers, { dataDir });
-      const holder = await stranger.createAccount();
-      stranger.provider.respond = success(chat, false);
-      assert.equal((await send(stranger, holder)).status, 200);
-      await assertSpent(holder, chat.cost);
-      assert.equal((await stranger.admin('GET', '/calls')).body.data.length, 1);
-      await stranger.stop();
-      assert.equal(journalText(dataDir).trim(), left);
+  it(`leaves it alone if the next one with the same directory has another database`, async () => {
+    const stored = await stage.database();
+    const dataDir = stage.dataDir();
+    const outage = createOutage(stored.openAnother());
+    const { account } = await stopAway(stored, dataDir, outage.database, outage);
+    const left = journalText(dataDir).trim();
 
-      const next = await stage.start(stored, { database: await stored.reopen(), dataDir });
-      assert.equal(await countCharges(next, account.id), 4);
-      assert.equal(journalText(dataDir).trim(), '');
-      await next.stop();
-    });
-  }
+    const strangers = await stage.anotherDatabase();
+    const stranger = await stage.start(strangers, { dataDir });
+    const holder = await stranger.createAccount();
+    stranger.provider.respond = success(chat, false);
+    assert.equal((await send(stranger, holder)).status, 200);
+    await assertSpent(holder, chat.cost);
+    assert.equal((await stranger.admin('GET', '/calls')).body.data.length, 1);
+    await stranger.stop();
+    assert.equal(journalText(dataDir).trim(), left);
 
-  it('starts again while an entry is in the database already, and charges nothing twice, embedded', async () => {
-    const stored = await stage.database('embedded');
+    const next = await stage.start(stored, { database: await stored.reopen(), dataDir });
+    assert.equal(await countCharges(next, account.id), 4);
+    assert.equal(journalText(dataDir).trim(), '');
+    await next.stop();
+  });
+
+  it('starts again while an entry is in the database already, and charges nothing twice', async () => {
+    const stored = await stage.database();
     const dataDir = stage.dataDir();
     const outage = createOutage(stored.database);
     const first = await stage.start(stored, { database: outage.database, dataDir });
@@ -226,7 +213,7 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
   afterEach(() => stage.clear());
 
   async function setNodes({ isDirectoryShared = false, laterMs = 0 } = {}) {
-    const stored = await stage.database('postgresql');
+    const stored = await stage.database();
     const outage = createOutage(stored.openAnother());
     const dataDir = stage.dataDir();
     const instant = '2026-11-20T04:00:00Z';

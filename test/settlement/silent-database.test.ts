@@ -7,7 +7,7 @@ import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { CODING_CHAT, codingBody, createSubscriber, plansText } from '../plans/coding.ts';
 import { type ClientResponse, call, startCall } from '../support/client.ts';
-import { createTestDatabase, outageEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assertError, type Family, families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { liveResponse } from '../support/provider.ts';
@@ -52,7 +52,7 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
   let logs: RecordedLogger;
   const dataDir = temporaryDataDir();
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     proxy = await startProxy(stored.url);
     database = openPostgres({ url: proxy.url, logger: silentLogger });
     timers = createTestTimers();
@@ -170,104 +170,102 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
   });
 });
 
-for (const engine of outageEngines) {
-  describe(`a question that the database does not respond, ${engine}`, { timeout: 120_000 }, () => {
-    const plans = plansText({ queue: { concurrency: 1, queue: { length: 3, wait: '60s' } } });
-    let gateway: TestGateway;
-    let timers: TestTimers;
-    before(async () => {
-      timers = createTestTimers();
-      gateway = await startGateway({ engine, plans, timing: { timers, questionMs: QUESTION_MS } });
-    });
-    let held = '';
-    afterEach(async () => {
-      gateway.observed.statement(held).release();
-      timers.advance(PROBE_PAUSE_MS);
-      await until(async () => {
-        const account = await gateway.createAccount();
-        gateway.provider.respond = success(families[0]!, false);
-        return (await call(gateway.url + families[0]!.path, account.key, requestOf(false))).status === 200;
-      });
-    });
-    after(() => gateway?.stop());
-
-    const hold = (name: string, when?: 'before' | 'after'): number => {
-      held = name;
-      gateway.observed.statement(name).hold(when);
-      return gateway.observed.statement(name).asked;
-    };
-
-    const LARGE = 'x'.repeat(2 * 2 ** 20);
-    const questions = [
-      { what: 'of which account a key is', name: 'accounts.select-standings', headers: {}, body: requestOf(false) },
-      {
-        what: 'whether an Idempotency-Key is free',
-        name: 'idempotency.claim-keys',
-        headers: { 'idempotency-key': randomUUID() },
-        body: requestOf(false),
-      },
-      {
-        what: 'whether a large body is worth reading',
-        name: 'reservations.look',
-        headers: {},
-        body: { ...requestOf(false), padding: LARGE },
-      },
-      { what: 'whether a call may run', name: 'reservations.admit', headers: {}, body: requestOf(false) },
-    ];
-    for (const { what, name, headers, body } of questions) {
-      for (const family of families) {
-        it(`${family.name}: ${what}: the call fails after two seconds, to be tried again; nothing is held or charged`, async () => {
-          const account = await gateway.createAccount();
-          const { length } = gateway.provider.requests;
-          const asked = hold(name);
-          const sent = call(gateway.url + family.path, account.key, body, { headers });
-          await gateway.observed.statement(name).reached(asked + 1);
-          timers.advance(QUESTION_MS - 1);
-          assert.ok(await isPending(sent));
-          timers.advance(1);
-          assertDown(await sent, family);
-          assert.equal(gateway.provider.requests.length, length);
-          await assertSpent(account, 0n);
-        });
-      }
-    }
-
-    it('an admission that was made all the same leaves nothing held, and nobody pays', async () => {
+describe(`a question that the database does not respond`, { timeout: 120_000 }, () => {
+  const plans = plansText({ queue: { concurrency: 1, queue: { length: 3, wait: '60s' } } });
+  let gateway: TestGateway;
+  let timers: TestTimers;
+  before(async () => {
+    timers = createTestTimers();
+    gateway = await startGateway({ plans, timing: { timers, questionMs: QUESTION_MS } });
+  });
+  let held = '';
+  afterEach(async () => {
+    gateway.observed.statement(held).release();
+    timers.advance(PROBE_PAUSE_MS);
+    await until(async () => {
       const account = await gateway.createAccount();
-      const { length } = gateway.provider.requests;
-      const admissions = gateway.observed.statement('reservations.admit');
-      hold('reservations.admit', 'after');
-      const { done } = admissions;
-      const sent = call(gateway.url + families[0]!.path, account.key, requestOf(false));
-      await admissions.completed(done + 1);
-      assert.equal(await countReservations(gateway.stored, account.id), 1);
-      timers.advance(QUESTION_MS);
-      assertDown(await sent, families[0]!);
-      admissions.release();
-      await until(async () => (await countReservations(gateway.stored, account.id)) === 0);
-      assert.equal(gateway.provider.requests.length, length);
-      await assertSpent(account, 0n);
-    });
-
-    it('a wait for the concurrency of a plan does not count', async () => {
-      held = 'reservations.admit';
-      const account = await createSubscriber(gateway, 'queue');
-      const live = liveResponse();
-      gateway.provider.respond = live.respond;
-      const first = startCall(gateway.url + CODING_CHAT, account.key, { ...codingBody, stream: true });
-      await live.opened;
-      const admissions = gateway.observed.statement('reservations.admit');
-      const { asked, done } = admissions;
-      const second = account.call();
-      // It was refused, tried again when it was queued, and is not being asked about at the moment.
-      await until(() => admissions.asked >= asked + 2 && admissions.done - done === admissions.asked - asked);
-      assert.equal(gateway.gateway.callsWaiting(account.id), 1);
-      timers.advance(10 * QUESTION_MS);
       gateway.provider.respond = success(families[0]!, false);
-      await live.write(families[0]!.stream(['Hello']).join(''));
-      live.end();
-      await (await first.response).ended();
-      assert.equal((await second).status, 200);
+      return (await call(gateway.url + families[0]!.path, account.key, requestOf(false))).status === 200;
     });
   });
-}
+  after(() => gateway?.stop());
+
+  const hold = (name: string, when?: 'before' | 'after'): number => {
+    held = name;
+    gateway.observed.statement(name).hold(when);
+    return gateway.observed.statement(name).asked;
+  };
+
+  const LARGE = 'x'.repeat(2 * 2 ** 20);
+  const questions = [
+    { what: 'of which account a key is', name: 'accounts.select-standings', headers: {}, body: requestOf(false) },
+    {
+      what: 'whether an Idempotency-Key is free',
+      name: 'idempotency.claim-keys',
+      headers: { 'idempotency-key': randomUUID() },
+      body: requestOf(false),
+    },
+    {
+      what: 'whether a large body is worth reading',
+      name: 'reservations.look',
+      headers: {},
+      body: { ...requestOf(false), padding: LARGE },
+    },
+    { what: 'whether a call may run', name: 'reservations.admit', headers: {}, body: requestOf(false) },
+  ];
+  for (const { what, name, headers, body } of questions) {
+    for (const family of families) {
+      it(`${family.name}: ${what}: the call fails after two seconds, to be tried again; nothing is held or charged`, async () => {
+        const account = await gateway.createAccount();
+        const { length } = gateway.provider.requests;
+        const asked = hold(name);
+        const sent = call(gateway.url + family.path, account.key, body, { headers });
+        await gateway.observed.statement(name).reached(asked + 1);
+        timers.advance(QUESTION_MS - 1);
+        assert.ok(await isPending(sent));
+        timers.advance(1);
+        assertDown(await sent, family);
+        assert.equal(gateway.provider.requests.length, length);
+        await assertSpent(account, 0n);
+      });
+    }
+  }
+
+  it('an admission that was made all the same leaves nothing held, and nobody pays', async () => {
+    const account = await gateway.createAccount();
+    const { length } = gateway.provider.requests;
+    const admissions = gateway.observed.statement('reservations.admit');
+    hold('reservations.admit', 'after');
+    const { done } = admissions;
+    const sent = call(gateway.url + families[0]!.path, account.key, requestOf(false));
+    await admissions.completed(done + 1);
+    assert.equal(await countReservations(gateway.stored, account.id), 1);
+    timers.advance(QUESTION_MS);
+    assertDown(await sent, families[0]!);
+    admissions.release();
+    await until(async () => (await countReservations(gateway.stored, account.id)) === 0);
+    assert.equal(gateway.provider.requests.length, length);
+    await assertSpent(account, 0n);
+  });
+
+  it('a wait for the concurrency of a plan does not count', async () => {
+    held = 'reservations.admit';
+    const account = await createSubscriber(gateway, 'queue');
+    const live = liveResponse();
+    gateway.provider.respond = live.respond;
+    const first = startCall(gateway.url + CODING_CHAT, account.key, { ...codingBody, stream: true });
+    await live.opened;
+    const admissions = gateway.observed.statement('reservations.admit');
+    const { asked, done } = admissions;
+    const second = account.call();
+    // It was refused, tried again when it was queued, and is not being asked about at the moment.
+    await until(() => admissions.asked >= asked + 2 && admissions.done - done === admissions.asked - asked);
+    assert.equal(gateway.gateway.callsWaiting(account.id), 1);
+    timers.advance(10 * QUESTION_MS);
+    gateway.provider.respond = success(families[0]!, false);
+    await live.write(families[0]!.stream(['Hello']).join(''));
+    live.end();
+    await (await first.response).ended();
+    assert.equal((await second).status, 200);
+  });
+});

@@ -14,7 +14,7 @@ export interface ProbeReading {
   /** The part of `rss` where V8 puts what is new. It grows to its limit and stays there, whatever is kept. */
   readonly young: number;
   readonly heapUsed: number;
-  /** Memory outside the heap that objects of the heap own, buffers and the embedded database included. */
+  /** Memory outside the heap that objects of the heap own, such as buffers. */
   readonly external: number;
   /** What keeps the event loop busy, such as `TCPSocketWrap`, counted by kind. */
   readonly resources: Readonly<Record<string, number>>;

@@ -17,11 +17,11 @@ export interface CommandsDatabase {
 }
 
 /**
- * On PostgreSQL, which a command opens in a tenth of the time of an embedded database. What differs with the engine has its
- * tests in `test/cli/database.test.ts`; pages of the documentation are followed on an embedded one (`test/docs`).
+ * On a server that runs already, since a command that starts a local one takes ten times as long. What differs there has its
+ * tests in `test/cli/database.test.ts`, and pages of the documentation are followed on one (`test/docs`).
  */
 export async function createCommandsDatabase(dataDir: string): Promise<CommandsDatabase> {
-  const stored = await createTestDatabase('postgresql');
+  const stored = await createTestDatabase();
   return {
     environment: { FAREGATE_DATA_DIR: dataDir, DATABASE_URL: stored.url },
     name: describePostgres(stored.url),
@@ -71,7 +71,7 @@ export interface ServedHere {
 
 /**
  * Serves in this process, as `serve` with these flags does; resolves once it has said so. Only its errors are logged. What a
- * process has beyond that is tested with `startProgram`, which takes several seconds of the processor on the embedded engine.
+ * process has beyond that is tested with `startProgram`, which takes seconds of the processor.
  */
 export async function serveHere(flags: readonly string[], environment: Record<string, string>): Promise<ServedHere> {
   const signals = new EventEmitter();

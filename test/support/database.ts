@@ -1,53 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { cpSync, existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import pg from 'pg';
 import type { Database } from '../../src/db/database.ts';
-import { openEmbedded } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { type ClusterPorts, createCitusDatabase } from '../citus/databases.ts';
-import { keepEngineCompiled } from './compiled-engine.ts';
 import { divide } from './divided-template.ts';
-import { makeFastDirectory } from './fast-directory.ts';
 import { createKept } from './kept-databases.ts';
-import { isQuickRun } from './scope.ts';
 import { spreadDatabase } from './spread-database.ts';
-
-export type Engine = Database['engine'];
-
-/** Every test of a store, of what races for money, and of the engines themselves runs on both. */
-export const engines: readonly Engine[] = citusPorts() === null ? ['embedded', 'postgresql'] : ['postgresql'];
-
-/**
- * Tests of the money and the records of a whole gateway, over stores that have tests of their own on both engines, and of what
- * reads or moves many rows: both in a full run. A quick run has PostgreSQL, which works beside the test and not in its process.
- */
-export const gatewayEngines: readonly Engine[] = isQuickRun ? ['postgresql'] : engines;
-
-/**
- * Tests of what a gateway does where statements fail, come late, or the disk is full: above the engines, on one of them. What
- * of this differs with the engine is tested on both: away, restarts, flaky statements (`test/settlement`), and chaos.
- */
-export const outageEngines: readonly Engine[] = ['postgresql'];
-
-/**
- * Tests of the wire, and of limits that are decided above the engines, need a database, but test nothing of it. They have
- * PostgreSQL, which works beside the test and not in its process, and so takes a third of the time;
- * `FAREGATE_TEST_WIRE=both` runs them on both engines.
- */
-export const wireEngines: readonly Engine[] = process.env.FAREGATE_TEST_WIRE === 'both' ? engines : ['postgresql'];
-
-/** Of tests that name no engine. */
-export const usualEngine: Engine = 'postgresql';
+import { requireVariable } from './variables.ts';
 
 /** A block that has it with `await using` removes it at its end. */
 export interface TestDatabase extends AsyncDisposable {
   readonly database: Database;
-  /** Where it is: an address on PostgreSQL, a directory on the embedded engine; the other one is empty. */
   readonly url: string;
-  readonly dataDir: string;
-  /** Opens another connection pool to the same database, as a second node would. PostgreSQL only. */
+  /** Opens another connection pool to the same database, as a second node would. */
   openAnother(): Database;
   /** Opens it for the next start of a gateway, after the one before has closed it. */
   reopen(): Promise<Database>;
@@ -56,15 +22,14 @@ export interface TestDatabase extends AsyncDisposable {
 }
 
 /**
- * An empty, migrated database of its own, which has one partition on the embedded engine: a copy of the one that the test run prepared, or one that an earlier test has given
- * back and that is as that copy again.
+ * An empty, migrated database of its own: a copy of the one that the test run prepared, or one that an earlier test has given back and that
+ * is as that copy again.
  */
-export async function createTestDatabase(engine: Engine, partitions: 1 | 4 = 1): Promise<TestDatabase> {
-  if (engine === 'embedded') return createKept(engine, createEmbedded);
-  if (partitions === 1) return createKept(engine, () => createPostgres('faregate_template'));
+export async function createTestDatabase(partitions: 1 | 4 = 1): Promise<TestDatabase> {
+  if (partitions === 1) return createKept('of 1', () => createPostgres('faregate_template'));
   const citus = citusPorts();
   if (citus !== null) return createKept('Citus of 4', () => createOnCitus(citus), false);
-  return createKept(`${engine} of 4`, () => createPostgres('faregate_template_4', 4));
+  return createKept('of 4', () => createPostgres('faregate_template_4', 4));
 }
 
 /** Where `npm run test:citus` has a cluster, whose workers have the partitions behind the first one; otherwise `null`. */
@@ -74,52 +39,16 @@ function citusPorts(): ClusterPorts | null {
 }
 
 /** A database as it is before the first start: without a table. */
-export async function createBareDatabase(engine: Engine): Promise<TestDatabase> {
-  if (engine === 'postgresql') return createPostgres('template1');
-  const stored = await createEmbedded();
-  await stored.database.script('drop schema public cascade; create schema public');
-  return stored;
+export function createBareDatabase(): Promise<TestDatabase> {
+  return createPostgres('template1');
 }
 
-/**
- * Puts an empty, migrated embedded database into a data directory that has none, so that a program that starts there need
- * not make one, which takes it some seconds.
- */
-export function placeEmbedded(dataDir: string): void {
-  keepEngineCompiled();
-  if (existsSync(join(dataDir, 'db'))) return;
-  cpSync(embeddedTemplate(), dataDir, { recursive: true });
-}
-
-/** The data directory that `placeEmbedded` copies. Nothing changes it. */
-export function embeddedTemplate(): string {
-  return requireVariable('FAREGATE_TEST_EMBEDDED_TEMPLATE');
-}
-
-async function createEmbedded(): Promise<TestDatabase> {
-  const dataDir = makeFastDirectory('faregate-db-');
-  placeEmbedded(dataDir);
-  return storedIn(dataDir, await openEmbedded({ dataDir }), () => rmSync(dataDir, { recursive: true, force: true }));
-}
-
-/** An open embedded database; `remove` closes it, and does what else there is to do. */
-export function storedIn(dataDir: string, database: Database, afterwards?: () => void): TestDatabase {
-  return {
-    database,
-    url: '',
-    dataDir,
-    openAnother: () => {
-      throw new Error('the embedded database has one owner');
-    },
-    reopen: () => openEmbedded({ dataDir }),
-    async remove() {
-      await database.close().catch(() => undefined);
-      afterwards?.();
-    },
-    [Symbol.asyncDispose]() {
-      return this.remove();
-    },
-  };
+/** A database with all that another one has at this moment. Connections to that one are ended. */
+export async function copyDatabase({ url }: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
+  const name = new URL(url).pathname.slice(1);
+  const server = requireVariable('FAREGATE_TEST_POSTGRES_LOCAL_URL');
+  await administer(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+  return createPostgres(name);
 }
 
 async function createPostgres(template: string, partitions = 1): Promise<TestDatabase> {
@@ -162,7 +91,6 @@ function storedAt(
   return {
     database,
     url,
-    dataDir: '',
     openAnother: open,
     reopen: async () => open(),
     async remove() {
@@ -190,10 +118,4 @@ async function administer(server: string, sql: string): Promise<void> {
     administrators.on('error', () => undefined);
   }
   await administrators.query(sql);
-}
-
-function requireVariable(name: string): string {
-  const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set: run tests with "npm test -- <files>"`);
-  return value;
 }

@@ -7,7 +7,7 @@ interface Explained {
   take(): string;
 }
 
-/** Plans of what a store asks. The embedded engine explains no statement that has parameters. */
+/** Plans of what a store asks. */
 export function explaining(database: Database): Explained {
   let lines: string[] = [];
   return {

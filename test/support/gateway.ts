@@ -20,7 +20,7 @@ import { shownUnits, type UnitCounts } from '../../src/protocols/metering/usage-
 import type { RandomSource } from '../../src/providers/routing/choose.ts';
 import type { RequestObserver } from '../../src/requests/request-report.ts';
 import { CANARIES, searchLogs } from './canaries.ts';
-import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 import { makeFastDirectory } from './fast-directory.ts';
 import { handleOf } from './home-lanes.ts';
 import { type ObservedDatabase, type ObservedPartition, observeDatabase } from './observed-database.ts';
@@ -85,7 +85,6 @@ export interface TestAccount {
 }
 
 export interface TestGatewayOptions {
-  readonly engine?: Engine;
   /** Serves from this database, as one more node or as the next start of the same one; it outlives the gateway. */
   readonly stored?: TestDatabase;
   /** With `stored`: this node's own connections to it. */
@@ -109,6 +108,8 @@ export interface TestGatewayOptions {
   /** By default a database may take as long as it likes for the end of a call, so that slow machines change nothing. */
   readonly timing?: SettlementTiming & QuestionTiming;
   readonly abortLimits?: Partial<AbortLimits>;
+  /** Whether all calls in flight of the database are those of dead nodes. */
+  readonly isOnlyNode?: boolean;
   /** What the journal writes to. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
@@ -256,8 +257,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const provider = await startProvider();
   parts.defer(() => provider.close());
   const stored: TestDatabase =
-    options.stored ??
-    (await createTestDatabase(options.engine ?? usualEngine, options.partitions === 1 ? 1 : partitionsOfFile));
+    options.stored ?? (await createTestDatabase(options.partitions === 1 ? 1 : partitionsOfFile));
   if (options.stored === undefined) parts.defer(() => stored.remove());
   const divided = (options.partitions ?? 1) === 1 ? null : await partition(stored, options.partitions!);
   if (divided !== null) parts.defer(() => divided.databases.close());
@@ -288,6 +288,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.monotonicMs === undefined ? {} : { monotonicMs: options.monotonicMs }),
     ...(options.observers === undefined ? {} : { observers: options.observers }),
     ...(options.randomSource === undefined ? {} : { randomSource: options.randomSource }),
+    ...(options.isOnlyNode === undefined ? {} : { isOnlyNode: options.isOnlyNode }),
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),
     ...(options.abortLimits === undefined ? {} : { abortLimits: options.abortLimits }),

@@ -1,5 +1,4 @@
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import pg from 'pg';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -7,26 +6,19 @@ import { migrate } from '../../src/db/migrate.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { divide } from './divided-template.ts';
-import { placeTemplate } from './embedded-template.ts';
 import { makeFastDirectory, sweepFastDirectories } from './fast-directory.ts';
+import { makeLocalTemplate } from './local-database.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import { isQuickRun } from './scope.ts';
 
 /**
- * Runs once before all tests: starts a real PostgreSQL and prepares, on both engines, an empty migrated database that
- * each test file copies.
+ * Runs once before all tests: starts a real PostgreSQL and prepares an empty migrated database that each test file copies.
  */
 let server: PostgresServer | null = null;
 let directory = '';
 
 /** The files do not outlive the run, whatever befalls the machine, and no test waits for a vacuum that it has not asked for. */
-const NOT_KEPT = [
-  'fsync=off',
-  'full_page_writes=off',
-  'autovacuum=off',
-  'wal_level=minimal',
-  'max_wal_senders=0',
-].flatMap((setting) => ['-c', setting]);
+const NOT_KEPT = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off' };
 
 export async function globalSetup(): Promise<void> {
   // A run inside of a run has the databases of the outer one.
@@ -34,10 +26,11 @@ export async function globalSetup(): Promise<void> {
   sweepFastDirectories('faregate-');
   directory = makeFastDirectory('faregate-test-');
 
-  const template = join(directory, 'embedded');
-  const [started] = await Promise.all([startPostgresServer(directory, NOT_KEPT), placeTemplate(template, prepare)]);
+  const [started] = await Promise.all([
+    startPostgresServer(directory, NOT_KEPT),
+    makeLocalTemplate(directory, prepare),
+  ]);
   server = started;
-  process.env.FAREGATE_TEST_EMBEDDED_TEMPLATE = template;
   await createTemplate(server.url);
   process.env.FAREGATE_TEST_POSTGRES_URL = server.url;
   process.env.FAREGATE_TEST_POSTGRES_LOCAL_URL = server.localUrl;

@@ -1,12 +1,12 @@
-import { createTestDatabase, type Engine, type TestDatabase } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 
 /** What tests of connections and locks ask a database, which has a table `items` with one row. */
 
 export const one = { name: 'test.one', text: 'select 1 as one' };
 export const readItems = { name: 'test.read-items', text: 'select id from items' };
 
-export async function createItems(engine: Engine): Promise<TestDatabase> {
-  const stored = await createTestDatabase(engine);
+export async function createItems(): Promise<TestDatabase> {
+  const stored = await createTestDatabase();
   await stored.database.script('create table items (id int primary key); insert into items values (1)');
   return stored;
 }

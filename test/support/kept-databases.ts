@@ -9,8 +9,7 @@ import { handlesOf, spreadDatabase } from './spread-database.ts';
 
 /**
  * Databases that tests of this process have given back. To make one and to open its connections takes PostgreSQL as long as
- * to start and stop a gateway on it takes the test, and the embedded database several times as long; to empty one takes a
- * few milliseconds.
+ * to start and stop a gateway on it takes the test; to empty one takes a few milliseconds.
  */
 
 /** What outlives the loans of a partition. */
@@ -110,23 +109,14 @@ function lendKept(one: Kept, ofKind: Kept[]): TestDatabase {
 
   /** Others can open it, so it is closed when the test closes it, and not kept. */
   function share(): void {
-    if (first.isClosed && made.database.engine === 'embedded' && !isShared) {
-      throw new Error(
-        'ask for the directory of an embedded database before it is closed: until then it may be kept open',
-      );
-    }
     isShared = true;
   }
 
   return {
     database,
     get url() {
-      if (made.url !== '') share();
-      return made.url;
-    },
-    get dataDir() {
       share();
-      return made.dataDir;
+      return made.url;
     },
     openAnother() {
       const opened = made.openAnother();

@@ -52,12 +52,11 @@ export class KeptReaders {
 
 const READER_IS_THERE: Statement = { name: 'test.reader-is-there', text: 'select' };
 
-/** How a loan reads tables: on the embedded engine as its database does, which has no connections. */
+/** How a loan reads tables. */
 export function tablesOf(
   real: Database,
   readers: KeptReaders,
 ): Pick<Database, 'readTables' | 'openTables' | 'figures'> {
-  if (real.engine === 'embedded') return real;
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
   return {
     readTables: (work) =>

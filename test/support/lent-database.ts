@@ -113,7 +113,6 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
   });
 
   const database: Database = {
-    engine: real.engine,
     ...lendLane(real),
     lane: (name) => lendLane(real.lane(name)),
     readThenWrite: (transaction, signal) => {

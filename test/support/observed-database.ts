@@ -2,7 +2,7 @@ import type { Database, Lane, Parameter, Query, Statement, TableReader } from '.
 
 /**
  * What a test can do to the statements of one name, or the transactions of two messages, while they are under way. Those of
- * another transaction fail and wait with the whole of it; the embedded engine does nothing else meanwhile.
+ * another transaction fail and wait with the whole of it.
  */
 export interface StatementControl {
   /** How many have been asked for so far. */

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import type { FilesModule } from '../../src/db/embedded-messages.ts';
-import { type DiskEvent, DiskRecorder, type NumberedEvent, type SharedRecord } from './disk-recorder.ts';
 
 /**
  * A disk whose power can be cut at any moment that has passed. It does not stand between a program and its files: it is told
- * of every change and every sync, in order, from every thread that makes any, and makes from that what a cut would have left.
+ * of every change and every sync, in order, and makes from that what a cut would have left.
  *
  * What a cut leaves: of a file, what was written and cut off before its last sync, and any part of what came after, in
  * sectors of 512 bytes; of a directory, the names that were made, renamed and removed before its last sync, and any of the
@@ -30,12 +27,6 @@ interface NameChange {
   readonly node: NodeId | null;
 }
 
-interface DiskNode {
-  readonly isDirectory: boolean;
-  /** Where its content stood at the beginning; null if it was made later. */
-  readonly original: string | null;
-}
-
 type Names = Map<NodeId, Map<string, NodeId>>;
 
 const SECTOR_BYTES = 512;
@@ -53,84 +44,60 @@ export interface CutOptions {
 
 export class PowerCutDisk {
   readonly #root: string;
-  readonly #nodes: DiskNode[] = [];
+  /** Of each node whether it is a directory. */
+  readonly #nodes: boolean[] = [];
   readonly #changes: Change[] = [];
-  readonly #first: Names = new Map();
   /** As the programs see it now. */
   readonly #now: Names = new Map();
   readonly #byInode = new Map<number, NodeId>();
-  /** The number of the next change. */
-  readonly #next = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  readonly #ports: MessagePort[] = [];
-  /** What was heard of, and not entered yet. */
-  readonly #heard = new Map<number, DiskEvent>();
-  /** Is told of what this thread does. */
-  readonly recorder = new DiskRecorder(this.#share());
 
-  /** The directory is on the disk, with everything in it, which also stands in `original` and stays as it is there. */
-  constructor(root: string, original: string) {
+  /** The directory is on the disk, and empty. */
+  constructor(root: string) {
     this.#root = root;
-    this.#enterTree(root, original);
-    for (const [id, names] of this.#first) this.#now.set(id, new Map(names));
+    this.#add(true, statSync(root).ino);
   }
 
   /** How many changes there were until now. */
   get changes(): number {
-    return Atomics.load(this.#next, 0);
+    return this.#changes.length;
   }
 
-  /** The files of an engine in its thread, which tell of what happens there. */
-  engineFiles(): FilesModule {
-    const data = this.#share();
-    return { url: import.meta.resolve('./recorded-files.ts'), data, moved: [data.port] };
+  /** Counts a moment at which the disk does not change. */
+  tick(): void {
+    this.#rename([]);
   }
 
-  /** What another recorder needs. Nothing listens at this end: what has arrived is taken when it is needed. */
-  #share(): SharedRecord {
-    const { port1, port2 } = new MessageChannel();
-    this.#ports.push(port1);
-    return { next: this.#next, port: port2 };
+  made(path: string): void {
+    const stats = statSync(path);
+    const node = this.#add(stats.isDirectory(), stats.ino);
+    this.#rename([{ ...this.#place(path), node }]);
   }
 
-  /** Enters all that has happened, in the order in which it did. */
-  #enterEvents(): void {
-    for (const port of this.#ports) {
-      for (let found = receiveMessageOnPort(port); found !== undefined; found = receiveMessageOnPort(port)) {
-        const { at, event } = found.message as NumberedEvent;
-        this.#heard.set(at, event);
-      }
-    }
-    while (this.#changes.length < this.changes) {
-      const at = this.#changes.length;
-      const event = this.#heard.get(at);
-      assert(event !== undefined, `change ${at} was numbered, and nobody has told of it`);
-      this.#heard.delete(at);
-      this.#changes.push(this.#changeOf(event, at));
-    }
+  wrote(inode: number, offset: number, bytes: Uint8Array): void {
+    this.#changes.push({ kind: 'write', node: this.#ofInode(inode), offset, bytes });
   }
 
-  #changeOf(event: DiskEvent, at: number): Change {
-    switch (event.kind) {
-      case 'made': {
-        const node = this.#add(event.isDirectory, null, event.inode);
-        return this.#rename([{ ...this.#place(event.path), node }]);
-      }
-      case 'wrote':
-        return { kind: 'write', node: this.#ofInode(event.inode), offset: event.offset, bytes: event.bytes };
-      case 'truncated':
-        return { kind: 'truncate', node: this.#ofInode(event.inode), bytes: event.bytes };
-      case 'renamed':
-        return this.#rename([
-          { ...this.#place(event.from), node: null },
-          { ...this.#place(event.to), node: this.#find(event.from) },
-        ]);
-      case 'removed':
-        return this.#rename([{ ...this.#place(event.path), node: null }]);
-      case 'synced':
-        return { kind: 'sync', node: this.#ofInode(event.inode), upTo: at };
-      case 'syncedDirectory':
-        return { kind: 'sync', node: this.#find(event.path), upTo: at };
-    }
+  truncated(inode: number, bytes: number): void {
+    this.#changes.push({ kind: 'truncate', node: this.#ofInode(inode), bytes });
+  }
+
+  renamed(from: string, to: string): void {
+    this.#rename([
+      { ...this.#place(from), node: null },
+      { ...this.#place(to), node: this.#find(from) },
+    ]);
+  }
+
+  removed(path: string): void {
+    this.#rename([{ ...this.#place(path), node: null }]);
+  }
+
+  synced(inode: number): void {
+    this.#changes.push({ kind: 'sync', node: this.#ofInode(inode), upTo: this.changes });
+  }
+
+  syncedDirectory(path: string): void {
+    this.#changes.push({ kind: 'sync', node: this.#find(path), upTo: this.changes });
   }
 
   /** Whether the path is below the root, and so on this disk. */
@@ -140,7 +107,6 @@ export class PowerCutDisk {
 
   /** Writes what a cut would have left into a directory that is made for it. */
   cut(target: string, options: CutOptions): void {
-    this.#enterEvents();
     const { randomSource, kept, changes = this.changes, ignoresSyncs = false } = options;
     const happened = this.#changes.slice(0, changes);
     const syncedUpTo = new Map<NodeId, number>();
@@ -150,10 +116,10 @@ export class PowerCutDisk {
     const survives = (at: number, ...nodes: NodeId[]): boolean =>
       nodes.every((node) => at < (syncedUpTo.get(node) ?? 0)) || randomSource() < kept;
 
-    const names: Names = new Map([...this.#first].map(([id, entries]) => [id, new Map(entries)]));
+    const names: Names = new Map();
     const contents = new Map<NodeId, Content>();
     const contentOf = (node: NodeId): Content => {
-      const content = contents.get(node) ?? new Content(this.#nodes[node]!.original);
+      const content = contents.get(node) ?? new Content();
       contents.set(node, content);
       return content;
     };
@@ -175,34 +141,21 @@ export class PowerCutDisk {
     mkdirSync(target, { mode: 0o700 });
     for (const [name, id] of names.get(directory) ?? []) {
       const path = join(target, name);
-      const { isDirectory, original } = this.#nodes[id]!;
-      const content = contents.get(id);
-      if (isDirectory) this.#write(path, id, names, contents);
-      else if (content === undefined && original !== null) copyFileSync(original, path);
-      else writeFileSync(path, content?.bytes ?? '', { mode: 0o600 });
+      if (this.#nodes[id]) this.#write(path, id, names, contents);
+      else writeFileSync(path, contents.get(id)?.bytes ?? '', { mode: 0o600 });
     }
   }
 
-  #enterTree(path: string, original: string): NodeId {
-    const stats = statSync(path);
-    const id = this.#add(stats.isDirectory(), original, stats.ino);
-    if (!stats.isDirectory()) return id;
-    const names = new Map<string, NodeId>();
-    this.#first.set(id, names);
-    for (const name of readdirSync(path)) names.set(name, this.#enterTree(join(path, name), join(original, name)));
-    return id;
-  }
-
-  #add(isDirectory: boolean, original: string | null, inode: number): NodeId {
-    const id = this.#nodes.push({ isDirectory, original }) - 1;
+  #add(isDirectory: boolean, inode: number): NodeId {
+    const id = this.#nodes.push(isDirectory) - 1;
     // A number is given again when its file is gone.
     this.#byInode.set(inode, id);
     return id;
   }
 
-  #rename(entries: readonly NameChange[]): Change {
+  #rename(entries: readonly NameChange[]): void {
     apply(this.#now, entries);
-    return { kind: 'names', entries };
+    this.#changes.push({ kind: 'names', entries });
   }
 
   #place(path: string): { readonly directory: NodeId; readonly name: string } {
@@ -252,13 +205,8 @@ function* sectors({
 
 /** The bytes of a file. Those that were never written are zero. */
 class Content {
-  #bytes: Buffer;
-  #length: number;
-
-  constructor(original: string | null) {
-    this.#bytes = original === null ? Buffer.alloc(0) : readFileSync(original);
-    this.#length = this.#bytes.length;
-  }
+  #bytes = Buffer.alloc(0);
+  #length = 0;
 
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);

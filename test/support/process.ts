@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CANARIES } from './canaries.ts';
 import { makeFastDirectory } from './fast-directory.ts';
+import { removeDirectory } from './local-database.ts';
 
 /** The real program in a process of its own, as a user runs it. */
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -42,7 +42,7 @@ export interface ProgramOptions {
 /** An empty directory that is removed by `remove`. */
 export function temporaryDirectory(): { path: string; remove(): void } {
   const path = makeFastDirectory('faregate-cli-');
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  return { path, remove: () => removeDirectory(path) };
 }
 
 const running = new Set<ChildProcess>();

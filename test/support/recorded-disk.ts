@@ -4,7 +4,6 @@ import type { PowerCutDisk } from './power-cut-disk.ts';
 
 /** The disk of this machine as the journal sees it. Its syncs reach only the `PowerCutDisk`. */
 export function recordedDisk(disk: PowerCutDisk): Disk {
-  const { recorder } = disk;
   const record = (path: string, file: DiskFile): DiskFile => {
     const inode = statSync(path).ino;
     return {
@@ -13,15 +12,15 @@ export function recordedDisk(disk: PowerCutDisk): Disk {
       close: () => file.close(),
       async write(bytes, offset) {
         const written = await file.write(bytes, offset);
-        recorder.wrote(inode, offset, new Uint8Array(bytes.subarray(0, written)));
+        disk.wrote(inode, offset, new Uint8Array(bytes.subarray(0, written)));
         return written;
       },
       async truncate(bytes) {
         await file.truncate(bytes);
-        recorder.truncated(inode, bytes);
+        disk.truncated(inode, bytes);
       },
       async sync() {
-        recorder.synced(inode);
+        disk.synced(inode);
       },
     };
   };
@@ -33,25 +32,25 @@ export function recordedDisk(disk: PowerCutDisk): Disk {
         missing.unshift(path);
       }
       await nodeDisk.makeDirectory(directory);
-      for (const path of missing) recorder.made(path);
-      for (const path of missing) recorder.syncedDirectory(path.slice(0, path.lastIndexOf('/')));
+      for (const path of missing) disk.made(path);
+      for (const path of missing) disk.syncedDirectory(path.slice(0, path.lastIndexOf('/')));
     },
     async create(path) {
       const file = await nodeDisk.create(path);
-      recorder.made(path);
+      disk.made(path);
       return record(path, file);
     },
     open: async (path) => record(path, await nodeDisk.open(path)),
     async rename(from, to) {
       await nodeDisk.rename(from, to);
-      recorder.renamed(from, to);
+      disk.renamed(from, to);
     },
     async remove(path) {
       await nodeDisk.remove(path);
-      recorder.removed(path);
+      disk.removed(path);
     },
     async syncDirectory(directory) {
-      recorder.syncedDirectory(directory);
+      disk.syncedDirectory(directory);
     },
   };
 }

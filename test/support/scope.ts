@@ -37,7 +37,6 @@ const isOnCitus = process.env.FAREGATE_TEST_CITUS_PORTS !== undefined;
 const isOfPartitions = process.env.FAREGATE_TEST_SPREAD !== undefined || isSpread(process.argv[1] ?? '');
 
 /**
- * How many partitions a PostgreSQL database of a gateway has: in full runs four for the suites of `isSpread`, which have one on the embedded
- * engine and in quick runs. On a cluster of Citus all have four.
+ * How many partitions the database of a gateway has: in full runs four for the suites of `isSpread`, which have one in quick runs. On a cluster of Citus all have four.
  */
 export const partitionsOfFile: 1 | 4 = isOnCitus || (!isQuickRun && isOfPartitions) ? 4 : 1;

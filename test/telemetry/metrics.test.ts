@@ -48,7 +48,7 @@ describe('the metrics of a node', () => {
   let isClosed = false;
 
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     g = await startGateway({
       stored,
       server: 'metrics: "127.0.0.1:0"',

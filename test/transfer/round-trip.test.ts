@@ -11,7 +11,7 @@ import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 import { allRows, exported, imported } from './books.ts';
 
-/** From the embedded database to PostgreSQL and back: every row, and what clients notice of it. */
+/** From one database to another one and on: every row, and what clients notice of it. */
 
 const PLANS = `
 plans:
@@ -31,9 +31,9 @@ describe('an export', { timeout: 300_000 }, () => {
   let sourceRows: Record<string, string[]>;
 
   before(async () => {
-    source = await createTestDatabase('embedded');
-    server = await createTestDatabase('postgresql');
-    await using g = await startGateway({ engine: 'embedded', stored: source, plans: PLANS });
+    source = await createTestDatabase();
+    server = await createTestDatabase();
+    await using g = await startGateway({ stored: source, plans: PLANS });
     account = await g.createAccount();
     await fill(g);
     // Two calls are in flight when the database is exported, one of each context.
@@ -145,20 +145,20 @@ values ('${account.id}', '2020-01-01', '2020-01-07', '${account.keyId}', 'test-c
     for (const [table, rows] of Object.entries(end.rows)) assert.notEqual(rows, 0, table);
   });
 
-  it('goes into PostgreSQL and from there into an embedded database, row by row', async () => {
+  it('goes into an empty database and from there into another one, row by row', async () => {
     const { rows, unsound } = await imported(server.database, text);
     assert.deepEqual(unsound, []);
     assert.equal(rows.accounts, 3);
     await assertSound(inOneDatabase(server.database));
     assert.deepEqual(await allRows(server.database), sourceRows);
-    await using again = await createTestDatabase('embedded');
+    await using again = await createTestDatabase();
     await imported(again.database, await exported(server.database));
     await assertSound(inOneDatabase(again.database));
     assert.deepEqual(await allRows(again.database), sourceRows);
   });
 
   it('brings keys, stored responses, repeats and windows along', async () => {
-    await using g = await startGateway({ engine: 'postgresql', stored: server, plans: PLANS });
+    await using g = await startGateway({ stored: server, plans: PLANS });
     g.provider.respond = chatResponse();
     const repeat = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
     assert.deepEqual([repeat.status, repeat.text], [200, replied]);
@@ -194,7 +194,7 @@ values ('${account.id}', '2020-01-01', '2020-01-07', '${account.keyId}', 'test-c
   });
 
   it('has what calls in flight hold as free, and their windows too', async () => {
-    await using stored = await createTestDatabase('embedded');
+    await using stored = await createTestDatabase();
     await imported(stored.database, inFlight);
     await assertSound(inOneDatabase(stored.database));
     const [subscription] = await sql<Record<string, bigint>>(

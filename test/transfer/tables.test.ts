@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EXPORTED_TABLES, TABLES_LEFT_OUT } from '../../src/transfer/tables.ts';
-import { createTestDatabase, usualEngine } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { sql } from '../support/sql.ts';
 
 describe('the tables of an export', () => {
   it('are those of the schema, but for the ones that are left out with a reason', async () => {
-    await using stored = await createTestDatabase(usualEngine);
+    await using stored = await createTestDatabase();
     const { database } = stored;
     const tables = await sql<{ name: string }>(
       database,

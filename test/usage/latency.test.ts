@@ -9,7 +9,7 @@ import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import { createTestNode, NOW_MS, openAccount, outcomeOf, type TestNode } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /** Attempts by the hour are those of the records, with those that another route replaced. */
 
@@ -114,91 +114,89 @@ function expectedOf(ends: readonly Ended[]): LatencySums[] {
   return [...groups.values()].sort((a, b) => (a.group.join() < b.group.join() ? -1 : 1));
 }
 
-for (const engine of engines) {
-  describe(`attempts by the hour on ${engine}`, { timeout: 300_000 }, () => {
-    let stored: TestDatabase;
-    let database: Database;
-    let node: TestNode;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      database = stored.database;
-      node = createTestNode(database, { clock: { nowMs: () => NOW_MS } });
-      await openAccount(database, 'acct_0', 1_000_000_000n);
-    });
-    after(async () => {
-      await node.drain();
-      await stored.remove();
-    });
+describe(`attempts by the hour`, { timeout: 300_000 }, () => {
+  let stored: TestDatabase;
+  let database: Database;
+  let node: TestNode;
+  before(async () => {
+    stored = await createTestDatabase();
+    database = stored.database;
+    node = createTestNode(database, { clock: { nowMs: () => NOW_MS } });
+    await openAccount(database, 'acct_0', 1_000_000_000n);
+  });
+  after(async () => {
+    await node.drain();
+    await stored.remove();
+  });
 
-    async function sumAll(): Promise<void> {
-      const rollups = createRollupStore(database.lane('housekeeping'));
-      while ((await rollups.sumSlice(TIMEZONE)) === 'more');
-    }
-    const query = {
-      groupBy: ['hour', 'model', 'provider'] as const,
-      fromMs: HOUR_STARTS_MS,
-      toMs: HOUR_STARTS_MS + 24 * HOUR_MS,
-      model: null,
-      provider: null,
-      timezone: TIMEZONE,
-    };
+  async function sumAll(): Promise<void> {
+    const rollups = createRollupStore(database.lane('housekeeping'));
+    while ((await rollups.sumSlice(TIMEZONE)) === 'more');
+  }
+  const query = {
+    groupBy: ['hour', 'model', 'provider'] as const,
+    fromMs: HOUR_STARTS_MS,
+    toMs: HOUR_STARTS_MS + 24 * HOUR_MS,
+    model: null,
+    provider: null,
+    timezone: TIMEZONE,
+  };
 
-    it('are those of the records, whether these were queued or imported, and add up over partitions', async () => {
-      const ends: Ended[] = [];
-      const latency = createLatencyStore(database);
-      for (const more of fc.sample(fc.array(anyEnd, { minLength: 20, maxLength: 60 }), { numRuns: 3, seed: 34 })) {
-        await Promise.all(more.map((end, i) => node.end(outcomeOfEnd(end, ends.length + i))));
-        ends.push(...more);
-        await sumAll();
-        assert.deepEqual(await latency.sum(query, 1_000), expectedOf(ends));
-      }
-      await database.script(`update calls set is_queued = null; truncate usage_rollups, usage_totals, route_hours;
-        update usage_backfill set last_call_id = '', is_done = false`);
+  it('are those of the records, whether these were queued or imported, and add up over partitions', async () => {
+    const ends: Ended[] = [];
+    const latency = createLatencyStore(database);
+    for (const more of fc.sample(fc.array(anyEnd, { minLength: 20, maxLength: 60 }), { numRuns: 3, seed: 34 })) {
+      await Promise.all(more.map((end, i) => node.end(outcomeOfEnd(end, ends.length + i))));
+      ends.push(...more);
       await sumAll();
       assert.deepEqual(await latency.sum(query, 1_000), expectedOf(ends));
-      const joined = joinedLatency(createRoutes([latency, latency], { find: () => 0 }));
-      assert.deepEqual(await joined.sum(query, 1_000), expectedOf([...ends, ...ends]));
-      const all = expectedOf(ends).filter(({ group }) => group[1] === 'large');
-      const [one] = await latency.sum({ ...query, groupBy: [], model: 'large' }, 1_000);
-      assert.equal(
-        one!.attempts,
-        all.reduce((sum, { attempts }) => sum + attempts, 0),
-      );
-    });
-
-    it('count attempts of records that do not say how long they took, and take no time from them', async () => {
-      const afterwards = { ...query, fromMs: query.toMs, toMs: query.toMs + HOUR_MS };
-      const outcome = outcomeOfEnd(
-        {
-          model: 'old',
-          provider: 'a',
-          kind: 'succeeded',
-          isStream: true,
-          startsMs: 24 * HOUR_MS,
-          replacedMs: null,
-          firstByteMs: 10,
-          restMs: 10,
-          outputTokens: 0,
-        },
-        900_000,
-      );
-      await node.end({ ...outcome, failedRoutes: [{ provider: 'c', model: 'upstream', error: 'upstream_error' }] });
-      await sumAll();
-      const found = await createLatencyStore(database).sum({ ...afterwards, groupBy: ['provider'] }, 10);
-      assert.deepEqual(
-        found.map(({ group, attempts, errors, durations }) => [group[0], attempts, errors, Math.max(...durations)]),
-        [
-          ['a', 1, 0, 0],
-          ['c', 1, 1, 0],
-        ],
-      );
-    });
-
-    it('are forgotten when their time is over', async () => {
-      const latency = createLatencyStore(database);
-      await latency.deleteBefore(query.toMs, new AbortController().signal);
-      assert.deepEqual(await latency.sum(query, 10), []);
-      assert.equal((await latency.sum({ ...query, groupBy: [], toMs: query.toMs + HOUR_MS }, 10)).length, 1);
-    });
+    }
+    await database.script(`update calls set is_queued = null; truncate usage_rollups, usage_totals, route_hours;
+        update usage_backfill set last_call_id = '', is_done = false`);
+    await sumAll();
+    assert.deepEqual(await latency.sum(query, 1_000), expectedOf(ends));
+    const joined = joinedLatency(createRoutes([latency, latency], { find: () => 0 }));
+    assert.deepEqual(await joined.sum(query, 1_000), expectedOf([...ends, ...ends]));
+    const all = expectedOf(ends).filter(({ group }) => group[1] === 'large');
+    const [one] = await latency.sum({ ...query, groupBy: [], model: 'large' }, 1_000);
+    assert.equal(
+      one!.attempts,
+      all.reduce((sum, { attempts }) => sum + attempts, 0),
+    );
   });
-}
+
+  it('count attempts of records that do not say how long they took, and take no time from them', async () => {
+    const afterwards = { ...query, fromMs: query.toMs, toMs: query.toMs + HOUR_MS };
+    const outcome = outcomeOfEnd(
+      {
+        model: 'old',
+        provider: 'a',
+        kind: 'succeeded',
+        isStream: true,
+        startsMs: 24 * HOUR_MS,
+        replacedMs: null,
+        firstByteMs: 10,
+        restMs: 10,
+        outputTokens: 0,
+      },
+      900_000,
+    );
+    await node.end({ ...outcome, failedRoutes: [{ provider: 'c', model: 'upstream', error: 'upstream_error' }] });
+    await sumAll();
+    const found = await createLatencyStore(database).sum({ ...afterwards, groupBy: ['provider'] }, 10);
+    assert.deepEqual(
+      found.map(({ group, attempts, errors, durations }) => [group[0], attempts, errors, Math.max(...durations)]),
+      [
+        ['a', 1, 0, 0],
+        ['c', 1, 1, 0],
+      ],
+    );
+  });
+
+  it('are forgotten when their time is over', async () => {
+    const latency = createLatencyStore(database);
+    await latency.deleteBefore(query.toMs, new AbortController().signal);
+    assert.deepEqual(await latency.sum(query, 10), []);
+    assert.equal((await latency.sum({ ...query, groupBy: [], toMs: query.toMs + HOUR_MS }, 10)).length, 1);
+  });
+});

@@ -5,7 +5,7 @@ import type { Dimension, UsageFilter } from '../../src/accounting/usage/group-su
 import { readUsage, USAGE_START } from '../../src/accounting/usage/usage.ts';
 import { createUsageStore, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { earnedNano } from '../support/earned-nano.ts';
 import { placedInOne } from '../support/placed-in-one.ts';
 
@@ -43,63 +43,61 @@ function ofDay({ first, days, priceNano, canceledAfterHours }: Period, day: numb
   return earnedNano(priceNano, days, n + 1) - earnedNano(priceNano, days, n);
 }
 
-for (const engine of gatewayEngines) {
-  describe(`what plans earned on ${engine}`, { timeout: 300_000 }, () => {
-    let stored: TestDatabase;
-    let usage: UsageStore;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      usage = createUsageStore(placedInOne(inOneDatabase(stored.database)));
-      await stored.database.script(`insert into accounts (id, name, verified, status, created_at, updated_at)
+describe(`what plans earned`, { timeout: 300_000 }, () => {
+  let stored: TestDatabase;
+  let usage: UsageStore;
+  before(async () => {
+    stored = await createTestDatabase();
+    usage = createUsageStore(placedInOne(inOneDatabase(stored.database)));
+    await stored.database.script(`insert into accounts (id, name, verified, status, created_at, updated_at)
         values ('acct_0', 'zero', false, 'active', now(), now()), ('acct_1', 'one', false, 'active', now(), now())`);
-    });
-    after(() => stored?.remove());
+  });
+  after(() => stored?.remove());
 
-    async function store(periods: readonly Period[]): Promise<void> {
-      const rows = periods.map(({ account, first, days, priceNano, canceledAfterHours }, i) => {
-        const startsAt = FIRST_MS + first * DAY_MS;
-        const at = (ms: number): string => `'${new Date(ms).toISOString()}'`;
-        const canceledAt = canceledAfterHours === null ? 'null' : at(startsAt + canceledAfterHours * 3_600_000);
-        return `insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, canceled_at, created_at)
+  async function store(periods: readonly Period[]): Promise<void> {
+    const rows = periods.map(({ account, first, days, priceNano, canceledAfterHours }, i) => {
+      const startsAt = FIRST_MS + first * DAY_MS;
+      const at = (ms: number): string => `'${new Date(ms).toISOString()}'`;
+      const canceledAt = canceledAfterHours === null ? 'null' : at(startsAt + canceledAfterHours * 3_600_000);
+      return `insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, canceled_at, created_at)
           values ('${account}', 'sub_${i}', 'p', ${at(startsAt)}, ${at(startsAt + days * DAY_MS)}, ${canceledAt}, now());
           insert into plan_periods values ('${account}', 'sub_${i}', ${at(startsAt)}, '${dayOf(first)}', ${days}, ${priceNano});`;
-      });
-      await stored.database.script(`delete from subscriptions; delete from plan_periods; ${rows.join('\n')}`);
-    }
-
-    async function earned(groupBy: readonly Dimension[], filter: Partial<UsageFilter>): Promise<Map<string, bigint>> {
-      const query = { groupBy, filter: { ...NO_FILTER, ...filter }, timezone: 'UTC', earnedUntil: dayOf(UNTIL) };
-      const { rows } = await readUsage(usage, query, USAGE_START, 1_000);
-      return new Map(rows.map(({ group, planRevenueNano }) => [group.join(' '), planRevenueNano]));
-    }
-
-    it('is of each day, month, account and range what their periods earn in it', async () => {
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(anyPeriod, { maxLength: 5 }),
-          fc.integer({ min: -2, max: 30 }),
-          fc.integer({ min: 0, max: 30 }),
-          async (periods, from, length) => {
-            await store(periods);
-            const range = { from: dayOf(from), to: dayOf(from + length) };
-            const byDay = await earned(['account', 'day'], range);
-            for (let day = from; day < from + length; day++) {
-              for (const account of ['acct_0', 'acct_1']) {
-                const own = periods.filter((period) => period.account === account);
-                const expected = own.reduce((sum, period) => sum + ofDay(period, day), 0n);
-                assert.equal(byDay.get(`${account} ${dayOf(day)}`) ?? 0n, expected);
-              }
-            }
-            const sum = (parts: ReadonlyMap<string, bigint>): bigint => [...parts.values()].reduce((a, b) => a + b, 0n);
-            for (const groupBy of [[], ['account'], ['context'], ['month']] as const) {
-              assert.equal(sum(await earned(groupBy, range)), sum(byDay), groupBy.join());
-            }
-            assert.equal(sum(await earned([], { ...range, context: 'balance' })), 0n);
-            assert.equal(sum(await earned(['model'], range)), 0n);
-          },
-        ),
-        { numRuns: 40 },
-      );
     });
+    await stored.database.script(`delete from subscriptions; delete from plan_periods; ${rows.join('\n')}`);
+  }
+
+  async function earned(groupBy: readonly Dimension[], filter: Partial<UsageFilter>): Promise<Map<string, bigint>> {
+    const query = { groupBy, filter: { ...NO_FILTER, ...filter }, timezone: 'UTC', earnedUntil: dayOf(UNTIL) };
+    const { rows } = await readUsage(usage, query, USAGE_START, 1_000);
+    return new Map(rows.map(({ group, planRevenueNano }) => [group.join(' '), planRevenueNano]));
+  }
+
+  it('is of each day, month, account and range what their periods earn in it', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyPeriod, { maxLength: 5 }),
+        fc.integer({ min: -2, max: 30 }),
+        fc.integer({ min: 0, max: 30 }),
+        async (periods, from, length) => {
+          await store(periods);
+          const range = { from: dayOf(from), to: dayOf(from + length) };
+          const byDay = await earned(['account', 'day'], range);
+          for (let day = from; day < from + length; day++) {
+            for (const account of ['acct_0', 'acct_1']) {
+              const own = periods.filter((period) => period.account === account);
+              const expected = own.reduce((sum, period) => sum + ofDay(period, day), 0n);
+              assert.equal(byDay.get(`${account} ${dayOf(day)}`) ?? 0n, expected);
+            }
+          }
+          const sum = (parts: ReadonlyMap<string, bigint>): bigint => [...parts.values()].reduce((a, b) => a + b, 0n);
+          for (const groupBy of [[], ['account'], ['context'], ['month']] as const) {
+            assert.equal(sum(await earned(groupBy, range)), sum(byDay), groupBy.join());
+          }
+          assert.equal(sum(await earned([], { ...range, context: 'balance' })), 0n);
+          assert.equal(sum(await earned(['model'], range)), 0n);
+        },
+      ),
+      { numRuns: 40 },
+    );
   });
-}
+});

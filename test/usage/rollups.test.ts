@@ -21,7 +21,7 @@ import {
   type TestNode,
   timeAt,
 } from '../support/accounting-builders.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 import { exported, imported } from '../transfer/books.ts';
@@ -95,200 +95,198 @@ function endOf(n: number): CallOutcome {
   };
 }
 
-for (const engine of gatewayEngines) {
-  describe(`sums of usage on ${engine}`, { timeout: 300_000 }, () => {
-    let stored: TestDatabase;
-    let database: Database;
-    let node: TestNode;
-    let rollups: RollupStore;
+describe(`sums of usage`, { timeout: 300_000 }, () => {
+  let stored: TestDatabase;
+  let database: Database;
+  let node: TestNode;
+  let rollups: RollupStore;
 
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      database = stored.database;
-      node = createTestNode(database, { clock: { nowMs: () => NOW_MS } });
-      rollups = createRollupStore(database.lane('housekeeping'));
-      for (const n of [0, 1, 2]) await openAccount(database, `acct_${n}`, 1_000_000_000n);
-    });
-    after(async () => {
-      await node.drain();
-      await stored.remove();
-    });
-
-    const end = (from: number, to: number): Promise<unknown> =>
-      Promise.all(Array.from({ length: to - from }, (_, i) => node.end(endOf(from + i))));
-    const die = async (n: number): Promise<void> => {
-      const { accountId, callId, keyId, model } = endOf(n);
-      const request = requestOf(accountId, callId, 5_000n, { keyId, model });
-      await node.reservations.admit(request);
-      const time = timeAt(NOW_MS);
-      assert.equal((await node.stores.settlement.resolve([{ accountId, callId }], time)).length, 1);
-    };
-
-    it('equal records and ledger when calls end while they are made', async () => {
-      let isGoingOn = true;
-      const summing = (async () => {
-        while (isGoingOn) {
-          await rollups.sumSlice(TIMEZONE);
-          await nextTurn();
-        }
-      })();
-      for (let n = 0; n < 240; n += 24) await end(n, n + 24);
-      // The first end of a call counts.
-      await end(0, 30);
-      isGoingOn = false;
-      await summing;
-      await assertSound(inOneDatabase(database));
-      await sumAll(rollups);
-      await compare(database);
-      await assertSound(inOneDatabase(database));
-      const [queue] = await sql<{ n: bigint }>(database, 'select count(*) as n from usage_queue');
-      assert.equal(queue!.n, 0n);
-    });
-
-    it('leave an unresolved call out until it ends late, or an operator resolves it', async () => {
-      const late = { ...endOf(1_001), startedAtMs: NOW_MS, endedAtMs: NOW_MS };
-      await die(1_001);
-      await die(1_002);
-      await sumAll(rollups);
-      await compare(database);
-      await node.end(late);
-      const resolved = await createResolutionStore(database).resolve({
-        callId: 'call_001002',
-        resolution: { action: 'charge', chargeNano: 777n },
-        by: null,
-        via: 'admin_token',
-        memo: null,
-        idempotencyKey: null,
-        periods: periodsAt(NOW_MS + 30 * HOUR_MS),
-      });
-      assert.equal(resolved.outcome, 'resolved');
-      await sumAll(rollups);
-      await compare(database);
-      await assertSound(inOneDatabase(database));
-    });
-
-    it('have refunds on the day on which they were made', async () => {
-      const refunds = createRefundStore(database);
-      const at = new Date(NOW_MS + 100 * HOUR_MS);
-      const refund = { callId: 'call_000001', memo: null, idempotencyKey: null, at };
-      await refunds.refund({ ...refund, amountNano: 3n });
-      await refunds.refund({ ...refund, amountNano: null });
-      await sumAll(rollups);
-      await compare(database);
-      const refunded = await sql(
-        database,
-        `select account_id, to_char(day, 'YYYY-MM-DD') as day, calls, charge_nano, refund_nano from usage_rollups where refund_nano <> 0`,
-      );
-      assert.deepEqual(refunded, [
-        { account_id: 'acct_1', day: '2026-11-24', calls: 0n, charge_nano: 0n, refund_nano: 8n },
-      ]);
-      await assertSound(inOneDatabase(database));
-    });
-
-    it('are all or nothing: a slice that fails is made again', async () => {
-      await end(2_000, 2_040);
-      // Totals would exceed what a column can have, after the queue was read and accounts were summed.
-      await database.script('alter table usage_totals add constraint no_more check (calls < 0) not valid');
-      await assert.rejects(rollups.sumSlice(TIMEZONE), /no_more/);
-      await database.script('alter table usage_totals drop constraint no_more');
-      await sumAll(rollups);
-      await compare(database);
-    });
-
-    it('are made of records that were not queued, as those of an import, each once, while calls end', async () => {
-      await database.script(
-        `update calls set is_queued = null; truncate usage_rollups, usage_totals;
-update usage_backfill set last_call_id = '', is_done = false`,
-      );
-      await assertSound(inOneDatabase(database));
-      // Of the time before; it ends meanwhile, and its record is queued then.
-      await die(1_003);
-      assert.equal(await rollups.sumSlice(TIMEZONE), 'more');
-      await assertSound(inOneDatabase(database));
-      await end(3_000, 3_040);
-      await node.end({ ...endOf(1_003), startedAtMs: NOW_MS });
-      await sumAll(rollups);
-      await database.script(
-        `insert into usage_queue (account_ids, call_ids, started_ats, entry_no)
-select array[account_id], array[call_id], '{}', entry_no from ledger_entries where kind = 'refund'`,
-      );
-      await sumAll(rollups);
-      await compare(database);
-      await assertSound(inOneDatabase(database));
-    });
-
-    it('are made anew if a database was imported', async () => {
-      await using copy = await createTestDatabase(engine);
-      await imported(copy.database, await exported(database));
-      const summing = createRollupStore(copy.database.lane('housekeeping'));
-      await sumAll(summing);
-      await compare(copy.database);
-      const [sum] = await sql<{ n: bigint | null }>(copy.database, 'select sum(calls)::bigint as n from usage_rollups');
-      assert.ok(sum!.n! > 240n);
-      await assertSound(inOneDatabase(copy.database));
-    });
-
-    it('that differ from the ledger are found by the audit, which compares few of them in a statement', async () => {
-      let compared = 0;
-      const partition: AuditedDatabases['partitions'][number] = {
-        async openTables() {
-          const reader = await database.openTables();
-          return {
-            ...reader,
-            query: (statement, parameters) => {
-              if (statement.name === 'audit.usage-sums') compared++;
-              return reader.query(statement, parameters);
-            },
-          };
-        },
-      };
-      type Cut = { readonly accountsMax?: number; readonly rowsMax?: number };
-      const wide: Cut[] = [{}, { accountsMax: 2, rowsMax: 8 }];
-      // A statement for each row.
-      const narrow: Cut = { rowsMax: 1 };
-      const audited = async (options: Cut): Promise<string[]> =>
-        (await auditLedger({ directory: database, partitions: [partition] }, options)).flatMap(
-          ({ invariant, breaches }) => breaches.map(({ accountId }) => `${accountId}: ${invariant}`),
-        );
-      const add = (account: string, nano: number): Promise<void> =>
-        database.script(
-          `update usage_rollups set charge_nano = charge_nano + ${nano} where account_id = '${account}' and model = 'large'`,
-        );
-      for (const account of ['acct_0', 'acct_1', 'acct_2']) {
-        await add(account, 1);
-        for (const cut of account === 'acct_1' ? [...wide, narrow] : wide) {
-          assert.deepEqual(
-            await audited(cut),
-            [`${account}: sums of usage have the charges and refunds of the ledger`],
-            JSON.stringify(cut),
-          );
-        }
-        await add(account, -1);
-      }
-      for (const cut of [...wide, narrow]) {
-        compared = 0;
-        assert.deepEqual(await audited(cut), []);
-      }
-      // Each account has more sums than a row, so it had a statement of its own.
-      assert.equal(compared, 3);
-    });
-
-    it('are made in the background, until the node ends', async () => {
-      const job = createRollups({ store: rollups, timezone: () => TIMEZONE, logger: silentLogger, intervalMs: 1 });
-      await end(4_000, 4_020);
-      await job.round();
-      await compare(database);
-      job.start();
-      await job.stop();
-      await end(4_020, 4_021);
-      assert.equal(await rollups.sumSlice(TIMEZONE), 'more');
-    });
+  before(async () => {
+    stored = await createTestDatabase();
+    database = stored.database;
+    node = createTestNode(database, { clock: { nowMs: () => NOW_MS } });
+    rollups = createRollupStore(database.lane('housekeeping'));
+    for (const n of [0, 1, 2]) await openAccount(database, `acct_${n}`, 1_000_000_000n);
   });
-}
+  after(async () => {
+    await node.drain();
+    await stored.remove();
+  });
+
+  const end = (from: number, to: number): Promise<unknown> =>
+    Promise.all(Array.from({ length: to - from }, (_, i) => node.end(endOf(from + i))));
+  const die = async (n: number): Promise<void> => {
+    const { accountId, callId, keyId, model } = endOf(n);
+    const request = requestOf(accountId, callId, 5_000n, { keyId, model });
+    await node.reservations.admit(request);
+    const time = timeAt(NOW_MS);
+    assert.equal((await node.stores.settlement.resolve([{ accountId, callId }], time)).length, 1);
+  };
+
+  it('equal records and ledger when calls end while they are made', async () => {
+    let isGoingOn = true;
+    const summing = (async () => {
+      while (isGoingOn) {
+        await rollups.sumSlice(TIMEZONE);
+        await nextTurn();
+      }
+    })();
+    for (let n = 0; n < 240; n += 24) await end(n, n + 24);
+    // The first end of a call counts.
+    await end(0, 30);
+    isGoingOn = false;
+    await summing;
+    await assertSound(inOneDatabase(database));
+    await sumAll(rollups);
+    await compare(database);
+    await assertSound(inOneDatabase(database));
+    const [queue] = await sql<{ n: bigint }>(database, 'select count(*) as n from usage_queue');
+    assert.equal(queue!.n, 0n);
+  });
+
+  it('leave an unresolved call out until it ends late, or an operator resolves it', async () => {
+    const late = { ...endOf(1_001), startedAtMs: NOW_MS, endedAtMs: NOW_MS };
+    await die(1_001);
+    await die(1_002);
+    await sumAll(rollups);
+    await compare(database);
+    await node.end(late);
+    const resolved = await createResolutionStore(database).resolve({
+      callId: 'call_001002',
+      resolution: { action: 'charge', chargeNano: 777n },
+      by: null,
+      via: 'admin_token',
+      memo: null,
+      idempotencyKey: null,
+      periods: periodsAt(NOW_MS + 30 * HOUR_MS),
+    });
+    assert.equal(resolved.outcome, 'resolved');
+    await sumAll(rollups);
+    await compare(database);
+    await assertSound(inOneDatabase(database));
+  });
+
+  it('have refunds on the day on which they were made', async () => {
+    const refunds = createRefundStore(database);
+    const at = new Date(NOW_MS + 100 * HOUR_MS);
+    const refund = { callId: 'call_000001', memo: null, idempotencyKey: null, at };
+    await refunds.refund({ ...refund, amountNano: 3n });
+    await refunds.refund({ ...refund, amountNano: null });
+    await sumAll(rollups);
+    await compare(database);
+    const refunded = await sql(
+      database,
+      `select account_id, to_char(day, 'YYYY-MM-DD') as day, calls, charge_nano, refund_nano from usage_rollups where refund_nano <> 0`,
+    );
+    assert.deepEqual(refunded, [
+      { account_id: 'acct_1', day: '2026-11-24', calls: 0n, charge_nano: 0n, refund_nano: 8n },
+    ]);
+    await assertSound(inOneDatabase(database));
+  });
+
+  it('are all or nothing: a slice that fails is made again', async () => {
+    await end(2_000, 2_040);
+    // Totals would exceed what a column can have, after the queue was read and accounts were summed.
+    await database.script('alter table usage_totals add constraint no_more check (calls < 0) not valid');
+    await assert.rejects(rollups.sumSlice(TIMEZONE), /no_more/);
+    await database.script('alter table usage_totals drop constraint no_more');
+    await sumAll(rollups);
+    await compare(database);
+  });
+
+  it('are made of records that were not queued, as those of an import, each once, while calls end', async () => {
+    await database.script(
+      `update calls set is_queued = null; truncate usage_rollups, usage_totals;
+update usage_backfill set last_call_id = '', is_done = false`,
+    );
+    await assertSound(inOneDatabase(database));
+    // Of the time before; it ends meanwhile, and its record is queued then.
+    await die(1_003);
+    assert.equal(await rollups.sumSlice(TIMEZONE), 'more');
+    await assertSound(inOneDatabase(database));
+    await end(3_000, 3_040);
+    await node.end({ ...endOf(1_003), startedAtMs: NOW_MS });
+    await sumAll(rollups);
+    await database.script(
+      `insert into usage_queue (account_ids, call_ids, started_ats, entry_no)
+select array[account_id], array[call_id], '{}', entry_no from ledger_entries where kind = 'refund'`,
+    );
+    await sumAll(rollups);
+    await compare(database);
+    await assertSound(inOneDatabase(database));
+  });
+
+  it('are made anew if a database was imported', async () => {
+    await using copy = await createTestDatabase();
+    await imported(copy.database, await exported(database));
+    const summing = createRollupStore(copy.database.lane('housekeeping'));
+    await sumAll(summing);
+    await compare(copy.database);
+    const [sum] = await sql<{ n: bigint | null }>(copy.database, 'select sum(calls)::bigint as n from usage_rollups');
+    assert.ok(sum!.n! > 240n);
+    await assertSound(inOneDatabase(copy.database));
+  });
+
+  it('that differ from the ledger are found by the audit, which compares few of them in a statement', async () => {
+    let compared = 0;
+    const partition: AuditedDatabases['partitions'][number] = {
+      async openTables() {
+        const reader = await database.openTables();
+        return {
+          ...reader,
+          query: (statement, parameters) => {
+            if (statement.name === 'audit.usage-sums') compared++;
+            return reader.query(statement, parameters);
+          },
+        };
+      },
+    };
+    type Cut = { readonly accountsMax?: number; readonly rowsMax?: number };
+    const wide: Cut[] = [{}, { accountsMax: 2, rowsMax: 8 }];
+    // A statement for each row.
+    const narrow: Cut = { rowsMax: 1 };
+    const audited = async (options: Cut): Promise<string[]> =>
+      (await auditLedger({ directory: database, partitions: [partition] }, options)).flatMap(
+        ({ invariant, breaches }) => breaches.map(({ accountId }) => `${accountId}: ${invariant}`),
+      );
+    const add = (account: string, nano: number): Promise<void> =>
+      database.script(
+        `update usage_rollups set charge_nano = charge_nano + ${nano} where account_id = '${account}' and model = 'large'`,
+      );
+    for (const account of ['acct_0', 'acct_1', 'acct_2']) {
+      await add(account, 1);
+      for (const cut of account === 'acct_1' ? [...wide, narrow] : wide) {
+        assert.deepEqual(
+          await audited(cut),
+          [`${account}: sums of usage have the charges and refunds of the ledger`],
+          JSON.stringify(cut),
+        );
+      }
+      await add(account, -1);
+    }
+    for (const cut of [...wide, narrow]) {
+      compared = 0;
+      assert.deepEqual(await audited(cut), []);
+    }
+    // Each account has more sums than a row, so it had a statement of its own.
+    assert.equal(compared, 3);
+  });
+
+  it('are made in the background, until the node ends', async () => {
+    const job = createRollups({ store: rollups, timezone: () => TIMEZONE, logger: silentLogger, intervalMs: 1 });
+    await end(4_000, 4_020);
+    await job.round();
+    await compare(database);
+    job.start();
+    await job.stop();
+    await end(4_020, 4_021);
+    assert.equal(await rollups.sumSlice(TIMEZONE), 'more');
+  });
+});
 
 describe('sums of usage on a shared database', { timeout: 60_000 }, () => {
   it('are made by one node at a time, and equal the ledger however many try', async () => {
-    const stored = await createTestDatabase('postgresql');
+    const stored = await createTestDatabase();
     const others = [stored.openAnother(), stored.openAnother()];
     try {
       const node = createTestNode(stored.database, { clock: { nowMs: () => NOW_MS } });

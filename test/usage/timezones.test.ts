@@ -7,7 +7,7 @@ import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import { createTestNode, openAccount, outcomeOf, type TestNode } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { placedInOne } from '../support/placed-in-one.ts';
 
 /** Sums of usage have the days of the gateway, also in time zones whose names mean something else to the database. */
@@ -18,38 +18,36 @@ const EVERYTHING = { accountId: null, keyId: null, provider: null, status: null,
 /** Offsets have the other sign in POSIX; CET is an abbreviation to the database, without summer time. */
 const TIMEZONES = ['Asia/Shanghai', 'Europe/Berlin', '+08:00', '-0530', '+14', 'CET', 'EST', 'PRC', 'UTC'];
 
-for (const engine of engines) {
-  describe(`days of usage on ${engine}`, { timeout: 60_000 }, () => {
-    let stored: TestDatabase;
-    let database: Database;
-    let node: TestNode;
-    before(async () => {
-      stored = await createTestDatabase(engine);
-      database = stored.database;
-      node = createTestNode(database, { clock: { nowMs: () => AT_MS } });
-      await openAccount(database, 'acct_1', 1_000_000_000n);
-    });
-    after(async () => {
-      await node.drain();
-      await stored.remove();
-    });
-
-    for (const [n, timezone] of TIMEZONES.entries()) {
-      it(`are those of ${timezone}, of calls that are summed and of unresolved ones`, async () => {
-        const model = `model-${n}`;
-        const usage = { ...noUsage, source: 'observed' as const };
-        await node.end({ ...outcomeOf('acct_1', `call_${n}`, 7n), model, usage, startedAtMs: AT_MS, endedAtMs: AT_MS });
-        assert.equal(await createRollupStore(database).sumSlice(timezone), 'more');
-        const query = { groupBy: ['day', 'status'] as const, filter: { ...EVERYTHING, model }, timezone };
-        const days = async () =>
-          (await createUsageStore(placedInOne(inOneDatabase(database))).sum(query, { kind: 'all' }, null, 9)).map(
-            ({ group }) => group.join(' '),
-          );
-        const day = createLocalTime(timezone).day(AT_MS);
-        assert.deepEqual(await days(), [`${day} succeeded`]);
-        await database.script(`update calls set status = 'unresolved', charge_nano = null where model = '${model}'`);
-        assert.deepEqual(await days(), [`${day} succeeded`, `${day} unresolved`]);
-      });
-    }
+describe(`days of usage`, { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  let database: Database;
+  let node: TestNode;
+  before(async () => {
+    stored = await createTestDatabase();
+    database = stored.database;
+    node = createTestNode(database, { clock: { nowMs: () => AT_MS } });
+    await openAccount(database, 'acct_1', 1_000_000_000n);
   });
-}
+  after(async () => {
+    await node.drain();
+    await stored.remove();
+  });
+
+  for (const [n, timezone] of TIMEZONES.entries()) {
+    it(`are those of ${timezone}, of calls that are summed and of unresolved ones`, async () => {
+      const model = `model-${n}`;
+      const usage = { ...noUsage, source: 'observed' as const };
+      await node.end({ ...outcomeOf('acct_1', `call_${n}`, 7n), model, usage, startedAtMs: AT_MS, endedAtMs: AT_MS });
+      assert.equal(await createRollupStore(database).sumSlice(timezone), 'more');
+      const query = { groupBy: ['day', 'status'] as const, filter: { ...EVERYTHING, model }, timezone };
+      const days = async () =>
+        (await createUsageStore(placedInOne(inOneDatabase(database))).sum(query, { kind: 'all' }, null, 9)).map(
+          ({ group }) => group.join(' '),
+        );
+      const day = createLocalTime(timezone).day(AT_MS);
+      assert.deepEqual(await days(), [`${day} succeeded`]);
+      await database.script(`update calls set status = 'unresolved', charge_nano = null where model = '${model}'`);
+      assert.deepEqual(await days(), [`${day} succeeded`, `${day} unresolved`]);
+    });
+  }
+});

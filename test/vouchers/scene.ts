@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { createTestClock } from '../support/clock.ts';
-import type { Engine } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { ask, type PersonResponse } from '../support/people.ts';
 
@@ -24,8 +23,8 @@ export class VoucherScene {
   monotonicMs = 0;
   g!: TestGateway;
 
-  async start(engine: Engine): Promise<void> {
-    this.g = await startGateway({ engine, clock: this.clock, plans: PLANS, monotonicMs: () => this.monotonicMs });
+  async start(): Promise<void> {
+    this.g = await startGateway({ clock: this.clock, plans: PLANS, monotonicMs: () => this.monotonicMs });
   }
 
   /** One more node on the same database. */

@@ -3,6 +3,8 @@ import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { readRecord } from '../../src/db/local/cluster.ts';
+import { knownPlace } from '../../src/db/local/place.ts';
 import {
   assertCharged,
   assertDelivered,
@@ -19,6 +21,8 @@ import { serve } from '../settlement/programs.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { ADMIN_TOKEN } from '../support/gateway.ts';
+import { placeLocal } from '../support/local-database.ts';
+import { serverPid } from '../support/local-servers.ts';
 import { listenOnLoopback } from '../support/loopback.ts';
 import { runProgram, temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
@@ -39,7 +43,7 @@ describe('workers', { timeout: 300_000 }, () => {
   before(async () => {
     provider = await startProvider();
     provider.respond = gates.respond;
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     proxy = await startProxy(stored.url);
   });
   after(async () => {
@@ -49,9 +53,15 @@ describe('workers', { timeout: 300_000 }, () => {
     directory.remove();
   });
 
-  async function start(context: TestContext, name: string, workers: number, server = ''): Promise<WorkersProgram> {
+  async function start(
+    context: TestContext,
+    name: string,
+    workers: number,
+    server = '',
+    databaseUrl = proxy.url,
+  ): Promise<WorkersProgram> {
     const dataDir = join(directory.path, name);
-    const g = await startWorkers({ providerUrl: provider.url, databaseUrl: proxy.url, dataDir, workers, server });
+    const g = await startWorkers({ providerUrl: provider.url, databaseUrl, dataDir, workers, server });
     context.after(async () => {
       g.program.child.kill('SIGKILL');
       await g.program.finished;
@@ -74,10 +84,26 @@ describe('workers', { timeout: 300_000 }, () => {
     });
   }
 
-  test('are refused on the embedded database, and a number that is none is wrong use', async () => {
-    const embedded = await run('embedded', '2');
-    assert.equal(embedded.code, 1);
-    assert.match(embedded.stderr, /The embedded database has one owner.*2 workers.*Set DATABASE_URL to a PostgreSQL/);
+  test('serve on a local server, which the primary stops after them', async (context) => {
+    const dataDir = join(directory.path, 'local');
+    placeLocal(dataDir);
+    const g = await start(context, 'local', 2, '', '');
+    const { callers, calls } = await begin(g, 'local');
+    const server = serverPid(knownPlace(dataDir, readRecord(dataDir)!.home).cluster);
+    g.program.child.kill('SIGINT');
+    await until(async () => (await g.log()).filter(({ msg }) => String(msg).startsWith('stopping')).length === 3);
+    gates.open('local');
+    for (const each of calls) await assertDelivered(each);
+    assert.equal((await g.program.finished).code, 0);
+    assert.equal(isRunning(server), false);
+    const next = await start(context, 'local', 2, '', '');
+    for (const caller of callers) await assertCharged(next.admin, next.url, caller);
+    await assertSound(next.admin);
+    next.program.child.kill('SIGINT');
+    assert.equal((await next.program.finished).code, 0);
+  });
+
+  test('are not served by a number that is none: that is wrong use', async () => {
     const none = await run('none', '0');
     assert.equal(none.code, 2);
     assert.match(none.stderr, /--workers: Expected a whole number from 1 to 128, or "auto"\./);

@@ -24,7 +24,7 @@ describe(`${WORKERS} workers on an empty database of ${PARTITIONS} partitions`, 
   before(async () => {
     provider = await startProvider();
     provider.respond = gates.respond;
-    stored = await createBareDatabase('postgresql');
+    stored = await createBareDatabase();
     g = await startWorkers({
       providerUrl: provider.url,
       databaseUrl: stored.url,

@@ -36,7 +36,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
   before(async () => {
     provider = await startProvider();
     provider.respond = gates.respond;
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase();
     g = await startWorkers({
       providerUrl: provider.url,
       databaseUrl: stored.url,

@@ -290,7 +290,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
   });
 
   it('are in a backup that a button downloads, which an import takes; the change log says who took it', async (test) => {
-    const stored = await createTestDatabase('postgresql');
+    const stored = await createTestDatabase();
     test.after(() => stored.remove());
     const person = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
     await sql(server.database, `update sessions set authenticated_at = now() - interval '1 hour' where user_id = $1`, [
