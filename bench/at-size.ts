@@ -33,7 +33,7 @@ const given = readOptions({ calls: 10_000_000, accounts: 1_000_000, 'no-export':
 const { calls, accounts } = given;
 const directory = mkdtempSync(join(tmpdir(), 'faregate-at-size-'));
 // So much memory as a small server gives it; the log is large enough that filling it makes no checkpoint every few seconds.
-const server = await startPostgresServer(directory, ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB']);
+const server = await startPostgresServer(directory, { shared_buffers: '1GB', max_wal_size: '8GB' });
 
 async function measure(): Promise<void> {
   const url = await createDatabase(server.url, 'filled');

@@ -1,12 +1,11 @@
 import { createHook } from 'node:async_hooks';
 import { type Profiler, type Runtime, Session } from 'node:inspector/promises';
 import { PerformanceObserver } from 'node:perf_hooks';
-import { BroadcastChannel, isMainThread, threadName } from 'node:worker_threads';
 import { isTarget, replyToOrders } from './orders.ts';
 
 /**
- * Loaded into a gateway before its own code (`node --import`), in place of the meter: samples what its main thread and the thread of the
- * embedded database allocate or take of the CPU between two orders.
+ * Loaded into a gateway before its own code (`node --import`), in place of the meter: samples what its main thread allocates or takes of
+ * the CPU between two orders.
  */
 
 export interface AttributeOrder {
@@ -24,29 +23,16 @@ export interface Part {
 }
 
 export interface Attributed {
-  readonly thread: string;
+  /** Of all threads. */
   readonly cpuMicros: number;
+  readonly mainMicros: number;
   readonly collectedMs: number;
   readonly parts: readonly Part[];
   readonly counts: Readonly<Record<string, number>>;
 }
 
-export interface AttributedProcess {
-  readonly cpuMicros: number;
-  readonly threads: readonly Attributed[];
-}
-
-/** What a checkout calls the thread of its embedded database. */
-const ENGINE_THREAD = 'embedded database';
 const SAMPLE_BYTES = 16 * 1024;
 const SAMPLE_MICROS = 500;
-
-type Line = { readonly order: AttributeOrder } | { readonly attributed: Attributed | null };
-
-const line = new BroadcastChannel('faregate-bench-attribute') as Omit<BroadcastChannel, 'onmessage'> & {
-  onmessage: (event: { readonly data: Line }) => void;
-};
-line.unref();
 
 const session = new Session();
 session.connect();
@@ -68,40 +54,21 @@ new PerformanceObserver((list) => {
   for (const { duration } of list.getEntries()) collectedMs += duration;
 }).observe({ entryTypes: ['gc'] });
 
-if (!isMainThread && threadName === ENGINE_THREAD) {
-  line.onmessage = ({ data }) => {
-    if ('order' in data) void carryOut(data.order).then((attributed) => line.postMessage({ attributed }));
-  };
-  line.postMessage({ attributed: null });
-}
 if (isTarget) {
-  let hasThread = false;
-  let onAttributed: (attributed: Attributed | null) => void = () => undefined;
-  line.onmessage = ({ data }) => {
-    hasThread = true;
-    if ('attributed' in data) onAttributed(data.attributed);
-  };
   let cpu = process.resourceUsage();
-  replyToOrders(async (order: AttributeOrder): Promise<AttributedProcess> => {
+  replyToOrders(async (order: AttributeOrder): Promise<Attributed> => {
     const used = process.resourceUsage();
     const cpuMicros = used.userCPUTime - cpu.userCPUTime + used.systemCPUTime - cpu.systemCPUTime;
-    const ofThread = new Promise<Attributed | null>((resolve) => {
-      onAttributed = resolve;
-      if (hasThread) line.postMessage({ order });
-      else resolve(null);
-    });
-    const own = await carryOut(order);
-    const other = await ofThread;
+    const attributed = await carryOut(order);
     cpu = process.resourceUsage();
-    return { cpuMicros, threads: other === null ? [own] : [own, other] };
+    return { cpuMicros, ...attributed };
   });
 }
 
-async function carryOut({ begin }: AttributeOrder): Promise<Attributed> {
+async function carryOut({ begin }: AttributeOrder): Promise<Omit<Attributed, 'cpuMicros'>> {
   const used = process.threadCpuUsage(begunAt);
-  const attributed: Attributed = {
-    thread: isMainThread ? 'main' : ENGINE_THREAD,
-    cpuMicros: used.user + used.system,
+  const attributed = {
+    mainMicros: used.user + used.system,
     collectedMs,
     parts: begin === undefined ? await end() : [],
     counts: { ...counts, ...places },

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBatchStore } from '../src/accounting/batches/store.ts';
@@ -8,7 +8,7 @@ import { runningPeriods } from '../src/accounting/pricing/running-periods.ts';
 import type { AdmissionTerms } from '../src/accounting/reservations/account-state.ts';
 import { factsText, type ReservationRequest } from '../src/accounting/reservations/reservation.ts';
 import type { SettlementRecord } from '../src/accounting/settlement/settlement-record.ts';
-import type { Database } from '../src/db/database.ts';
+
 import { openDatabases } from '../src/db/databases.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openPostgres } from '../src/db/postgres.ts';
@@ -17,6 +17,7 @@ import { createIds } from '../src/lib/ids.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { planOf } from '../test/support/account-in-memory.ts';
 import { KNOWN, outcomeOf, recordOf, requestOf } from '../test/support/accounting-builders.ts';
+import { removeDirectory } from '../test/support/local-database.ts';
 
 /** The two transactions of a call by themselves, without a gateway: what an admission and an end take of a database. */
 
@@ -34,7 +35,6 @@ export interface BatchTimes {
 }
 
 export interface CallBatches {
-  readonly engine: Database['engine'];
   /** Admits and ends batches of so many calls, one after the other. */
   measure(kind: Kind, size: number, rounds?: number): Promise<BatchTimes>;
   close(): Promise<void>;
@@ -43,7 +43,7 @@ export interface CallBatches {
 /**
  * Brings a database up to date and gives it accounts, keys and subscriptions for these calls.
  *
- * @param url empty: the embedded engine
+ * @param url empty: the local server
  * @param dataDir its directory, which goes at the end; absent: a new one
  * @param path where tables are looked for on a server, such as those of a partition; absent: as it says itself
  */
@@ -76,7 +76,6 @@ export async function openCallBatches(
       from generate_series(1, ${ACCOUNTS}) n on conflict do nothing`);
   const batches = createBatchStore(database);
   return {
-    engine: database.engine,
     async measure(kind, size, rounds = ROUNDS) {
       let admitMs = 0;
       let endMs = 0;
@@ -94,7 +93,7 @@ export async function openCallBatches(
     },
     async close() {
       await database.close();
-      rmSync(dataDir, { recursive: true, force: true });
+      removeDirectory(dataDir);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { readOptions } from '../scripts/read-options.ts';
-import type { AttributedProcess, Part } from './attribute.ts';
+import type { Attributed, Part } from './attribute.ts';
 import { startGatewayTarget } from './gateway-target.ts';
 import { benchFile } from './processes.ts';
 import { REPOSITORY } from './revisions.ts';
@@ -12,12 +12,12 @@ import { chatCall, gatewayOrder } from './targets.ts';
  * source and by function. Bytes and counts do not depend on what else the machine does.
  *
  *   node bench/call-parts.ts                       bytes, on PostgreSQL
- *   node bench/call-parts.ts --of cpu --embedded   µs; --of counts: asynchronous resources
+ *   node bench/call-parts.ts --of cpu --local      µs; --of counts: asynchronous resources
  *   node bench/call-parts.ts --checkout ../before --coding --rows 40
  */
 const values = readOptions({
   of: 'bytes',
-  embedded: false,
+  local: false,
   coding: false,
   connections: 64,
   seconds: 8,
@@ -30,7 +30,7 @@ const checkout = resolve(values.checkout);
 const stage = await startStage(0, []);
 try {
   const gateway = await startGatewayTarget({
-    ...gatewayOrder(stage, checkout, values.embedded ? '' : await stage.createDatabase()),
+    ...gatewayOrder(stage, checkout, values.local ? '' : await stage.createDatabase()),
     meter: benchFile('attribute.ts'),
   });
   const call = values.coding
@@ -40,40 +40,39 @@ try {
   await load(values['warm-up']);
   await gateway.orders.ask({ begin: values.of });
   const { done, failures } = await load(values.seconds);
-  const attributed = await gateway.orders.ask<AttributedProcess>({});
+  const attributed = await gateway.orders.ask<Attributed>({});
   await gateway.stop();
   show(attributed, done, failures);
 } finally {
   await stage.stop();
 }
 
-function show({ cpuMicros, threads }: AttributedProcess, done: number, failures: number): void {
+function show(attributed: Attributed, done: number, failures: number): void {
+  const { cpuMicros, mainMicros, parts, collectedMs, counts } = attributed;
   console.log(`${done} calls, ${failures} failed; ${(cpuMicros / done).toFixed(0)} µs of CPU a call, all threads`);
-  for (const { thread, parts, collectedMs, counts, ...used } of threads) {
-    const busy = parts.filter(({ name }) => name !== '(idle)');
-    const total = busy.reduce((sum, { amount }) => sum + amount, 0);
-    const garbage = ((collectedMs * 1_000) / done).toFixed(1);
-    const each = (amount: number): string => (amount / done).toFixed(values.of === 'cpu' ? 1 : 0).padStart(7);
-    console.log(`\n${thread}: ${(used.cpuMicros / done).toFixed(0)} µs a call, collections of garbage ${garbage} µs`);
-    if (values.of === 'counts') {
-      for (const [type, count] of Object.entries(counts).toSorted((left, right) => right[1] - left[1]))
-        if (count / done >= 0.02) console.log(`${(count / done).toFixed(2).padStart(8)} ${type}`);
-      continue;
-    }
-    console.log(`${each(total)} ${values.of === 'cpu' ? 'µs' : 'bytes'} a call`);
-    for (const [title, keyOf] of [
-      ['by room', ({ file }: Part) => roomOf(file)],
-      ['by room of the nearest own caller', ({ caller }: Part) => roomOf(caller)],
-      ['by function', ({ name, file }: Part) => `${name || '(anonymous)'} ${nameOf(file)}`],
-      ['by own caller', ({ caller }: Part) => nameOf(caller) || '(none)'],
-    ] as const) {
-      const sums = new Map<string, number>();
-      for (const part of busy) sums.set(keyOf(part), (sums.get(keyOf(part)) ?? 0) + part.amount);
-      console.log(`\n${title}`);
-      const rows = [...sums].toSorted((left, right) => right[1] - left[1]).slice(0, values.rows);
-      for (const [name, amount] of rows)
-        console.log(`${each(amount)} ${((100 * amount) / total).toFixed(1).padStart(5)} %  ${name}`);
-    }
+  const busy = parts.filter(({ name }) => name !== '(idle)');
+  const total = busy.reduce((sum, { amount }) => sum + amount, 0);
+  const garbage = ((collectedMs * 1_000) / done).toFixed(1);
+  const each = (amount: number): string => (amount / done).toFixed(values.of === 'cpu' ? 1 : 0).padStart(7);
+  console.log(`\nmain thread: ${(mainMicros / done).toFixed(0)} µs a call, collections of garbage ${garbage} µs`);
+  if (values.of === 'counts') {
+    for (const [type, count] of Object.entries(counts).toSorted((left, right) => right[1] - left[1]))
+      if (count / done >= 0.02) console.log(`${(count / done).toFixed(2).padStart(8)} ${type}`);
+    return;
+  }
+  console.log(`${each(total)} ${values.of === 'cpu' ? 'µs' : 'bytes'} a call`);
+  for (const [title, keyOf] of [
+    ['by room', ({ file }: Part) => roomOf(file)],
+    ['by room of the nearest own caller', ({ caller }: Part) => roomOf(caller)],
+    ['by function', ({ name, file }: Part) => `${name || '(anonymous)'} ${nameOf(file)}`],
+    ['by own caller', ({ caller }: Part) => nameOf(caller) || '(none)'],
+  ] as const) {
+    const sums = new Map<string, number>();
+    for (const part of busy) sums.set(keyOf(part), (sums.get(keyOf(part)) ?? 0) + part.amount);
+    console.log(`\n${title}`);
+    const rows = [...sums].toSorted((left, right) => right[1] - left[1]).slice(0, values.rows);
+    for (const [name, amount] of rows)
+      console.log(`${each(amount)} ${((100 * amount) / total).toFixed(1).padStart(5)} %  ${name}`);
   }
 }
 

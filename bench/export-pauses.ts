@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,16 +8,17 @@ import { fileURLToPath } from 'node:url';
 import { createGateway } from '../src/app/gateway.ts';
 import { parseConfig } from '../src/config/load.ts';
 import type { Database } from '../src/db/database.ts';
-import { openEmbedded } from '../src/db/embedded.ts';
+import { openDatabases } from '../src/db/databases.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { silentLogger } from '../src/lib/logger.ts';
+import { removeDirectory } from '../test/support/local-database.ts';
 import { ADMIN_TOKEN, benchConfig, createAccount, createKey } from './gateway-target.ts';
 import { createProvider } from './load/provider.ts';
 import { send, type Waited } from './paced-calls.ts';
 import { quantile } from './quantile.ts';
 
 /**
- * How long a gateway on the embedded database pauses, and what its calls notice, while all of the database is exported:
+ * How long a gateway on a local server pauses, and what its calls notice, while all of the database is exported:
  *
  *     node bench/export-pauses.ts [calls=200000] [accounts=20]
  *
@@ -50,7 +51,7 @@ async function measure(calls: number, accounts: number): Promise<void> {
   const message = <Result>(): Promise<Result> => new Promise((resolve) => callers.once('message', resolve as never));
   try {
     const providerUrl = await message<string>();
-    const database = await openEmbedded({ dataDir: join(directory, 'data') });
+    const database = (await openDatabases({ url: '', dataDir: join(directory, 'data') }, silentLogger)).directory;
     await migrate(database);
     await fill(database, calls, accounts);
     const order = { upstreamUrl: providerUrl, databaseUrl: '', directory };
@@ -75,7 +76,7 @@ async function measure(calls: number, accounts: number): Promise<void> {
     await gateway.close();
   } finally {
     callers.kill();
-    rmSync(directory, { recursive: true, force: true });
+    removeDirectory(directory);
   }
 }
 

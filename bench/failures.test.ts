@@ -12,8 +12,8 @@ const run = (name: string, failures: number, version = ''): ScenarioResult => {
 
 describe('failed calls of a run', () => {
   it('are said with target, scenario, number and the first of them', () => {
-    assert.deepEqual(describeFailures([run('embedded', 3), run(BARE, 0), run('PostgreSQL', 1, 'after')]), [
-      'chat-64, embedded: 3 calls failed, the first with: 503 {"error":{"code":"overloaded"}}',
+    assert.deepEqual(describeFailures([run('local', 3), run(BARE, 0), run('PostgreSQL', 1, 'after')]), [
+      'chat-64, local: 3 calls failed, the first with: 503 {"error":{"code":"overloaded"}}',
       'chat-64, PostgreSQL, after: 1 calls failed, the first with: 503 {"error":{"code":"overloaded"}}',
     ]);
   });
@@ -21,10 +21,10 @@ describe('failed calls of a run', () => {
   it('fail the run if they are of the gateway or the bare proxy, not if they are of a peer', () => {
     for (const [name, failures, expected] of [
       ['PostgreSQL', 1, true],
-      ['embedded', 1, true],
+      ['local', 1, true],
       [BARE, 1, true],
       ['Portkey 1', 1, false],
-      ['embedded', 0, false],
+      ['local', 0, false],
     ] as const) {
       assert.equal(hasFailed([run('nginx', 0), run(name, failures)]), expected, name);
     }

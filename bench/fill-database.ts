@@ -12,14 +12,14 @@ import { silentLogger } from '../src/lib/logger.ts';
  *
  *     DATABASE_URL=postgres://… npm run fill -- --calls 10000000 --accounts 1000000
  *     DATABASE_URL=postgres://… npm run fill -- --partitions 4      spread over four partitions, each filled alike
- *     FAREGATE_DATA_DIR=./data npm run fill -- --calls 1000000 --accounts 100000        the embedded one
+ *     FAREGATE_DATA_DIR=./data npm run fill -- --calls 1000000 --accounts 100000        that of the local server
  *
  * One account of a partition makes a tenth of its calls, a hundred make a fifth, and all others have the rest in equal shares, in an order that
  * scatters them. One call in forty fails; a few are unresolved, aborted, of a rare model, or on a plan.
  */
 
 export interface FillOptions {
-  /** Empty: the embedded database of `dataDir`. */
+  /** Empty: that of the local server of `dataDir`. */
   readonly url: string;
   readonly dataDir?: string;
   readonly calls: number;
@@ -127,7 +127,7 @@ async function fillPartition(
   ]);
 }
 
-/** Two, that work at the same time on a server; on the embedded engine there is one. */
+/** Two, that work at the same time on a server beside; of a local server one is behind both. */
 async function openSessions(
   { url, dataDir = '', partitions = 1 }: FillOptions,
   partition: number,

@@ -16,24 +16,30 @@ const results: ScenarioResult[] = [
   {
     scenario: chat!,
     lines: [
-      line(BARE, [{ cpuMicros: 50 }, { cpuMicros: 100 }]),
-      line('embedded', [{ cpuMicros: 200 }, { cpuMicros: 400 }]),
+      line(BARE, [
+        { cpuMicros: 50, bothMicros: 50 },
+        { cpuMicros: 100, bothMicros: 100 },
+      ]),
+      line('local', [
+        { cpuMicros: 200, bothMicros: 300 },
+        { cpuMicros: 400, bothMicros: 600 },
+      ]),
     ],
   },
   {
     scenario: rate!,
-    lines: [line(BARE, [{ p50Ms: 1 }, { p50Ms: 2 }]), line('embedded', [{ p50Ms: 2.5 }, { p50Ms: 3 }])],
+    lines: [line(BARE, [{ p50Ms: 1 }, { p50Ms: 2 }]), line('local', [{ p50Ms: 2.5 }, { p50Ms: 3 }])],
   },
   {
     scenario: streams!,
-    lines: [line(BARE, [{ cpuMicros: 20, kbAStream: 0 }]), line('embedded', [{ cpuMicros: 25, kbAStream: 60 }])],
+    lines: [line(BARE, [{ cpuMicros: 20, kbAStream: 0 }]), line('local', [{ cpuMicros: 25, kbAStream: 60 }])],
   },
 ];
 
 describe('gate', () => {
   it('compares each round with the bare proxy, and nothing with a bare proxy that took nothing', () => {
     assert.deepEqual(gateRatios(results), {
-      embedded: { cpuACall: 4, cpuAChunk: 1.25, memoryAStream: null, addedMs: 1.25 },
+      local: { cpuACall: 4, bothACall: 6, cpuAChunk: 1.25, memoryAStream: null, addedMs: 1.25 },
     });
   });
 
@@ -43,16 +49,17 @@ describe('gate', () => {
       revision: 'abc',
       node: '24',
       machine: 'two cores',
-      ratios: { embedded: { cpuACall: 3.2, cpuAChunk: null, memoryAStream: 2, addedMs: 1 } },
+      ratios: { local: { cpuACall: 3.2, bothACall: null, cpuAChunk: null, memoryAStream: 2, addedMs: 1 } },
     };
     assert.equal(
       renderGate(gateRatios(results), recorded),
       [
         'of a bare proxy; ms above it               now        recorded  now : recorded',
-        'embedded, CPU a call                      4.00            3.20            1.25',
-        'embedded, CPU a chunk                     1.25               -               -',
-        'embedded, memory a stream                    -            2.00               -',
-        'embedded, p50 at 200/s, ms                1.25            1.00            1.25',
+        'local, CPU a call                         4.00            3.20            1.25',
+        'local, with database                      6.00               -               -',
+        'local, CPU a chunk                        1.25               -               -',
+        'local, memory a stream                       -            2.00               -',
+        'local, p50 at 200/s, ms                   1.25            1.00            1.25',
         'Recorded 2026-01-02 at abc with Node 24 on two cores.',
       ].join('\n'),
     );

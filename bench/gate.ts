@@ -1,9 +1,11 @@
 import { BARE, compare, type ScenarioResult } from './report.ts';
 import type { FigureKey, Kind } from './scenarios.ts';
 
-/** What the gate watches of an engine: multiples of the bare proxy's, but for times, which are compared by difference. */
+/** What the gate watches of a target: multiples of the bare proxy's, but for times, which are compared by difference. */
 export interface GateRatios {
   readonly cpuACall: number | null;
+  /** With the database's server. */
+  readonly bothACall: number | null;
   readonly cpuAChunk: number | null;
   readonly memoryAStream: number | null;
   /** ms at the median that a call takes above one of the bare proxy, at a fixed rate. */
@@ -22,6 +24,7 @@ export interface Recorded {
 
 const ROWS = [
   ['cpuACall', 'CPU a call'],
+  ['bothACall', 'with database'],
   ['cpuAChunk', 'CPU a chunk'],
   ['memoryAStream', 'memory a stream'],
   ['addedMs', 'p50 at 200/s, ms'],
@@ -36,6 +39,7 @@ export function gateRatios(results: readonly ScenarioResult[]): Record<string, G
       name,
       {
         cpuACall: besideBare(results, 'chat', name, 'cpuMicros', 'ratio'),
+        bothACall: besideBare(results, 'chat', name, 'bothMicros', 'ratio'),
         cpuAChunk: besideBare(results, 'streams', name, 'cpuMicros', 'ratio'),
         memoryAStream: besideBare(results, 'streams', name, 'kbAStream', 'ratio'),
         addedMs: besideBare(results, 'rate', name, 'p50Ms', 'difference'),

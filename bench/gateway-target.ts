@@ -9,7 +9,7 @@ import { type OrderLine, openOrderLine } from './order-line.ts';
 /** What a gateway of the bench is configured with. */
 interface ConfigOrder {
   readonly upstreamUrl: string;
-  /** A PostgreSQL database; empty for the embedded one. */
+  /** A PostgreSQL database; empty for the gateway's own: its local server, or what older versions have in its place. */
   readonly databaseUrl: string;
   /** A directory of this gateway's own. */
   readonly directory: string;
@@ -84,18 +84,16 @@ export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTa
  * @throws Error if the program ends before it listens.
  */
 export async function startProgram(order: GatewayOrder): Promise<Program> {
-  const { checkout, databaseUrl, directory, flags } = order;
+  const { checkout, directory, flags } = order;
   mkdirSync(directory, { recursive: true });
   const configFile = join(directory, 'faregate.yaml');
   writeFileSync(configFile, configText(order));
-  const pglite = pathToFileURL(join(checkout, 'node_modules/@electric-sql/pglite/dist/index.js')).href;
   const orders = await openOrderLine();
   const child = order.spawn([join(checkout, 'bin/faregate.js'), 'serve', '--config', configFile], {
     ...orders.environment,
     FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
     LOG_LEVEL: 'error',
     NODE_OPTIONS: nodeOptions([...flags, '--import', pathToFileURL(order.meter ?? METER).href]),
-    ...(databaseUrl === '' ? { FAREGATE_BENCH_PGLITE: pglite } : {}),
   });
   child.once('exit', orders.close);
   const stop = (): Promise<void> => endByClose(child, orders);
@@ -122,13 +120,16 @@ export async function endByClose(child: ChildProcess, orders: OrderLine): Promis
   }
 }
 
+/** The data directory of a gateway of the bench. */
+export const dataDirOf = (directory: string): string => join(directory, 'data');
+
 /** A configuration with the model of most benches, whose calls go to `upstreamUrl`. */
 export function benchConfig({ upstreamUrl, databaseUrl, directory, connections, partitions }: ConfigOrder): string {
   const spread = partitions === undefined ? '' : `, partitions: ${partitions}`;
   const atATime = connections === undefined ? '' : `, connections: ${connections}`;
   return `
 server: { port: 0 }
-database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')}${spread} }
+database: { url: "${databaseUrl}", dataDir: ${dataDirOf(directory)}${spread} }
 providers: { static: { protocol: chat, baseUrl: "${upstreamUrl}/v1", apiKey: bench${atATime} } }
 models:
   bench-model:

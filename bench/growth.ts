@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readOptions } from '../scripts/read-options.ts';
+import { removeDirectory } from '../test/support/local-database.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { type CallBatches, KINDS, type Kind, openCallBatches } from './call-batches.ts';
 import { createDatabase } from './create-database.ts';
@@ -13,15 +14,15 @@ import { median } from './quantile.ts';
  * accounts and records of calls, which take turns, beside an empty one. Printed are medians of rounds, and of the ratios of rounds.
  *
  *     node bench/growth.ts [--sizes 200:10000,10000:100000,100000:1000000] [--rounds 7]
- *     node bench/growth.ts --embedded --sizes 100000:1000000
+ *     node bench/growth.ts --local --sizes 100000:1000000
  *     node bench/growth.ts --partitions 4 --sizes 1000000:10000000       spread over four partitions, in one of which calls are made
  *
  * A size is accounts and calls. A million accounts with ten million calls take some two minutes to be made on PostgreSQL.
  */
-const { rounds, embedded, partitions, ...given } = readOptions({
+const { rounds, local, partitions, ...given } = readOptions({
   sizes: '200:10000,10000:100000,100000:1000000,1000000:10000000',
   rounds: 7,
-  embedded: false,
+  local: false,
   partitions: 1,
 });
 const sizes = given.sizes.split(',').map((text) => {
@@ -46,9 +47,7 @@ interface Target {
 
 const directory = mkdtempSync(join(tmpdir(), 'faregate-growth-'));
 // So much memory as a small server gives it.
-const server = embedded
-  ? null
-  : await startPostgresServer(directory, ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB']);
+const server = local ? null : await startPostgresServer(directory, { shared_buffers: '1GB', max_wal_size: '8GB' });
 const targets: Target[] = [];
 try {
   for (const [at, { accounts, calls }] of [{ accounts: 0, calls: 0 }, ...sizes].entries()) {
@@ -78,7 +77,7 @@ try {
 } finally {
   for (const { batches } of targets) await batches.close();
   await server?.stop();
-  rmSync(directory, { recursive: true, force: true });
+  removeDirectory(directory);
 }
 
 function add({ micros }: Target, kind: Kind, size: number, value: number): void {

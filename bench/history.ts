@@ -7,11 +7,11 @@ import { checkOut, describeRevision, REPOSITORY, removeCheckout } from './revisi
 import { runScenarios } from './run.ts';
 import type { Scenario } from './scenarios.ts';
 import { type Stage, startStage } from './stage.ts';
-import { ENGINES } from './targets.ts';
+import { DATABASE_KINDS } from './targets.ts';
 
 /**
  * Where speed was lost or won: each of some revisions of this repository beside the bare proxy in turns, as multiples of its CPU
- * a call (of streams: a chunk) on both engines. A revision that cannot be run is named, and the others go on; the exit code is
+ * a call (of streams: a chunk), with what the server of its database takes, on either kind of database. A revision that cannot be run is named, and the others go on; the exit code is
  * then 1.
  *
  *   node bench/history.ts --revisions 4e7e0fe,HEAD
@@ -26,7 +26,7 @@ interface Row {
   readonly scenario: string;
   /** µs of the bare proxy; `null` if nothing was measured. */
   readonly bareMicros: number | null;
-  /** By engine. */
+  /** By kind of database. */
   readonly multiples: Readonly<Record<string, number | null>>;
   /** Why it could not be measured, or what failed. */
   readonly note: string;
@@ -79,7 +79,7 @@ async function measureScenario(stage: Stage, revision: string, scenario: Scenari
 function rowOf(revision: string, result: ScenarioResult): Row {
   const lines = summarise(result);
   const multiples = Object.fromEntries(
-    ENGINES.map((engine) => [engine, lines.find(({ name }) => name === engine)?.figures.cpuMicros?.toBare ?? null]),
+    DATABASE_KINDS.map((kind) => [kind, lines.find(({ name }) => name === kind)?.figures.bothMicros?.toBare ?? null]),
   );
   return {
     revision,
@@ -94,13 +94,13 @@ function head(): string {
   return [
     'scenario'.padEnd(14),
     'bare µs'.padStart(9),
-    ...ENGINES.map((engine) => engine.padStart(12)),
+    ...DATABASE_KINDS.map((kind) => kind.padStart(12)),
     '  revision',
   ].join('');
 }
 
 function shown({ revision, scenario, bareMicros, multiples, note }: Row): string {
-  const cells = ENGINES.map((engine) => (multiples[engine]?.toFixed(2) ?? '-').padStart(12));
+  const cells = DATABASE_KINDS.map((kind) => (multiples[kind]?.toFixed(2) ?? '-').padStart(12));
   const end = note === '' ? '' : ` (${note})`;
   return [scenario.padEnd(14), (bareMicros?.toFixed(0) ?? '-').padStart(9), ...cells, `  ${revision}${end}`].join('');
 }

@@ -4,7 +4,7 @@ import { readOptions } from '../scripts/read-options.ts';
 import { REPOSITORY } from './revisions.ts';
 import { parseScenarios } from './scenarios.ts';
 import { startStage } from './stage.ts';
-import { ENGINES, type Engine, startGateway, type Target, type Version } from './targets.ts';
+import { DATABASE_KINDS, type DatabaseKind, startGateway, type Target, type Version } from './targets.ts';
 
 /**
  * What a call takes after a gateway was idle, beside what it took before: the engine of Node drops code that it compiled for speed once
@@ -25,17 +25,17 @@ const scenario = parseScenarios('chat-64')[0]!;
 const stage = await startStage(0, []);
 try {
   console.log(`µs of CPU a call, in rounds of ${ROUND_S} s, the last ones behind ${given.pause} s without a call each`);
-  for (const engine of ENGINES) for (const version of [...before, here]) await measure(engine, version);
+  for (const kind of DATABASE_KINDS) for (const version of [...before, here]) await measure(kind, version);
 } finally {
   await stage.stop();
 }
 
-async function measure(engine: Engine, version: Version): Promise<void> {
-  const target = await startGateway(stage, scenario, engine, version);
+async function measure(kind: DatabaseKind, version: Version): Promise<void> {
+  const target = await startGateway(stage, scenario, kind, version);
   try {
     const warm = await rounds(target, WARM_ROUNDS, 0);
     const afterwards = await rounds(target, ROUNDS, PAUSE_MS);
-    console.log(`${`${engine} ${version.name}`.padEnd(20)} ${warm.join(' ')} | ${afterwards.join(' ')}`);
+    console.log(`${`${kind} ${version.name}`.padEnd(20)} ${warm.join(' ')} | ${afterwards.join(' ')}`);
   } finally {
     await target.stop();
   }

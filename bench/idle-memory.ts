@@ -1,19 +1,22 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { LISTENING, readPrinted } from '../scripts/started-demo.ts';
+import { removeDirectory } from '../test/support/local-database.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
 import { benchConfig } from './gateway-target.ts';
+import { sharedMb } from './process-tree.ts';
 import { nextMessage } from './processes.ts';
 
 /**
- * The resident memory of a fresh `faregate serve` on either engine some seconds after it listens, with data from an earlier
- * start, and the CPU that it took until it listened. Linux only, because the parts come from /proc.
+ * The memory of a fresh `faregate serve` on either kind of database some seconds after it listens, with data from an earlier
+ * start, and the CPU that it took until it listened. `PSS` is of the gateway and of its local server together, the rest of the gateway
+ * alone. Linux only, because it comes from /proc.
  *
  *   node bench/idle-memory.ts [seconds after it listens] [flags for Node]
  */
@@ -42,17 +45,28 @@ const directory = mkdtempSync(join(tmpdir(), 'faregate-idle-'));
 const postgres = await startPostgresServer(directory);
 try {
   console.log(
-    row(['MB of', 'resident', 'most', 'files', 'JS heap', 'used of it', 'buffers', 'CPU s to listen', 'threads']),
+    row([
+      'MB of',
+      'PSS',
+      'resident',
+      'most',
+      'files',
+      'JS heap',
+      'used of it',
+      'buffers',
+      'CPU s to listen',
+      'threads',
+    ]),
   );
   await measure('PostgreSQL', await createDatabase(postgres.url, 'idle'));
-  await measure('embedded', '');
+  await measure('local', '');
 } finally {
   await postgres.stop();
-  rmSync(directory, { recursive: true, force: true });
+  removeDirectory(directory);
 }
 
-async function measure(engine: string, databaseUrl: string): Promise<void> {
-  const home = join(directory, engine);
+async function measure(database: string, databaseUrl: string): Promise<void> {
+  const home = join(directory, database);
   mkdirSync(home);
   const file = join(home, 'faregate.yaml');
   writeFileSync(file, benchConfig({ upstreamUrl: 'http://127.0.0.1:9', databaseUrl, directory: home }));
@@ -75,8 +89,9 @@ async function measure(engine: string, databaseUrl: string): Promise<void> {
     const sizes = [kib('VmRSS'), kib('VmHWM'), kib('RssFile'), memory.heapTotal, memory.heapUsed, memory.arrayBuffers];
     const cpuSeconds = ((cpu.user + cpu.system) / 1e6).toFixed(2);
     const threads = /^Threads:\s+(\d+)/m.exec(status)![1]!;
-    const name = `${engine}, ${start === 1 ? 'new' : `start ${start}`}`;
-    console.log(row([name, ...sizes.map((size) => (size / 1e6).toFixed(0)), cpuSeconds, threads]));
+    const name = `${database}, ${start === 1 ? 'new' : `start ${start}`}`;
+    const shared = sharedMb(child.pid!).toFixed(0);
+    console.log(row([name, shared, ...sizes.map((size) => (size / 1e6).toFixed(0)), cpuSeconds, threads]));
     child.kill();
     await once(child, 'exit');
   }

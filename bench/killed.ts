@@ -1,17 +1,18 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { parseYuan } from '../src/lib/yuan.ts';
+import { removeDirectory } from '../test/support/local-database.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
 import { admin, type GatewayOrder, startGatewayTarget, startProgram } from './gateway-target.ts';
 import { spawnGateway } from './processes.ts';
 import { REPOSITORY } from './revisions.ts';
-import { ENGINES, type Engine } from './targets.ts';
+import { DATABASE_KINDS, type DatabaseKind } from './targets.ts';
 
 /**
  * What is known of calls and their money after `kill -9`: clients make calls, the gateway is killed while they do, and it is
@@ -62,27 +63,27 @@ try {
     '| | delivered | served by the provider | charged | unresolved | delivered, not charged once | serves after ms | all resolved after ms |',
   );
   console.log(`|---|${'---|'.repeat(7)}`);
-  for (const engine of ENGINES) {
-    for (let round = 0; round < ROUNDS; round++) print(engine, await kill(engine, round));
+  for (const kind of DATABASE_KINDS) {
+    for (let round = 0; round < ROUNDS; round++) print(kind, await kill(kind, round));
   }
 } finally {
   provider.close();
   await postgres.stop();
-  rmSync(directory, { recursive: true, force: true });
+  removeDirectory(directory);
 }
 
-function print(engine: Engine, killed: Killed): void {
+function print(kind: DatabaseKind, killed: Killed): void {
   const cells = Object.values(killed).map((each: number) => each.toFixed(0));
-  console.log(`| ${engine} | ${cells.join(' | ')} |`);
+  console.log(`| ${kind} | ${cells.join(' | ')} |`);
   if (killed.deliveredUncharged > 0) process.exitCode = 1;
 }
 
-async function kill(engine: Engine, round: number): Promise<Killed> {
-  const name = `${engine.toLowerCase()}_${round}`;
+async function kill(kind: DatabaseKind, round: number): Promise<Killed> {
+  const name = `${kind.toLowerCase()}_${round}`;
   const order: GatewayOrder = {
     checkout: REPOSITORY,
     upstreamUrl: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
-    databaseUrl: engine === 'PostgreSQL' ? await createDatabase(postgres.url, name) : '',
+    databaseUrl: kind === 'PostgreSQL' ? await createDatabase(postgres.url, name) : '',
     directory: join(directory, name),
     spawn: spawnGateway,
     flags: [],

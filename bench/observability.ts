@@ -7,7 +7,7 @@ import { benchFile, hasCores, spawnGateway } from './processes.ts';
 import { median } from './quantile.ts';
 import { REPOSITORY } from './revisions.ts';
 import { startStage } from './stage.ts';
-import { chatCall, ENGINES, type Engine, gatewayOrder } from './targets.ts';
+import { chatCall, DATABASE_KINDS, type DatabaseKind, gatewayOrder } from './targets.ts';
 
 /**
  * What the log, records of refusals and metrics cost a call: CPU of the gateway's process with them on and off in turns, every
@@ -15,7 +15,7 @@ import { chatCall, ENGINES, type Engine, gatewayOrder } from './targets.ts';
  * file. Printed are the medians, the median of the ratios of neighbours, and its interval of 95 %. Refusals are not part of the
  * load: most calls only ask whether there is one.
  *
- *   node bench/observability.ts                  on a PostgreSQL that it starts, and on the embedded database
+ *   node bench/observability.ts                  on a PostgreSQL that it starts, and on a local server
  *   node bench/observability.ts --pairs 30 --slice-ms 900 --connections 64
  *   node bench/observability.ts --profile directory    also writes a CPU profile of each gateway there, which slows it down
  */
@@ -32,8 +32,8 @@ const stage = await startStage(0, profile === '' ? [] : ['--cpu-prof', '--cpu-pr
 
 console.log(`${pairs} pairs of ${sliceMs} ms, ${connections} connections${hasCores ? '' : ', not pinned to cores'}`);
 console.log('             off, µs   on, µs   on : off   95 %');
-for (const engine of ENGINES) {
-  const measured = await measure(engine);
+for (const kind of DATABASE_KINDS) {
+  const measured = await measure(kind);
   // On a machine that does other work no call may end in a slice.
   const ratios = measured
     .map(({ on, off }) => on / off)
@@ -43,15 +43,15 @@ for (const engine of ENGINES) {
   const cells = (['off', 'on'] as const).map((half) => median(measured.map((pair) => pair[half]))!.toFixed(0));
   const interval = `${low.toFixed(3)} to ${high.toFixed(3)}`;
   console.log(
-    `${engine.padEnd(12)}${cells.map((cell) => cell.padStart(8)).join(' ')}   ${median(ratios)!.toFixed(3)}      ${interval}`,
+    `${kind.padEnd(12)}${cells.map((cell) => cell.padStart(8)).join(' ')}   ${median(ratios)!.toFixed(3)}      ${interval}`,
   );
 }
 await stage.stop();
 
-async function measure(engine: Engine): Promise<readonly SwitchedPair[]> {
-  const log = openSync(join(stage.directory, `${engine}.log`), 'a');
+async function measure(kind: DatabaseKind): Promise<readonly SwitchedPair[]> {
+  const log = openSync(join(stage.directory, `${kind}.log`), 'a');
   const { url, balanceKeys, orders, stop } = await startGatewayTarget({
-    ...gatewayOrder(stage, REPOSITORY, engine === 'embedded' ? '' : await stage.createDatabase()),
+    ...gatewayOrder(stage, REPOSITORY, kind === 'local' ? '' : await stage.createDatabase()),
     spawn: (args, environment) => spawnGateway(args, { ...environment, LOG_LEVEL: 'info' }, log),
     meter: benchFile('observer-switch.ts'),
   });
@@ -60,7 +60,7 @@ async function measure(engine: Engine): Promise<readonly SwitchedPair[]> {
   await new Promise((resolve) => setTimeout(resolve, WARM_UP_S * 1_000));
   const measured = await orders.ask<SwitchedPair[]>({ pairs, sliceMs } satisfies SwitchOrder);
   const { failures } = await loaded;
-  if (failures > 0) throw new Error(`${engine}: ${failures} calls failed`);
+  if (failures > 0) throw new Error(`${kind}: ${failures} calls failed`);
   await stop();
   closeSync(log);
   return measured;

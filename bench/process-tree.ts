@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { hasCores } from './processes.ts';
 
 /**
  * What the operating system has counted of a process and its descendants: for programs into which no meter can be loaded. Linux
@@ -36,12 +38,7 @@ export function parseStat(line: string): ProcessStat {
 
 /** Sums of a process and of all that descend from it. */
 export function sumTree(all: readonly ProcessStat[], root: number): TreeUsage {
-  const isIn = new Set([root]);
-  // A child may have a smaller number than its parent, so one pass is not enough.
-  for (let known = 0; known < isIn.size; ) {
-    known = isIn.size;
-    for (const { pid, parent } of all) if (isIn.has(parent)) isIn.add(pid);
-  }
+  const isIn = treeOf(all, root);
   let [cpuMicros, rssBytes] = [0, 0];
   for (const { pid, ticks, pages } of all) {
     if (!isIn.has(pid)) continue;
@@ -51,8 +48,35 @@ export function sumTree(all: readonly ProcessStat[], root: number): TreeUsage {
   return { cpuMicros, rssBytes };
 }
 
-export function readTree(root: number): TreeUsage {
-  const all = readdirSync('/proc')
+function treeOf(all: readonly ProcessStat[], root: number): ReadonlySet<number> {
+  const isIn = new Set([root]);
+  // A child may have a smaller number than its parent, so one pass is not enough.
+  for (let known = 0; known < isIn.size; ) {
+    known = isIn.size;
+    for (const { pid, parent } of all) if (isIn.has(parent)) isIn.add(pid);
+  }
+  return isIn;
+}
+
+export const readTree = (root: number): TreeUsage => sumTree(readAll(), root);
+
+/** MB of a process and of all that descend from it; a page that several of them share counts once (PSS, proc(5)). */
+export function sharedMb(root: number): number {
+  const kib = [...treeOf(readAll(), root)].map((pid) => {
+    const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
+    return Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? 0);
+  });
+  return kib.reduce((sum, each) => sum + each, 0) / 1_000;
+}
+
+/** Moves a process and all that descend from it to other cores, with those that they start from now on. */
+export function moveTree(root: number, cores: string): void {
+  if (!hasCores) return;
+  for (const pid of treeOf(readAll(), root)) spawnSync('taskset', ['-a', '-c', '-p', cores, String(pid)]);
+}
+
+function readAll(): ProcessStat[] {
+  return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
@@ -62,5 +86,4 @@ export function readTree(root: number): TreeUsage {
         return [];
       }
     });
-  return sumTree(all, root);
 }

@@ -10,15 +10,15 @@ import { chatCall, gatewayOrder } from './targets.ts';
  * collections have to free. Of calls under way it moves none, if it does its work well, and of calls that have ended none at all.
  *
  *   node bench/promotion.ts                                  128 calls at a time, on PostgreSQL
- *   node bench/promotion.ts --connections 256 --embedded --starts 3
+ *   node bench/promotion.ts --connections 256 --local --starts 3
  *
  * Before decision 58, starts of one version differed: some had a fifth of all that is allocated become old for as long as they ran.
  */
-const { connections, seconds, starts, embedded } = readOptions({
+const { connections, seconds, starts, local } = readOptions({
   connections: 128,
   seconds: 12,
   starts: 2,
-  embedded: false,
+  local: false,
 });
 
 /** The first ones come while the program is still compiled. */
@@ -35,7 +35,7 @@ try {
 async function measureStart(): Promise<string> {
   let printed = '';
   const gateway = await startGatewayTarget({
-    ...gatewayOrder(stage, REPOSITORY, embedded ? '' : await stage.createDatabase()),
+    ...gatewayOrder(stage, REPOSITORY, local ? '' : await stage.createDatabase()),
     meter: benchFile('trace-collections.ts'),
   });
   gateway.child.stdout!.on('data', (text: string) => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCallsStore } from '../src/accounting/calls/calls-store.ts';
@@ -6,12 +6,13 @@ import { type Database, toArray } from '../src/db/database.ts';
 import { openDatabases } from '../src/db/databases.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { silentLogger } from '../src/lib/logger.ts';
+import { removeDirectory } from '../test/support/local-database.ts';
 
 /**
  * What it costs to find call records by the provider's request id: microseconds of the database a record that is written, in
  * batches, and milliseconds a search, without an index on request_id, with a B-tree, and with a BRIN of Bloom filters.
  *
- *   node bench/request-ids.ts [postgres://…] [records]     an empty database; without an address the embedded one
+ *   node bench/request-ids.ts [postgres://…] [records]     an empty database; without an address that of a local server
  */
 const [url = '', recordsText = '200000'] = process.argv.slice(2);
 const records = Number(recordsText);
@@ -53,7 +54,7 @@ for (const round of [0, 1, 2]) {
   }
 }
 await database.close();
-rmSync(dataDir, { recursive: true });
+removeDirectory(dataDir);
 
 async function measure(on: Database, batches: number): Promise<number> {
   const text = `insert into calls (${columns}) select ${values('n')} from unnest($1::int[]) n`;

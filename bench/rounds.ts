@@ -1,9 +1,8 @@
 import type { LoadOrder, LoadResult } from './load/order.ts';
-import type { MeterReading } from './meter.ts';
 import { type LineResult, nameOf, type ScenarioResult } from './report.ts';
 import type { Figures, Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
-import { callOf, type Target } from './targets.ts';
+import { callOf, type Target, type TargetReading } from './targets.ts';
 import { type WarmUp, type WarmUpWork, warmUp } from './warm-up.ts';
 
 /** How long targets are measured. */
@@ -19,7 +18,7 @@ interface Line extends LineResult {
   failures: number;
   firstFailure: string | null;
   /** Before the first stream of a scenario; `null` for calls. */
-  idle: MeterReading | null;
+  idle: TargetReading | null;
 }
 
 /**
@@ -104,7 +103,7 @@ async function measureCalls(stage: Stage, scenario: Scenario, line: Line, second
   return {
     perSecond: (result.done * 1_000) / result.elapsedMs,
     ...times(result),
-    cpuMicros: share(cpuMicros, result.done),
+    ...cpu(before, after, result.done),
     commits: commits(before, after, result.done),
     rssMb: after.rssBytes / 1e6,
     mbPerSecond: (megabytes * 1_000) / result.elapsedMs,
@@ -128,7 +127,7 @@ async function measureStreams(
   const after = await target.read({ collect: isLast });
   await order(stage, line, { kind: 'end streams' });
   return {
-    cpuMicros: share(after.cpuMicros - before.cpuMicros, result.done),
+    ...cpu(before, after, result.done),
     ...times(result),
     kbAStream: !isLast || result.done === 0 ? null : grown(line.idle!, after) / 1_000 / scenario.size,
     rssMb: after.rssBytes / 1e6,
@@ -146,7 +145,7 @@ async function order(stage: Stage, line: Line, what: LoadOrder): Promise<LoadRes
  * What memory has grown by: what is in use, because of what is resident nobody can say how much is left over from before. Where
  * that is not known, what is resident.
  */
-function grown(before: MeterReading, after: MeterReading): number {
+function grown(before: TargetReading, after: TargetReading): number {
   if (before.inUseBytes === null || after.inUseBytes === null) return after.rssBytes - before.rssBytes;
   return after.inUseBytes - before.inUseBytes;
 }
@@ -159,9 +158,21 @@ function share(total: number, count: number): number | null {
   return count === 0 ? null : total / count;
 }
 
-function commits(before: MeterReading, after: MeterReading, calls: number): number | null {
-  if (before.nextTransaction === null || after.nextTransaction === null) return null;
-  return share(after.nextTransaction - before.nextTransaction, calls);
+/** Of the process, of its database's server, and of both. A database inside of the process is in the first one. */
+function cpu(before: TargetReading, after: TargetReading, count: number): Figures {
+  const own = after.cpuMicros - before.cpuMicros;
+  const [first, last] = [before.database, after.database];
+  const ofDatabase = first === null || last === null ? null : last.cpuMicros - first.cpuMicros;
+  return {
+    cpuMicros: share(own, count),
+    databaseMicros: ofDatabase === null ? null : share(ofDatabase, count),
+    bothMicros: share(own + (ofDatabase ?? 0), count),
+  };
+}
+
+function commits(before: TargetReading, after: TargetReading, calls: number): number | null {
+  if (before.database === null || after.database === null) return null;
+  return share(after.database.nextTransaction - before.database.nextTransaction, calls);
 }
 
 function told({ perSecond, cpuMicros }: Figures): string {

@@ -3,7 +3,7 @@ import type { ScenarioResult } from './report.ts';
 import { type Duration, runRounds } from './rounds.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
-import { ENGINES, type SpreadDatabase, startBare, startGateway, type Target, type Version } from './targets.ts';
+import { DATABASE_KINDS, type SpreadDatabase, startBare, startGateway, type Target, type Version } from './targets.ts';
 
 /** What stands beside the bare proxy in a run. */
 export interface Contenders {
@@ -29,8 +29,8 @@ export async function runScenarios(
   const targets: Target[] = [];
   try {
     if (scenario.isPassedOn) targets.push(await startBare(stage, scenario));
-    for (const engine of ENGINES) {
-      for (const version of versions) targets.push(await startGateway(stage, scenario, engine, version));
+    for (const kind of DATABASE_KINDS) {
+      for (const version of versions) targets.push(await startGateway(stage, scenario, kind, version));
     }
     for (const database of spread) targets.push(await startGateway(stage, scenario, database, versions.at(-1)!));
     for (const peer of peers) {

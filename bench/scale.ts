@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { snakeCase } from '../src/lib/snake-case.ts';
 import { parseNumber } from './options.ts';
-import { readTree } from './process-tree.ts';
 import { REPOSITORY } from './revisions.ts';
 import { type CallCosts, planScale, type ScaleOrder } from './scale-plan.ts';
 import { parseScenarios } from './scenarios.ts';
@@ -67,10 +64,9 @@ async function measure(stage: Stage, target: Target, url: string): Promise<CallC
       `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as log, pg_database_size(current_database()) as stored`,
     );
     const { cpuMicros } = await target.read({});
-    const server = Number.parseInt(readFileSync(join(stage.directory, 'postgres', 'postmaster.pid'), 'utf8'), 10);
     return {
       gatewayMicros: cpuMicros,
-      databaseMicros: readTree(server).cpuMicros,
+      databaseMicros: (await stage.readDatabase()).cpuMicros,
       logBytes: Number(rows[0]!.log),
       storedBytes: Number(rows[0]!.stored),
     };

@@ -11,6 +11,8 @@ export type FigureKey =
   | 'p99Ms'
   | 'p999Ms'
   | 'cpuMicros'
+  | 'databaseMicros'
+  | 'bothMicros'
   | 'commits'
   | 'rssMb'
   | 'kbAStream'
@@ -52,20 +54,24 @@ export interface Scenario extends KindRow {
 const PER_SECOND: Column = { key: 'perSecond', title: 'calls/s', digits: 0, against: 'ratio' };
 const P50: Column = { key: 'p50Ms', title: 'p50 ms', digits: 2, against: 'nothing' };
 const P99: Column = { key: 'p99Ms', title: 'p99 ms', digits: 2, against: 'nothing' };
-const CPU: Column = { key: 'cpuMicros', title: 'CPU µs/call', digits: 0, against: 'ratio' };
+const CPU: readonly Column[] = [
+  { key: 'cpuMicros', title: 'CPU µs/call', digits: 0, against: 'ratio' },
+  { key: 'databaseMicros', title: 'database µs/call', digits: 0, against: 'nothing' },
+  { key: 'bothMicros', title: 'both µs/call', digits: 0, against: 'ratio' },
+];
 const COMMITS: Column = { key: 'commits', title: 'commits/call', digits: 3, against: 'nothing' };
 const MEMORY: Column = { key: 'rssMb', title: 'MB', digits: 0, against: 'nothing' };
-const CALLS: readonly Column[] = [PER_SECOND, P50, P99, CPU, COMMITS, MEMORY];
+const CALLS: readonly Column[] = [PER_SECOND, P50, P99, ...CPU, COMMITS, MEMORY];
 /** What a target adds to the time of a call. */
 const LATENCIES: readonly Column[] = [
   { ...P50, against: 'difference' },
   { ...P99, against: 'difference' },
   { key: 'p999Ms', title: 'p99.9 ms', digits: 2, against: 'difference' },
-  CPU,
+  ...CPU,
   MEMORY,
 ];
 const CHUNKS: readonly Column[] = [
-  { ...CPU, title: 'CPU µs/chunk', digits: 1 },
+  ...CPU.map((column) => ({ ...column, title: column.title.replace('call', 'chunk'), digits: 1 })),
   { ...P50, against: 'difference' },
   { ...P99, against: 'difference' },
   { key: 'kbAStream', title: 'KB/stream', digits: 1, against: 'difference' },

@@ -1,12 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import { removeDirectory } from '../test/support/local-database.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
+import { type DatabaseReading, watchServer } from './database-server.ts';
 import type { LoadOrder, LoadResult } from './load/order.ts';
-import { NEXT_TRANSACTION } from './next-transaction.ts';
 import { benchFile, endByDisconnect, nextMessage, OTHER_CORES, pinSelf, spawnOnCore } from './processes.ts';
 
 /** What all targets of a run share: the load with its provider, and a PostgreSQL server. */
@@ -19,8 +19,8 @@ export interface Stage {
   load(order: LoadOrder): Promise<LoadResult>;
   /** A new, empty database. */
   createDatabase(): Promise<string>;
-  /** Transactions are numbered for all databases of a server; those of other targets are idle meanwhile. */
-  nextTransaction(): Promise<number>;
+  /** Of the server with all its databases; those of other targets are idle meanwhile. */
+  readDatabase(): Promise<DatabaseReading>;
   /** A name of a directory or database that none has had. */
   uniqueName(): string;
   stop(): Promise<void>;
@@ -33,8 +33,7 @@ export async function startStage(providerPort: number, flags: readonly string[])
   const { url: providerUrl } = await nextMessage<{ url: string }>(load);
   const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
   const postgres = await startPostgresServer(directory);
-  const administration = new pg.Client({ connectionString: `${postgres.url}/postgres` });
-  await administration.connect();
+  const server = (await watchServer(postgres.dataDir))!;
   let names = 0;
   const uniqueName = (): string => `bench_${++names}`;
   return {
@@ -47,15 +46,12 @@ export async function startStage(providerPort: number, flags: readonly string[])
       return nextMessage(load);
     },
     createDatabase: () => createDatabase(postgres.url, uniqueName()),
-    async nextTransaction() {
-      const { rows } = await administration.query<{ next: number }>(NEXT_TRANSACTION);
-      return rows[0]!.next;
-    },
+    readDatabase: () => server.read(),
     async stop() {
       await endByDisconnect(load);
-      await administration.end();
+      await server.close();
       await postgres.stop();
-      rmSync(directory, { recursive: true, force: true });
+      removeDirectory(directory);
     },
   };
 }

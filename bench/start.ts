@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LISTENING, type ReadPrinted, readPrinted } from '../scripts/started-demo.ts';
+import { removeDirectory } from '../test/support/local-database.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { createDatabase } from './create-database.ts';
 import { ADMIN_TOKEN, benchConfig, createAccount, createKey } from './gateway-target.ts';
@@ -13,10 +14,11 @@ import { createProvider } from './load/provider.ts';
 import { send } from './paced-calls.ts';
 import { parseStat } from './process-tree.ts';
 import { median } from './quantile.ts';
+import { DATABASE_KINDS } from './targets.ts';
 
 /**
  * How long a start takes, from the command to the response of the first call: with a configuration, and of the demo, with a new
- * database and with the data of an earlier start, on either engine; and how long `faregate --version` takes. Medians of all rounds,
+ * database and with the data of an earlier start, on either kind of database; and how long `faregate --version` takes. Medians of all rounds,
  * in turns; CPU is that of the gateway's process with all that it has waited for. Linux only, because it comes from /proc.
  *
  *   node bench/start.ts [rounds]
@@ -70,15 +72,15 @@ async function measureRound(round: number): Promise<void> {
     if (round > 0) results.set(name, [...(results.get(name) ?? []), started]);
   };
   note('faregate --version', await runVersion());
-  for (const engine of ['PostgreSQL', 'embedded']) {
+  for (const database of DATABASE_KINDS) {
     for (const kind of ['configured', 'demo']) {
-      const home = join(directory, `${engine}-${kind}-${round}`);
+      const home = join(directory, `${database}-${kind}-${round}`);
       mkdirSync(home);
-      const url = engine === 'PostgreSQL' ? await createDatabase(postgres.url, `${kind}_${round}`) : '';
+      const url = database === 'PostgreSQL' ? await createDatabase(postgres.url, `${kind}_${round}`) : '';
       const start = kind === 'demo' ? startDemo : startConfigured;
-      note(`${engine}, ${kind}, new`, await start(home, url));
-      note(`${engine}, ${kind}, with data`, await start(home, url));
-      rmSync(home, { recursive: true });
+      note(`${database}, ${kind}, new`, await start(home, url));
+      note(`${database}, ${kind}, with data`, await start(home, url));
+      removeDirectory(home);
     }
   }
 }

@@ -4,13 +4,12 @@ import { ACCOUNTS, KINDS, openCallBatches } from './call-batches.ts';
  * What the two transactions of a call cost by size of the batch, on the balance and on a Coding Plan with a limited key:
  * milliseconds a transaction, microseconds a call.
  *
- *   node bench/statements.ts [postgres://…]        an empty database; without an address the embedded one
+ *   node bench/statements.ts [postgres://…]        an empty database; without an address that of a local server
  */
 const batches = await openCallBatches(process.argv[2] ?? '');
-console.log(`${batches.engine}, ${ACCOUNTS} accounts`);
+console.log(`${ACCOUNTS} accounts`);
 for (const kind of KINDS) {
   console.log(`\n${kind}\nbatch   admit ms   end ms   µs a call`);
-  // The first batches are slow on the embedded engine, whose code is compiled while it runs.
   for (const size of [1, 32, 128]) await batches.measure(kind, size);
   for (const size of [1, 8, 32, 64, 128]) {
     const { admitMs, endMs } = await batches.measure(kind, size);

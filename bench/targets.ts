@@ -1,12 +1,20 @@
 import { join } from 'node:path';
-import { endByClose, type GatewayOrder, startGatewayTarget } from './gateway-target.ts';
+import { type DatabaseReading, watchServer } from './database-server.ts';
+import { dataDirOf, endByClose, type GatewayOrder, startGatewayTarget } from './gateway-target.ts';
 import type { CallShape } from './load/order.ts';
 import type { MeterOrder, MeterReading } from './meter.ts';
 import { openOrderLine } from './order-line.ts';
-import { benchFile, nextMessage, spawnGateway, spawnOnCore, TARGET_CORE } from './processes.ts';
+import { moveTree } from './process-tree.ts';
+import { benchFile, nextMessage, OTHER_CORES, spawnGateway, spawnOnCore, TARGET_CORE } from './processes.ts';
 import { BARE } from './report.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
+
+/** What a target has used since it started. */
+export interface TargetReading extends MeterReading {
+  /** Of its database's server; `null` if it has none, or the server cannot be looked into. */
+  readonly database: DatabaseReading | null;
+}
 
 /** A process under test that is ready for the calls of a scenario. */
 export interface Target {
@@ -14,7 +22,7 @@ export interface Target {
   /** `before`, `after`, or empty. */
   readonly version: string;
   readonly call: CallShape;
-  read(order: MeterOrder): Promise<MeterReading>;
+  read(order: MeterOrder): Promise<TargetReading>;
   stop(): Promise<void>;
 }
 
@@ -32,7 +40,12 @@ export interface Version {
   readonly checkout: string;
 }
 
-export type Engine = 'PostgreSQL' | 'embedded';
+/**
+ * A PostgreSQL server beside the gateway, which all targets share, or the gateway's own: its local server, or the database that versions
+ * before it have in the process.
+ */
+export type DatabaseKind = 'PostgreSQL' | 'local';
+export const DATABASE_KINDS: readonly DatabaseKind[] = ['PostgreSQL', 'local'];
 
 /** A database of several partitions, beside those of one. */
 export interface SpreadDatabase {
@@ -41,7 +54,6 @@ export interface SpreadDatabase {
   /** A database to serve from, which is used for all scenarios; by default a new one of the bench's own server. */
   readonly url: string | null;
 }
-export const ENGINES: readonly Engine[] = ['PostgreSQL', 'embedded'];
 
 /** A provider is sent so many calls at a time, and rather more, if nothing else is configured. */
 const AT_A_TIME_BY_DEFAULT = 500;
@@ -52,7 +64,7 @@ const IMAGE_MODEL = `  bench-images:
     price: { perImage: "0.1" }
     routes: [{ provider: static, model: bench-upstream }]`;
 
-/** How a gateway of a checkout is started beside the other targets of a stage; a database that is empty text is the embedded one. */
+/** How a gateway of a checkout is started beside the other targets of a stage; a database that is empty text is its own. */
 export function gatewayOrder(stage: Stage, checkout: string, databaseUrl: string): GatewayOrder {
   return {
     checkout,
@@ -92,7 +104,7 @@ export async function startBare(stage: Stage, scenario: Scenario): Promise<Targe
     name: BARE,
     version: '',
     call: passedOn(scenario, url),
-    read: (order) => orders.ask(order),
+    read: async (order) => ({ ...(await orders.ask<MeterReading>(order)), database: null }),
     stop: () => endByClose(child, orders),
   };
 }
@@ -100,12 +112,17 @@ export async function startBare(stage: Stage, scenario: Scenario): Promise<Targe
 export async function startGateway(
   stage: Stage,
   scenario: Scenario,
-  engine: Engine | SpreadDatabase,
+  database: DatabaseKind | SpreadDatabase,
   { name: version, checkout }: Version,
 ): Promise<Target> {
-  const spread = typeof engine === 'string' ? null : engine;
+  const spread = typeof database === 'string' ? null : database;
+  const order = gatewayOrder(
+    stage,
+    checkout,
+    database === 'local' ? '' : (spread?.url ?? (await stage.createDatabase())),
+  );
   const gateway = await startGatewayTarget({
-    ...gatewayOrder(stage, checkout, engine === 'embedded' ? '' : (spread?.url ?? (await stage.createDatabase()))),
+    ...order,
     ...(spread !== null && { partitions: spread.partitions }),
     ...(scenario.kind === 'images' ? { models: IMAGE_MODEL } : {}),
     // Some are kept for accounts that have few calls.
@@ -113,19 +130,24 @@ export async function startGateway(
       ? { connections: scenario.size * 2 }
       : {}),
   });
+  const server = database === 'local' ? await watchServer(dataDirOf(order.directory)) : null;
+  // As the server that is beside the others: the core of the targets is for gateways.
+  if (server !== null) moveTree(server.pid, OTHER_CORES);
+  const isOfStage = database !== 'local' && spread?.url == null;
   const { request, response, path, kind } = scenario;
   const model = kind === 'images' ? 'bench-images' : 'bench-model';
   const keys = kind === 'coding' ? gateway.codingKeys : gateway.balanceKeys;
   return {
-    name: spread?.name ?? (engine as Engine),
+    name: spread?.name ?? (database as DatabaseKind),
     version,
     call: { url: gateway.url, path, model, request, response, keys, headers: {} },
     async read(order) {
       const reading = await gateway.orders.ask<MeterReading>(order);
-      return engine === 'embedded' || spread?.url != null
-        ? reading
-        : { ...reading, nextTransaction: await stage.nextTransaction() };
+      return { ...reading, database: isOfStage ? await stage.readDatabase() : ((await server?.read()) ?? null) };
     },
-    stop: gateway.stop,
+    async stop() {
+      await server?.close();
+      await gateway.stop();
+    },
   };
 }

@@ -16,10 +16,10 @@ async function run(
   const told: string[] = [];
   let [cpuMicros, nowMs, slices] = [0, 0, 0];
   const target: Target = {
-    name: 'embedded',
+    name: 'local',
     version: 'after',
     call: passedOn(scenario!, 'http://127.0.0.1:9'),
-    read: async () => ({ cpuMicros, rssBytes: 0, inUseBytes: null, nextTransaction: null, delayP99Ms: null }),
+    read: async () => ({ cpuMicros, rssBytes: 0, inUseBytes: null, delayP99Ms: null, database: null }),
     stop: async () => undefined,
   };
   const carryOut = async (order: LoadOrder): Promise<LoadResult> => {
@@ -49,13 +49,13 @@ describe('warm-up of a target', () => {
   it('goes on until what a call takes does not change, and says how long that was', async () => {
     const { orders, told } = await run('chat-64', { seconds: null, atMostSeconds: 6 }, [300, 200, 143, 142, 143]);
     assert.equal(orders.length, 5);
-    assert.deepEqual(told, ['chat-64: embedded, after is warm after 5 s, 143 µs a call']);
+    assert.deepEqual(told, ['chat-64: local, after is warm after 5 s, 143 µs a call']);
   });
 
   it('says that it ended at its limit', async () => {
     const { told } = await run('chat-64', { seconds: null, atMostSeconds: 4 }, [300, 200, 150, 120]);
     assert.deepEqual(told, [
-      'chat-64: embedded, after may not be warm: its limit of 4 s is over, and the last seconds took 200, 150, 120 µs a call',
+      'chat-64: local, after may not be warm: its limit of 4 s is over, and the last seconds took 200, 150, 120 µs a call',
     ]);
   });
 
@@ -74,8 +74,8 @@ describe('warm-up of a target', () => {
       'end streams',
     ]);
     assert.deepEqual(told, [
-      'streams-500: embedded, after is warm after 3 s, 100 µs a call',
-      'streams-500: embedded, after is warm after 3 s, 100 µs a chunk',
+      'streams-500: local, after is warm after 3 s, 100 µs a call',
+      'streams-500: local, after is warm after 3 s, 100 µs a chunk',
     ]);
   });
 });

@@ -35,7 +35,7 @@ export function peerTarget(name: string, pid: number, call: CallShape, stop: () 
     version: '',
     call,
     stop,
-    read: async () => ({ ...readTree(pid), inUseBytes: null, nextTransaction: null, delayP99Ms: null }),
+    read: async () => ({ ...readTree(pid), inUseBytes: null, delayP99Ms: null, database: null }),
   };
 }
 
