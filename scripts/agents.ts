@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Agent, createAgents } from '../test/agents/agents.ts';
@@ -9,6 +9,7 @@ import { installAgents } from '../test/agents/installation.ts';
 import { createLane, requestLog } from '../test/agents/lane.ts';
 import { rowsOf, rowsOnPage } from '../test/agents/page.ts';
 import { SCENARIOS, type Scenario } from '../test/agents/scenarios.ts';
+import { removeDirectory } from '../test/support/local-database.ts';
 import { type ScriptedProvider, startProvider } from '../test/support/provider.ts';
 
 /**
@@ -54,7 +55,7 @@ console.log(
 );
 
 const folder = mkdtempSync(join(tmpdir(), 'faregate-agents-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+process.on('exit', () => removeDirectory(folder));
 const providers = { responses: await startProvider(), messages: await startProvider() };
 /** For scenarios whose calls reach none: the gateway does not know it. */
 const noProvider = await startProvider();

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -15,12 +14,13 @@ import { createPerson } from '../test/attacks/scene/person.ts';
 import { type Child, startChild } from '../test/attacks/scene/rpc.ts';
 import { type AttackReport, Scene, type SceneOrder } from '../test/attacks/scene/scene.ts';
 import { makeFastDirectory } from '../test/support/fast-directory.ts';
+import { removeDirectory } from '../test/support/local-database.ts';
 import { type PostgresServer, startPostgresServer } from '../test/support/postgres-server.ts';
 
 /**
  * Attacks a gateway as strangers with a key would, beside an innocent caller: `npm run test:attacks`, or
- * `npm run test:attacks -- <names>`. With `--list` it says what there is, with `--postgres` the gateway has a PostgreSQL, and with
- * `--workers 2` it has so many workers there.
+ * `npm run test:attacks -- <names>`. With `--list` it says what there is, with `--postgres` the gateway has a server beside it in
+ * place of a local one, and with `--workers 2` it has so many workers.
  * Exit code 1 if a call of the innocent caller failed, the gateway ended or took too much memory, or a caller paid less
  * than it should. Waits are printed and never fail a run.
  */
@@ -73,13 +73,13 @@ interface Run {
 async function runAll(): Promise<number> {
   const startedAt = performance.now();
   const folder = makeFastDirectory('faregate-attacks-');
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  process.on('exit', () => removeDirectory(folder));
   const provider = startChild('./provider-process.ts');
   const attacker = startChild('./attacker-process.ts');
   let postgres: PostgresServer | null = null;
   const outcomes: Outcome[] = [];
   try {
-    if (flags.postgres === true || workers > 1) postgres = await startPostgresServer(folder);
+    if (flags.postgres === true) postgres = await startPostgresServer(folder);
     const providerUrl = await provider.ask<string>('url');
     const run: Run = { folder, provider, providerUrl, attacker, postgres, outcomes };
     await attacker.ask(

@@ -32,6 +32,8 @@ const FAILOVER = 'test/routing/failover.test.ts';
 const LEAVING = 'test/relay/leaving-clients.test.ts';
 const ABORTS = 'test/relay/client-aborts.test.ts';
 const JOURNAL = 'src/journal/journal.test.ts';
+const LOCAL = 'test/db/local-server.test.ts';
+const LOCAL_KILLED = 'test/db/local-server-kills.test.ts';
 
 export const faultGroups: readonly FaultGroup[] = [
   {
@@ -112,7 +114,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/settlement/flaky.test.ts',
-            'what clients were sent is what the database says in the end, ${engine}, seed ${seed}',
+            'what clients were sent is what the database says in the end, seed ${seed}',
           ],
         ],
       },
@@ -192,9 +194,9 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             WHEN,
-            'postgresql: another node resolves them, whose own calls end as if nothing had happened, and without another one the next start does',
+            'another node resolves them, whose own calls end as if nothing had happened, and without another one the next start does',
           ],
-          [WHEN, 'embedded: the next start resolves all kinds of calls before it serves'],
+          [WHEN, 'on the local server: the next start resolves all kinds of calls before it serves'],
         ],
       },
       {
@@ -224,14 +226,15 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'the power is cut (embedded)',
+        fault: 'the power is cut',
         seen: 'the connection is reset',
-        account: 'every acknowledged charge is there',
+        account: 'every acknowledged charge is there, in the journal or in the database, which syncs each commit',
         tests: [
           [
             'test/settlement/power-cuts.test.ts',
-            'takes no acknowledged charge and no admission from the embedded database and the journal, whatever it takes of what was not synced',
+            'takes no acknowledged charge and no admission from the journal, whatever it takes of what was not synced',
           ],
+          [LOCAL, 'is in UTF-8 and UTC, with checksums, and syncs'],
         ],
       },
       {
@@ -261,26 +264,37 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'the disk of the embedded database fails',
-        error: 'internal',
-        seen: 'until it is started again',
-        account: 'nothing is acknowledged that is not on the disk',
+        fault: 'the disk of the local server is full',
+        seen: 'errors of what has to be written, until there is space; nothing is restarted',
+        account: 'what was committed is there',
         tests: [
           [
-            'test/db/embedded-files.test.ts',
-            'stops if the disk fails, acknowledges nothing more, and starts again with what it acknowledged before',
+            'test/db/local-server-root.test.ts',
+            'a full disk fails writes alone; what was committed is there, and with space it goes on',
           ],
         ],
       },
       {
-        fault: 'the thread of the embedded database ends',
-        error: 'internal',
-        seen: 'until it is started again',
-        account: 'nothing is acknowledged that is not on the disk',
-        tests: [['test/db/embedded-thread.test.ts', 'takes the database down if it ${how}, with all that is asked']],
+        fault: 'the local server ends, or one of its processes does',
+        error: 'databaseDown',
+        seen: 'until it has started again, by itself',
+        account: 'as with any database that is down for some seconds',
+        tests: [
+          [LOCAL_KILLED, 'the server: it is started again, and has all that was committed'],
+          [LOCAL_KILLED, 'one of its processes: it recovers by itself'],
+        ],
       },
       {
-        fault: 'a second process opens an embedded data directory, also from another container',
+        fault: 'the gateway is killed, and its local server lives on or ends with it',
+        seen: 'the connection is reset; the next start stops a server that it finds, and starts its own',
+        account: 'as when a node is killed',
+        tests: [
+          [LOCAL_KILLED, 'its owner: the next start stops it, does not adopt it, and has all that was committed'],
+          [LOCAL_KILLED, 'both: the next start has all that was committed'],
+        ],
+      },
+      {
+        fault: 'a second process opens the data directory of a local server, also from another container',
         seen: 'nothing; that process does not start',
         account: 'one owner, one set of books',
         tests: [
@@ -292,6 +306,7 @@ export const faultGroups: readonly FaultGroup[] = [
             'test/db/data-dir.test.ts',
             'is waited for, in words, if its owner is about to go, and taken when it was killed',
           ],
+          [LOCAL_KILLED, 'its owner, in a container that lives on: another container refuses the directory'],
         ],
       },
       {

@@ -1,19 +1,16 @@
 import { runMonth } from '../test/month/month.ts';
-import { type Engine, engines } from '../test/support/database.ts';
 import { globalSetup, globalTeardown } from '../test/support/global-setup.ts';
 
 /**
  * A large month of made-up traffic and of the corpus of dialects, charged by the gateway and billed by another program (`test/month`).
  *
- *   npm run month -- [calls] [seed] [engine]      exit code 1 if the sums differ
+ *   npm run month -- [calls] [seed]      exit code 1 if the sums differ
  */
-const [calls = '20000', seed = String(Date.now() % 1_000_000), engine = 'postgresql'] = process.argv.slice(2);
-if (!engines.includes(engine as Engine)) throw new Error(`the engines are ${engines.join(' and ')}`);
+const [calls = '20000', seed = String(Date.now() % 1_000_000)] = process.argv.slice(2);
 
-console.log(`${calls} calls, seed ${seed}, ${engine}`);
+console.log(`${calls} calls, seed ${seed}`);
 await globalSetup();
 const month = await runMonth({
-  engine: engine as Engine,
   seed: Number(seed),
   calls: Number(calls),
   aborts: Math.ceil(Number(calls) / 50),

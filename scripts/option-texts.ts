@@ -30,9 +30,10 @@ export const optionTexts: Readonly<Record<string, string>> = {
   'server.connections': 'The most connections of clients at a time; more are closed at once.',
   'server.connectionsPerAddress': 'The most connections of one address at a time. Absent: half of `connections`.',
   'server.trustedProxies': 'Proxies before the gateway that name their clients in `X-Forwarded-For`.',
-  'database.url': 'A PostgreSQL of version 15 or later. Empty: the database inside the gateway.',
-  'database.dataDir':
-    'Where the embedded database and the journal live; it has to survive a restart, on PostgreSQL too.',
+  'database.url': 'A PostgreSQL of version 15 or later. Empty: a local server that the gateway starts, in `dataDir`.',
+  'database.dataDir': 'Where the local database and the journal are; it has to survive a restart, with a `url` too.',
+  'database.binaries':
+    'A directory with `initdb` and `postgres` for the local server. Absent: those that are installed with Faregate.',
   'database.partitions':
     'Over how many partitions accounts are spread; missing ones are made, none is ever taken away.',
   'billing.dailySpendCapYuan': 'The most that an account without a cap of its own may spend in a day. Absent: no cap.',

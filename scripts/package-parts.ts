@@ -14,15 +14,6 @@ interface Part {
 
 const PARTS: Readonly<Record<string, Part>> = {
   '@copilotkit/aimock': { exports: ['LLMock'] },
-  '@electric-sql/pglite': {
-    files: [
-      'package.json',
-      'dist/{index,chunk-*}.js',
-      'dist/fs/nodefs.js',
-      'dist/{initdb,pglite}.wasm',
-      'dist/pglite.data',
-    ],
-  },
   'gpt-tokenizer': { files: ['package.json', 'data/o200k_base.tiktoken'] },
   'lru-cache': { exports: ['LRUCache'] },
   'swagger-ui-dist': {

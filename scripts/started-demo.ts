@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { removeDirectory } from '../test/support/local-database.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
@@ -49,6 +50,6 @@ export async function withDemo<Result>(
     // A SIGTERM would be for load balancers, which it waits for.
     gateway.kill('SIGINT');
     if (gateway.exitCode === null && gateway.signalCode === null) await once(gateway, 'exit');
-    rmSync(directory, { recursive: true, force: true });
+    removeDirectory(directory);
   }
 }

@@ -15,7 +15,7 @@ const PLAIN = new Set(['Database', 'Lane', 'Queryable', 'TableReader', 'OpenTabl
 /** Those of `src/db/home-lanes.ts`. */
 const BRANDED = /^(Directory|Partition)(?:Database|Lane|Queryable|Tables)$/;
 
-/** The types of connections that a source file names, but for their members, such as `Database['engine']`. */
+/** The types of connections that a source file names, but for their members, such as `Database['query']`. */
 export function connectionsIn(text: string, file: string): TakenConnections[] {
   const found: TakenConnections[] = [];
   const imported = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Which test files run together in one process. A process of its own costs a file more than most files do: Node starts,
- * the gateway's modules are loaded, and the embedded database compiles itself, for every one of them anew.
+ * Which test files run together in one process. A process of its own costs a file more than most files do: Node starts
+ * and the gateway's modules are loaded for every one of them anew.
  */
 
 export interface TestFile {
@@ -28,9 +28,6 @@ const ALONE = [
   'test/settlement/killed',
   'test/settlement/power-cuts',
 ];
-
-/** What tests on both engines import, and what those on the embedded one do. */
-const ON_EMBEDDED = /\b(?:engines|gatewayEngines|openEmbedded|placeEmbedded)\b|'embedded'/;
 
 /**
  * Together in one process, and twice as many of unit tests, which are short. Enough that a start hardly counts, and few enough that
@@ -79,25 +76,15 @@ const SPREAD =
 export const isSpread = (path: string): boolean => SPREAD.test(path);
 
 /** Those that wait most, or take longest, come first, and what ends last should be short. */
-const AREAS = [
-  'in a browser',
-  'whole programs',
-  'others',
-  'of partitions',
-  'on the embedded database',
-  'unit tests',
-] as const;
+const AREAS = ['in a browser', 'whole programs', 'others', 'of partitions', 'unit tests'] as const;
 type Area = (typeof AREAS)[number];
 
-/**
- * Unit tests load little, and would load all of a gateway beside the others. Tests on the embedded database share few
- * processes, because it is compiled in each of them, and again for speed where it works much. Tests of pages share one browser.
- */
-function areaOf({ path, text }: TestFile): Area {
+/** Unit tests load little, and would load all of a gateway beside the others. Tests of pages share one browser. */
+function areaOf({ path }: TestFile): Area {
   if (path.startsWith('src/')) return 'unit tests';
   if (isSpread(path)) return 'of partitions';
   if (path.startsWith('test/console/pages/')) return 'in a browser';
-  return ON_EMBEDDED.test(text) ? 'on the embedded database' : 'others';
+  return 'others';
 }
 
 const RESOURCES = new URL('./test-resources.ts', import.meta.url).href;

