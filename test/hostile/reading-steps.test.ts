@@ -16,6 +16,11 @@ import { Vocabulary } from '../../src/protocols/token-estimate/vocabulary.ts';
 import { byScope, propertyRuns } from '../support/scope.ts';
 import { StepCounter } from '../support/steps.ts';
 
+/*
+ * Runs in a process of its own: V8 counts what all code of a process has done since it was asked last, which takes the longer the more
+ * code there is.
+ */
+
 /** Without entries each byte is a token, which is the most that a text can have. */
 const tokenizer = new Tokenizer(new Vocabulary([]));
 

@@ -74,7 +74,8 @@ describe('sessions', () => {
   it('share the routes, and the record names what the session was named by and its route', async () => {
     for (let i = 0; i < 30; i++) await send({ messages: turns(1), prompt_cache_key: `spread ${i}` });
     const [one, two] = counts();
-    assert.ok(one! > 0 && two! > one!, `${one}:${two}`);
+    // Their weights show in many sessions (`session-simulation.test.ts`): which routes these get depends on the id of the account.
+    assert.ok(one! > 0 && two! > 0, `${one}:${two}`);
     await account.endedCall(30);
     const { session, route } = await account.lastCall();
     assert.deepEqual(session, { source: 'prompt_cache_key', route });
