@@ -110,7 +110,7 @@ describe('the demo', () => {
     placeLocal('data/demo');
     const demo = await serveHere([], { PORT: '0', FAREGATE_DEMO_DATA: 'none' });
     const calls = await runCommand(['calls', '--json'], {});
-    assert.match(calls.stderr, /^database: embedded, in \.\/data\/demo, through the gateway on http/);
+    assert.match(calls.stderr, /^database: local, in \.\/data\/demo, through the gateway on http/);
     await demo.stop();
   });
 });

@@ -75,7 +75,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     throw new LocalServerError('No PostgreSQL runs in the gateway on Windows', `Run it in WSL, or ${USE_A_SERVER}.`);
   }
   refuseEmbedded(dataDir);
-  if (mustExist && readRecord(dataDir)?.isComplete !== true) throw new NoDatabaseError(dataDir);
+  if (mustExist && readRecord(dataDir)?.isComplete !== true) throw new NoDatabaseError(options.dataDir);
   makePrivateDirectory(dataDir, logger);
   warnOfNetworkFileSystem(dataDir, logger);
   const lock = await acquireDataDir(dataDir, { onWaiting: (message) => logger.warn({}, message), ...options });
