@@ -119,7 +119,7 @@ describe('a thread that reads a body', () => {
   before(async () => {
     const file = fileURLToPath(import.meta.resolve('../support/mortal-worker.ts'));
     gateway = await startGateway({
-      requestWorkers: { file, quickThreadsMax: 1, placesMax: 8, taskMsMax: 2_000, heapMiBMax: 32 },
+      requestWorkers: { file, quickThreadsMax: 1, placesMax: 8, taskMsMax: 5_000, heapMiBMax: 32 },
     });
     gateway.provider.respond = chatResponse();
     attacker = await gateway.createAccount();
