@@ -76,8 +76,8 @@ function largestBodies({ bodyLimit, editBodyLimit }: Pick<Config['server'], 'bod
 
 /**
  * What each account holder may use of the time for what it reads and changes. A page of the console asks for ten things at most, which
- * take a part of the burst. Most of their work is waiting for the database here; one connection of the lane that these requests have in
- * common is left to others.
+ * take a part of the burst. In this process most of their work is waiting for the database. One connection of their pool is left to
+ * others.
  */
 export const HOLDER_SHARE = { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 };
 

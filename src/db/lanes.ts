@@ -15,7 +15,7 @@ interface LaneLimits {
   readonly waitingMax: number;
   /** A statement that takes longer fails. */
   readonly statementMaxMs: number;
-  /** A lock that is not free in that time fails the statement. Whoever wants it later waits behind us. */
+  /** A lock that is not free in that time fails the statement: later requests for the lock queue after this one. */
   readonly lockMaxMs: number;
 }
 

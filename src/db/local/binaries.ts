@@ -51,7 +51,7 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
   if (given !== null) return tried(inDirectory(given), {}, user);
   const { packageDir = packageDirectory() } = options;
   linkLibraries(packageDir, linksDir);
-  // What a link leads to looks for its own libraries beside the link.
+  // The loader searches for the libraries of a linked library in the directory of the link.
   const environment = { [LIBRARY_PATH]: `${linksDir}:${join(packageDir, 'native/lib')}` };
   try {
     return await tried(join(packageDir, 'native/bin'), environment, user);

@@ -16,7 +16,7 @@ const STEADY_MS = 60_000;
 
 const READY = 'database system is ready to accept connections';
 
-/** After how long a server that was asked to stop is told to end at once. Its checkpoint may take a while on a slow disk. */
+/** How long a fast shutdown may take before an immediate one is requested. Its checkpoint may take a while on a slow disk. */
 const IMMEDIATE_MS = 60_000;
 const KILL_MS = 70_000;
 
