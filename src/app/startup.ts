@@ -36,7 +36,7 @@ export async function recoverAndStart(parts: StartUpParts): Promise<void> {
       await parts.resolveDeadCalls(0);
       if (unsettled === 0) await storedResponses.freeLeftClaims();
     }
-    await nodes.start();
+    await nodes.start(parts.isOnlyNode);
     // One that is added from now on takes no account before this node ends.
     await requireAllOpen(databases);
     await maintenance.start();

@@ -75,6 +75,8 @@ export class ConnectionPool {
   readonly #pool: pg.Pool;
   readonly #connectionsMax: number;
   readonly #idle = new Set<Connection>();
+  /** Those whose sockets are open. */
+  readonly #open = new Set<Connection>();
   #begun = 0;
   #waitedMs = 0;
 
@@ -87,7 +89,11 @@ export class ConnectionPool {
     });
     this.#pool.on('acquire', (client) => this.#idle.delete(asConnection(client)));
     this.#pool.on('release', (_error, client) => this.#idle.add(asConnection(client)));
-    this.#pool.on('remove', (client) => this.#idle.delete(asConnection(client)));
+    this.#pool.on('connect', (client) => this.#open.add(asConnection(client)));
+    this.#pool.on('remove', (client) => {
+      this.#idle.delete(asConnection(client));
+      this.#open.delete(asConnection(client));
+    });
   }
 
   /**
@@ -128,8 +134,11 @@ export class ConnectionPool {
     for (const connection of this.#idle) connection.destroy();
   }
 
-  end(): Promise<void> {
-    return this.#pool.end();
+  /** Resolves when all sockets are closed, so that a server which is stopped then has nobody to disconnect. */
+  async end(): Promise<void> {
+    await this.#pool.end();
+    // The pool itself does not wait for the sockets.
+    while (this.#open.size > 0) await new Promise((resolve) => this.#pool.once('remove', resolve));
   }
 
   /** One that was destroyed while nobody used it is among the idle ones until its socket has closed. */

@@ -27,6 +27,9 @@ class ScriptedStore implements Omit<NodeStore, 'forget'> {
     if (beat instanceof Error) throw beat;
     return { sinceLastMs: beat, databaseMs: 0 };
   }
+  async forgetAll() {
+    this.asked.push('forget all');
+  }
   async leave(nodeId: string) {
     this.asked.push(`leave ${nodeId}`);
     if (this.isAway) throw LOST;
@@ -79,7 +82,7 @@ class Scene {
 async function started(t: TestContext): Promise<Scene> {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const scene = new Scene();
-  await scene.nodes.start();
+  await scene.nodes.start(false);
   return scene;
 }
 
@@ -174,7 +177,7 @@ describe('a node among others', () => {
   it('does not start if the database is down', async () => {
     const scene = new Scene();
     scene.store.isAway = true;
-    await assert.rejects(scene.nodes.start(), LOST);
+    await assert.rejects(scene.nodes.start(false), LOST);
     await scene.nodes.stop();
   });
 
@@ -198,6 +201,13 @@ describe('a node among others', () => {
     assert.equal(scene.store.asked.at(-1), 'leave node_self');
     t.mock.timers.tick(10 * BEAT_MS);
     assert.equal(scene.store.asked.length, length);
+  });
+
+  it('forgets those before it where no other can live, and only there', async (t) => {
+    const scene = await started(t);
+    assert.deepEqual(scene.store.asked, ['beat node_self']);
+    await scene.nodes.start(true);
+    assert.deepEqual(scene.store.asked.slice(1), ['forget all', 'beat node_self']);
   });
 
   it('has nothing to leave if it was never started', async () => {

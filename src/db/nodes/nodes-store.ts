@@ -29,6 +29,9 @@ returning ${HEARTBEATS.list}`,
 /** Plan: primary key. */
 const leave: Statement = { name: 'nodes.leave', text: 'delete from nodes where id = $1::text' };
 
+/** Plan: the whole table, a row for each node that was killed lately. */
+const forgetAll: Statement = { name: 'nodes.forget-all', text: 'delete from nodes' };
+
 /** As many rows as nodes were started and killed in the last hour: by sequence. */
 const forget: Statement = {
   name: 'nodes.forget',
@@ -63,6 +66,8 @@ export interface NodeStore {
   beat(nodeId: string): Promise<RowOf<typeof HEARTBEATS>>;
   /** A node that leaves is dead from now on, until its next heartbeat. */
   leave(nodeId: string): Promise<void>;
+  /** Deletes all nodes, where none can live. */
+  forgetAll(): Promise<void>;
   /** Deletes nodes without a heartbeat for an hour. One that lives after all is back with its next heartbeat. */
   forget(): Promise<void>;
 }
@@ -75,6 +80,9 @@ export function createNodeStore(database: DirectoryQueryable): NodeStore {
     },
     async leave(nodeId) {
       await database.query(leave, [nodeId]);
+    },
+    async forgetAll() {
+      await database.query(forgetAll);
     },
     async forget() {
       await database.query(forget);

@@ -12,8 +12,13 @@ import type { NodeStore } from './nodes-store.ts';
  * end as they would have (`accounting/settlement/settle.ts`), and its next heartbeat brings it back.
  */
 export interface Nodes {
-  /** Writes the first heartbeat of this node, and then one every few seconds. @throws if the database is down. */
-  start(): Promise<void>;
+  /**
+   * Writes the first heartbeat of this node, and then one every few seconds.
+   *
+   * @param isOnlyNode no other node can use the database: those in it were killed, and are forgotten.
+   * @throws if the database is down.
+   */
+  start(isOnlyNode: boolean): Promise<void>;
   /** One heartbeat, and the sweep that may follow; resolves when both are done. Never throws. A timer calls it. */
   round(): Promise<void>;
   /**
@@ -109,7 +114,8 @@ export function createNodes(options: NodesOptions): Nodes {
   }
 
   return {
-    async start() {
+    async start(isOnlyNode) {
+      if (isOnlyNode) await store.forgetAll();
       await beat();
       timer = setInterval(() => void round(), beatMs);
       timer.unref();
