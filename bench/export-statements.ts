@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { readOptions } from '../scripts/read-options.ts';
 import { writeExport } from '../src/cli/commands/export-file.ts';
-import type { Database, Query, SnapshotReader } from '../src/db/database.ts';
+import type { Database, SnapshotReader } from '../src/db/database.ts';
 import { inOneDatabase } from '../src/db/home-lanes.ts';
 import { schemaVersion } from '../src/db/migrations.ts';
 import { openPostgres } from '../src/db/postgres.ts';
@@ -27,20 +27,21 @@ const PROCESS = { environment: {}, writeOut: () => undefined, writeError: () => 
 
 const tookMs = new Map<string, number[]>();
 
-/** The first read of a batch has several statements; their time is that of all of them. */
-const nameOf = (queries: readonly Query[]): string =>
-  queries.length === 1 ? queries[0]!.statement.name : 'export.read-cut and what it is of';
-
 function timed(reader: SnapshotReader): SnapshotReader {
   return {
     ...reader,
-    async read(queries) {
-      const beganMs = performance.now();
-      const rows = await reader.read(queries);
-      const name = nameOf(queries);
-      if (!tookMs.has(name)) tookMs.set(name, []);
-      tookMs.get(name)!.push(performance.now() - beganMs);
-      return rows;
+    cursor<Row>(...asked: Parameters<SnapshotReader['cursor']>) {
+      const cursor = reader.cursor<Row>(...asked);
+      const ofStatement: number[] = [];
+      tookMs.set(asked[0].name, ofStatement);
+      return {
+        async fetch(rowsMax) {
+          const beganMs = performance.now();
+          const rows = await cursor.fetch(rowsMax);
+          ofStatement.push(performance.now() - beganMs);
+          return rows;
+        },
+      };
     },
   };
 }

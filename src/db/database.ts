@@ -55,11 +55,18 @@ export interface OpenTableReader extends TableReader {
   close(): Promise<void>;
 }
 
-/** Reads large parts of a database for as long as it takes, while others write. */
+/** Rows of a statement that are read a part at a time. */
+export interface Cursor<Row> {
+  /** The next rows, as many as these if there are so many. */
+  fetch(rowsMax: number): Promise<readonly Row[]>;
+}
+
+/** Reads large parts of a database for as long as it takes, while others write. All that it reads is of one state. */
 export interface SnapshotReader {
-  /** Returns the rows of each query. Every call reads the same state. */
-  read(queries: readonly Query[]): Promise<readonly (readonly unknown[])[]>;
-  /** A name of the state that every call reads, for further readers on the same server. */
+  query<Row = StoredRow>(statement: Statement): Promise<Row[]>;
+  /** Begins to run the statement when rows are fetched first. */
+  cursor<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[]): Cursor<Row>;
+  /** A name of the state, for further readers on the same server. */
   nameState(): Promise<string>;
   /**
    * Reads from now on what another reader does, which is still open and has named it. Before the first read; locks may have been taken, and are

@@ -1,5 +1,14 @@
 import type pg from 'pg';
-import { PLANNER_OPTIONS, type Queryable, SLICE_PLANS, type SnapshotReader, type Statement } from './database.ts';
+import {
+  type Cursor,
+  type Parameter,
+  PLANNER_OPTIONS,
+  type Queryable,
+  SLICE_PLANS,
+  type SnapshotReader,
+  type Statement,
+  toSqlText,
+} from './database.ts';
 import { Connection } from './postgres-connections.ts';
 import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
@@ -34,11 +43,21 @@ export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.
     await opened.open();
     await opened.ask('database.begin', 'begin isolation level repeatable read, read only');
   });
+  let cursors = 0;
   return {
-    async read(queries) {
-      const rows: unknown[][] = [];
-      for (const { statement, parameters } of queries) rows.push(await client.run(statement, parameters));
-      return rows;
+    query: (statement) => client.run(statement),
+    cursor<Row>({ name, text }: Statement, parameters: readonly Parameter[] = []): Cursor<Row> {
+      const cursor = `cursor_${++cursors}`;
+      let isOpen = false;
+      return {
+        async fetch(rowsMax) {
+          const values = parameters.map(toSqlText);
+          if (!isOpen) await client.ask(name, { text: `declare ${cursor} no scroll cursor for ${text}`, values });
+          isOpen = true;
+          const [result] = await client.ask(name, `fetch forward ${rowsMax} from ${cursor}`);
+          return result!.rows as Row[];
+        },
+      };
     },
     async nameState() {
       const [row] = await client.run<{ name: string }>(NAME_STATE);

@@ -6,7 +6,6 @@ import type {
   PartitionedDatabases,
   PartitionSnapshots,
 } from '../db/home-lanes.ts';
-import { readCutTransaction } from './export-cut-store.ts';
 
 /**
  * The SQL with which an export begins, and of which states it reads the directory and the partitions
@@ -36,6 +35,17 @@ const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table 
 
 /** The state of a partition begins with it. */
 const beginState: Statement = { name: 'export.begin-state', text: 'select is_done from usage_backfill' };
+
+/** The transactions from this one on are later than the state of the reader. */
+const readTransaction: Statement = {
+  name: 'export.read-cut',
+  text: `select (pg_snapshot_xmax(pg_current_snapshot())::text::numeric % 4294967296)::text as cut`,
+};
+
+async function readCutTransaction(reader: DirectorySnapshots): Promise<string> {
+  const [row] = await reader.query<{ cut: string }>(readTransaction);
+  return row!.cut;
+}
 
 /** What no two servers have in common. */
 const SERVER = 'pg_postmaster_start_time()::text as server';
@@ -71,7 +81,11 @@ export async function openExportSnapshots(databases: ExportedDatabases): Promise
       const reader = await of(() => opening(partition.openSnapshots()));
       await of(() => begin(reader));
       readers.push({
-        read: (queries) => of(() => reader.read(queries)),
+        query: <Row>(statement: Statement) => of(() => reader.query<Row>(statement)),
+        cursor<Row>(statement: Statement) {
+          const cursor = reader.cursor<Row>(statement);
+          return { fetch: (rowsMax) => of(() => cursor.fetch(rowsMax)) };
+        },
         nameState: () => of(() => reader.nameState()),
         useState: (state) => of(() => reader.useState(state)),
         close: () => reader.close(),
@@ -82,7 +96,7 @@ export async function openExportSnapshots(databases: ExportedDatabases): Promise
 
   async function open(): Promise<Omit<ExportSnapshots, 'close'>> {
     if (await areOnOneServer(databases)) {
-      const ofPartitions = await openPartitions((partition) => run(partition, keepRecords));
+      const ofPartitions = await openPartitions((partition) => partition.query(keepRecords));
       const reader = await openDirectory();
       const [first, ...others] = ofPartitions;
       const state = await first!.nameState();
@@ -97,8 +111,8 @@ export async function openExportSnapshots(databases: ExportedDatabases): Promise
     const reader = await openDirectory();
     const redemptionsCut = await readCutTransaction(reader);
     const ofPartitions = await openPartitions(async (partition) => {
-      await run(partition, keepRecords);
-      await run(partition, beginState);
+      await partition.query(keepRecords);
+      await partition.query(beginState);
     });
     const redemptions = await openDirectory();
     // Its state begins here, and not when it is read first.
@@ -113,9 +127,6 @@ export async function openExportSnapshots(databases: ExportedDatabases): Promise
     throw error;
   }
 }
-
-const run = (reader: PartitionSnapshots, statement: Statement): Promise<unknown> =>
-  reader.read([{ statement, parameters: [] }]);
 
 /** Whether all partitions are where the directory is, so that one state can be read of all of them. A schema of Citus may be on a worker. */
 async function areOnOneServer({ directory, partitions }: ExportedDatabases): Promise<boolean> {

@@ -1,17 +1,8 @@
 import { isPersonId } from '../accounting/accounts/key-limit-tables.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { BatchRows, ExportedRow, RowOf, SlicedTable } from './export-slices-store.ts';
-import type { ExportedAccount, ExportStore, WholeTableName } from './export-store.ts';
-import {
-  type AccountEnd,
-  type ExportEnd,
-  type ExportHead,
-  FORMAT,
-  isSound,
-  LineDigest,
-  lineOf,
-  TransferError,
-} from './format.ts';
+import type { ExportedAccount, ExportStore } from './export-store.ts';
+import type { AccountTable, ExportedRow, RowOf } from './export-tables-store.ts';
+import { type AccountEnd, type ExportEnd, type ExportHead, FORMAT, isSound, LineDigest, lineOf } from './format.ts';
 import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
 
 interface ExportParts {
@@ -19,19 +10,24 @@ interface ExportParts {
   /** The version of the schema. */
   readonly schema: number;
   readonly clock: Clock;
+  /** For tests: text that is gathered before it is yielded. Rows that were read together may be more. */
+  readonly textBytesMax?: number;
 }
 
+const TEXT_BYTES_MAX = 64 * 1024;
+
 /**
- * All of a database as lines of text (`format.ts`), a slice at a time: each account as of its last ledger entry when its batch
- * is read, while calls go on. What calls in flight hold is free in the export, and their ends are in this database only.
+ * All of a database as lines of text (`format.ts`), as of one state, while calls go on. What calls in flight hold is free in the
+ * export, and their ends are in this database only.
  */
-export async function* exportDatabase({ store, schema, clock }: ExportParts): AsyncGenerator<string> {
+export async function* exportDatabase(parts: ExportParts): AsyncGenerator<string> {
+  const { store, schema, clock, textBytesMax = TEXT_BYTES_MAX } = parts;
   const reader = await store.open();
-  const lines = new LinesOut();
-  async function* rowsOf(table: WholeTableName, lastAccountId?: string): AsyncIterable<string> {
-    for await (const slice of reader.rowsOf(table, lastAccountId)) {
-      for (const { row } of slice) lines.row(table, row);
-      yield* lines.take();
+  const lines = new LinesOut(textBytesMax);
+  async function* written(table: ExportedTable, found: AsyncIterable<readonly ExportedRow[]>): AsyncIterable<string> {
+    for await (const rows of found) {
+      for (const { row } of rows) lines.row(table, row);
+      yield* lines.takeIfMany();
     }
   }
   try {
@@ -44,45 +40,15 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
       tables: await reader.readColumns(),
     };
     lines.control('faregate_export', head);
-    // First: one that is made whole meanwhile is in the file as both, and an import finds that there is nothing left to do.
-    let lastNewId = '';
-    for await (const slice of reader.rowsOf('new_accounts')) {
-      for (const { row, key_0: id } of slice) {
-        lines.row('new_accounts', row);
-        lastNewId = id;
-      }
-      yield* lines.take();
-    }
-    const drops = await reader.readDrops();
-    let lastId = '';
-    for await (const range of reader.batches()) {
-      for (const account of await reader.readBatch(range)) yield* linesOf(account, drops !== NONE, lines);
-      yield* lines.take();
-      lastId = range.last;
-    }
-    // Behind the accounts, because ids sort by time: so each account that is made meanwhile comes with its request, or not at all.
-    yield* rowsOf('account_requests', lastId > lastNewId ? lastId : lastNewId);
-    // Last, so that every list is there that a record refers to.
-    for (const table of ['price_lists', 'dropped_months', 'route_drains', 'admin_tokens'] as const)
-      yield* rowsOf(table);
-    for await (const slice of reader.users(lastId)) {
-      yield* lines.take();
-      for (const { row, memberships, identities } of slice) {
-        lines.row('users', row);
-        for (const membership of JSON.parse(memberships) as object[])
-          lines.row('memberships', JSON.stringify(membership));
-        for (const identity of JSON.parse(identities) as object[])
-          lines.row('user_identities', JSON.stringify(identity));
-      }
-    }
-    yield* rowsOf('changes');
-    yield* rowsOf('webhook_endpoints', lastId);
-    // Vouchers are never changed, and were there before they were redeemed: all that the accounts have redeemed come here.
-    yield* rowsOf('vouchers');
-    // Behind them, because each batch was there before its vouchers.
-    yield* rowsOf('voucher_batches');
     yield* lines.take();
-    if ((await reader.readDrops()) !== drops) throw new TransferError(DROPPED);
+    // An import places these accounts before others.
+    yield* written('new_accounts', reader.rowsOf('new_accounts'));
+    for await (const account of reader.accounts()) yield* linesOf(account, lines);
+    yield* written('account_requests', reader.rowsOf('account_requests'));
+    for (const table of ['price_lists', 'dropped_months'] as const) yield* written(table, reader.sharedRows(table));
+    for (const table of OF_NOBODY) yield* written(table, reader.rowsOf(table));
+    for (const table of ['vouchers', 'voucher_batches'] as const) yield* written(table, reader.rowsOfVouchers(table));
+    yield* lines.take();
     lines.control('end', lines.end);
     yield* lines.take();
   } finally {
@@ -90,97 +56,77 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
   }
 }
 
-/** No records were ever dropped: nothing is read of them. */
-const NONE = '0';
+const OF_NOBODY = [
+  'route_drains',
+  'admin_tokens',
+  'users',
+  'memberships',
+  'user_identities',
+  'changes',
+  'webhook_endpoints',
+] as const;
 
-const DROPPED =
-  'Call records whose time is over were dropped while the export was made, so it has some of them and lacks others. Export again.';
-
-/** Yields what there is before each read of the database, so that no more than a slice of each table is in memory. */
-async function* linesOf(
-  { account, tables }: ExportedAccount,
-  hasDropped: boolean,
-  lines: LinesOut,
-): AsyncIterable<string> {
-  const { id } = account;
-  lines.row('accounts', account.accountRow);
-  lines.row('balances', account.balanceRow);
+async function* linesOf({ id, row, released, rows }: ExportedAccount, lines: LinesOut): AsyncIterable<string> {
+  /** `visit`: looks at each row; `false` leaves it out. */
+  async function* written<Table extends AccountTable>(
+    table: Table,
+    visit: (row: RowOf<Table>) => boolean = () => true,
+  ): AsyncIterable<string> {
+    const found = rows[table].of(id) as AsyncIterable<readonly RowOf<Table>[]>;
+    for await (const some of found) {
+      for (const each of some) if (visit(each)) lines.row(table, each.row);
+      yield* lines.takeIfMany();
+    }
+  }
+  lines.row('accounts', row);
+  lines.row('balances', released.balanceRow);
   const keyIds = new Set<string>();
-  const onKey = ({ row, key_0: keyId }: RowOf<'api_keys'>): void => {
-    lines.row('api_keys', row);
-    keyIds.add(keyId);
-  };
-  while (!tables.api_keys.visit(id, onKey)) yield* nextSlice(tables.api_keys, lines);
-  // A key that had ended may have been forgotten since the cut, and one that is being made may not be there yet.
-  for (const { keyId, row } of account.keyLimitRows) {
-    if (isPersonId(keyId) || keyIds.has(keyId)) lines.row('key_limits', row);
+  yield* written('api_keys', ({ id: keyId }) => keyIds.add(keyId).size > 0);
+  // A key that is being made may not be there yet.
+  for (const { keyId, row: limits } of released.keyLimitRows) {
+    if (isPersonId(keyId) || keyIds.has(keyId)) lines.row('key_limits', limits);
   }
-  for (const { keyId, row } of account.rateLimitRows) {
-    if (keyId === '' || keyIds.has(keyId)) lines.row('rate_limits', row);
+  for (const { keyId, row: limits } of released.rateLimitRows) {
+    if (keyId === '' || keyIds.has(keyId)) lines.row('rate_limits', limits);
   }
-
-  for (const row of account.noticeStateRows) lines.row('notice_states', row);
-
+  yield* written('notice_states');
   let [entries, entriesSum] = [0, 0n];
-  const onEntry = ({ row, amount_nano: amountNano }: RowOf<'ledger_entries'>): void => {
-    lines.row('ledger_entries', row);
+  yield* written('ledger_entries', ({ amount_nano: amountNano }) => {
     entriesSum += amountNano;
-    entries++;
-  };
-  while (!tables.ledger_entries.visit(id, onEntry)) yield* nextSlice(tables.ledger_entries, lines);
-
+    return ++entries > 0;
+  });
   let [calls, chargesSum] = [0, 0n];
-  const onCall = ({ row, charge_nano: chargeNano }: RowOf<'calls'>): void => {
-    lines.row('calls', row);
+  yield* written('calls', ({ charge_nano: chargeNano }) => {
     chargesSum += chargeNano ?? 0n;
-    calls++;
-  };
-  while (!tables.calls.visit(id, onCall)) yield* nextSlice(tables.calls, lines);
-
-  if (hasDropped) yield* plainRowsOf(['dropped_calls', 'dropped_uses', 'dropped_usage']);
-
-  const slots = new Map<string, number>();
-  const onSlot = ({ row, subscription_id: subscriptionId, call_id: callId }: RowOf<'plan_slots'>): void => {
-    if (account.releasedSlots.has(callId)) return;
-    lines.row('plan_slots', row);
-    slots.set(subscriptionId, (slots.get(subscriptionId) ?? 0) + 1);
-  };
-  while (!tables.plan_slots.visit(id, onSlot)) yield* nextSlice(tables.plan_slots, lines);
-  // Slots that are over may have been deleted since the cut.
-  for (const row of account.subscriptionRows(slots)) lines.row('subscriptions', row);
-
-  yield* plainRowsOf([
-    'subscription_requests',
-    'plan_periods',
-    'voucher_redemptions',
-    'continuation_keys',
-    'stored_responses',
-  ]);
+    return ++calls > 0;
+  });
+  for (const table of ['dropped_calls', 'dropped_uses', 'dropped_usage'] as const) yield* written(table);
+  yield* written('plan_slots', ({ call_id: callId }) => !released.releasedSlots.has(callId));
+  for (const subscription of released.subscriptionRows) lines.row('subscriptions', subscription);
+  for (const table of BEHIND_SUBSCRIPTIONS) yield* written(table);
   lines.accountEnd({
     account: id,
-    balance: String(account.balanceNano),
+    balance: String(released.balanceNano),
     entries,
     entriesSum: String(entriesSum),
     calls,
     chargesSum: String(chargesSum),
   });
-
-  async function* plainRowsOf(names: readonly SlicedTable[]): AsyncIterable<string> {
-    for (const name of names) {
-      const onRow = ({ row }: ExportedRow): void => lines.row(name, row);
-      while (!tables[name].visit(id, onRow)) yield* nextSlice(tables[name], lines);
-    }
-  }
 }
 
-async function* nextSlice(rows: Pick<BatchRows<ExportedRow>, 'readSlice'>, lines: LinesOut): AsyncIterable<string> {
-  yield* lines.take();
-  await rows.readSlice();
-}
+const BEHIND_SUBSCRIPTIONS = [
+  'subscription_requests',
+  'plan_periods',
+  'voucher_redemptions',
+  'continuation_keys',
+  'stored_responses',
+] as const;
 
 /** Gathers lines, counts them, and sums up what they say. */
 class LinesOut {
+  readonly #textBytesMax: number;
   #pending: string[] = [];
+  #pendingBytes = 0;
   readonly #digest = new LineDigest();
   readonly #rows = Object.fromEntries(EXPORTED_TABLES.map((table) => [table, 0])) as Record<ExportedTable, number>;
   #accounts = 0;
@@ -188,6 +134,10 @@ class LinesOut {
   #balances = 0n;
   #entriesSum = 0n;
   #chargesSum = 0n;
+
+  constructor(textBytesMax: number) {
+    this.#textBytesMax = textBytesMax;
+  }
 
   row(table: ExportedTable, json: string): void {
     this.#rows[table]++;
@@ -207,11 +157,16 @@ class LinesOut {
     this.#add(lineOf(name, JSON.stringify(value)));
   }
 
+  *takeIfMany(): Generator<string> {
+    if (this.#pendingBytes >= this.#textBytesMax) yield* this.take();
+  }
+
   /** The lines since the last time, as one text, if there are any. */
   *take(): Generator<string> {
     if (this.#pending.length === 0) return;
     const text = this.#pending.join('');
     this.#pending = [];
+    this.#pendingBytes = 0;
     this.#digest.add(text);
     yield text;
   }
@@ -231,5 +186,6 @@ class LinesOut {
 
   #add(line: string): void {
     this.#pending.push(line);
+    this.#pendingBytes += line.length;
   }
 }

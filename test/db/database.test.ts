@@ -196,19 +196,32 @@ order by position`,
     const count = { name: 'test.count', text: 'select count(*)::int as n from notes' };
     const first = await database.openSnapshots();
     try {
-      const [[before]] = (await first.read([{ statement: count, parameters: [] }])) as [[{ n: number }]];
+      const [before] = await first.query<{ n: number }>(count);
       const state = await first.nameState();
       await database.query({ name: 'test.add', text: `insert into notes values (-2, 'later')` });
       const second = await database.openSnapshots();
       try {
-        if (state !== null) await second.useState(state);
-        const [[seen]] = (await second.read([{ statement: count, parameters: [] }])) as [[{ n: number }]];
-        assert.equal(seen.n, before.n);
+        await second.useState(state);
+        const [seen] = await second.query<{ n: number }>(count);
+        assert.equal(seen!.n, before!.n);
       } finally {
         await second.close();
       }
     } finally {
       await first.close();
+    }
+  });
+
+  test('of a cursor comes in parts, of one state, beside those of other cursors', async () => {
+    const numbers = { name: 'test.numbers', text: 'select n::int from generate_series(1, $1::int) n order by n' };
+    const reader = await database.openSnapshots();
+    try {
+      const [five, two] = [5, 2].map((n) => reader.cursor<{ n: number }>(numbers, [n]));
+      const found: number[][] = [];
+      for (const cursor of [five!, two!, five!, two!, five!]) found.push((await cursor.fetch(2)).map(({ n }) => n));
+      assert.deepEqual(found, [[1, 2], [1, 2], [3, 4], [], [5]]);
+    } finally {
+      await reader.close();
     }
   });
 

@@ -43,9 +43,9 @@ const WAYS: Readonly<Record<string, (database: Database) => Promise<readonly unk
   },
   async snapshots(database) {
     const reader = await database.openSnapshots();
-    const [rows] = await reader.read([read]);
+    const rows = await reader.cursor(whereAmI, [true]).fetch(10);
     await reader.close();
-    return rows!;
+    return rows;
   },
   ...Object.fromEntries(
     LANE_NAMES.map((name: LaneName) => [

@@ -84,9 +84,13 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
       const reader = await real.openSnapshots();
       return {
         ...reader,
-        async read(queries) {
-          requireAll(queries);
-          return reader.read(queries);
+        query(statement) {
+          requireAll([{ statement, parameters: [] }]);
+          return reader.query(statement);
+        },
+        cursor(statement, parameters) {
+          requireAll([{ statement, parameters: [] }]);
+          return reader.cursor(statement, parameters);
         },
       };
     },

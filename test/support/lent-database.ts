@@ -140,7 +140,11 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
       const reader = await run(() => real.openSnapshots());
       subscriptions++;
       return {
-        read: (queries) => run(() => reader.read(queries)),
+        query: (statement) => run(() => reader.query(statement)),
+        cursor<Row>(...asked: Parameters<typeof reader.cursor>) {
+          const cursor = reader.cursor<Row>(...asked);
+          return { fetch: (rowsMax) => run(() => cursor.fetch(rowsMax)) };
+        },
         nameState: () => reader.nameState(),
         useState: (state) => reader.useState(state),
         async close() {

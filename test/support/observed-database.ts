@@ -103,7 +103,11 @@ export function observeDatabase(real: Database): ObservedDatabase {
         const reader = await real.openSnapshots();
         return {
           ...reader,
-          read: (queries) => run(queries.at(-1)!.statement.name, () => reader.read(queries)),
+          query: (statement) => run(statement.name, () => reader.query(statement)),
+          cursor<Row>(...[asked, parameters]: Parameters<typeof reader.cursor>) {
+            const cursor = reader.cursor<Row>(asked, parameters);
+            return { fetch: (rowsMax) => run(asked.name, () => cursor.fetch(rowsMax)) };
+          },
         };
       },
     };

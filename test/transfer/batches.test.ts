@@ -6,7 +6,7 @@ import type { Database, SnapshotReader } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
-import { createExportStore, type ExportSizes } from '../../src/transfer/export-store.ts';
+import { createExportStore } from '../../src/transfer/export-store.ts';
 import { LineDigest } from '../../src/transfer/format.ts';
 import { importDatabase } from '../../src/transfer/import.ts';
 import { createImportStore } from '../../src/transfer/import-store.ts';
@@ -25,21 +25,15 @@ import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 import { allRows, CLOCK, exported, imported, linesOf, onlyPartition } from './books.ts';
 
-/** Accounts are exported in batches, and the tables of a batch in slices. What is exported must not depend on where these end. */
+/** Each table is read by a cursor, some rows at a time. What is exported must not depend on how many these are. */
 
-const SIZES: readonly ExportSizes[] = [
-  { accountsMax: 1, batchRowsMax: 1, sliceRowsMax: 1 },
-  { accountsMax: 2, batchRowsMax: 1_000, sliceRowsMax: 3 },
-  { accountsMax: 3, batchRowsMax: 4, sliceRowsMax: 7 },
-  { accountsMax: 1_000, batchRowsMax: 1_000, sliceRowsMax: 5 },
-  { accountsMax: 1_000, batchRowsMax: 100_000, sliceRowsMax: 1_000 },
-];
+const ROWS_MAX = [1, 2, 3, 7, 1_000];
 
 /** `acct_d` has no balance, and of `acct_da` there are rows only. */
 const LEFT_OUT = ['acct_d', 'acct_da'];
 const SMALL = ['acct_a', 'acct_c', 'acct_e', 'acct_f'];
 
-/** Rows of every table that has accounts; `acct_b` has many. Bodies of its responses are larger together than a slice may be. */
+/** Rows of every table that has accounts; `acct_b` has many. */
 const FILL = `
 insert into accounts (id, name, email, verified, status, created_at, updated_at)
 select 'acct_' || n, n, null, true, 'active', now(), now() from unnest('{a,b,c,d,e,f}'::text[]) n;
@@ -71,9 +65,9 @@ select id, 'key_' || no % 2, 'call_' || no, 'f', 'claim_' || no, now(), now() + 
 from counts, generate_series(1, n) no where id not in ('acct_d', 'acct_da');
 drop table counts`;
 
-async function exportedBy(database: Database, sizes: ExportSizes): Promise<string> {
+async function exportedBy(database: Database, rowsMax: number): Promise<string> {
   let text = '';
-  const store = createExportStore(inOneDatabase(database), sizes);
+  const store = createExportStore(inOneDatabase(database), rowsMax);
   for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
   return text;
 }
@@ -87,16 +81,16 @@ async function createSource(): Promise<TestDatabase> {
   return source;
 }
 
-describe(`an export in batches`, { timeout: 300_000 }, () => {
+describe('an export by cursors', { timeout: 300_000 }, () => {
   let source: TestDatabase;
   before(async () => {
     source = await createSource();
   });
   after(() => source.remove());
 
-  it('is the same wherever batches and slices end', async () => {
+  it('is the same however many rows are read at a time', async () => {
     const texts = new Set<string>();
-    for (const sizes of SIZES) texts.add(await exportedBy(source.database, sizes));
+    for (const rowsMax of ROWS_MAX) texts.add(await exportedBy(source.database, rowsMax));
     assert.equal(texts.size, 1);
   });
 
@@ -105,7 +99,7 @@ describe(`an export in batches`, { timeout: 300_000 }, () => {
     const isLeftOut = (row: string): boolean => LEFT_OUT.some((id) => row.includes(`"${id}"`));
     // Claims of calls in flight are not exported.
     const isClaim = (row: string): boolean => row.includes('["is_valid",false]');
-    await imported(target.database, await exportedBy(source.database, SIZES[1]!));
+    await imported(target.database, await exportedBy(source.database, ROWS_MAX[1]!));
     const found = await allRows(target.database);
     for (const [table, rows] of Object.entries(await allRows(source.database))) {
       const wanted = rows.filter((row) => !isLeftOut(row) && !isClaim(row));
@@ -122,9 +116,14 @@ describe(`an export in batches`, { timeout: 300_000 }, () => {
         const reader = await source.database.openSnapshots();
         return {
           ...reader,
-          read: (queries) => {
-            reads++;
-            return reader.read(queries);
+          cursor<Row>(...asked: Parameters<SnapshotReader['cursor']>) {
+            const cursor = reader.cursor<Row>(...asked);
+            return {
+              fetch(rowsMax) {
+                reads++;
+                return cursor.fetch(rowsMax);
+              },
+            };
           },
         };
       },
@@ -136,8 +135,8 @@ insert into balances (account_id) select id from accounts where id like 'acct_g%
     let text = '';
     for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
     assert.equal(text.split('\n{"account_end"').length - 1, 5 + 400);
-    // What both homes have of a batch is a read of each.
-    assert.ok(reads < 150, `${reads} reads`);
+    // One of each table, two of the accounts, and those of the responses, which are few at a time.
+    assert.ok(reads < 50, `${reads} reads`);
   });
 });
 
@@ -145,7 +144,7 @@ describe('an export', { timeout: 120_000 }, () => {
   let text: string;
   before(async () => {
     const source = await createSource();
-    text = await exportedBy(source.database, SIZES[4]!);
+    text = await exportedBy(source.database, ROWS_MAX[4]!);
     await source.remove();
   });
 
@@ -192,7 +191,7 @@ describe('an export', { timeout: 120_000 }, () => {
   });
 });
 
-describe('calls that end while a batch is exported', { timeout: 60_000 }, () => {
+describe('calls that end while they are exported', { timeout: 60_000 }, () => {
   it('are in none of its accounts', async () => {
     await using source = await createTestDatabase();
     await using target = await createTestDatabase();
@@ -212,14 +211,10 @@ describe('calls that end while a batch is exported', { timeout: 60_000 }, () => 
     for (const account of SMALL) {
       await node.stores.reservations.admit([requestOf(account, 'call_in_flight', 50n)], termsOf(CONTEXT));
     }
-    const store = createExportStore(inOneDatabase(database), {
-      accountsMax: 10,
-      batchRowsMax: 1_000,
-      sliceRowsMax: 4,
-    });
+    const store = createExportStore(inOneDatabase(database), 4);
     let text = '';
     let chunks = 0;
-    for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) {
+    for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK, textBytesMax: 1 })) {
       text += chunk;
       await endCallsOfAll();
       if (++chunks === 2) {
@@ -227,7 +222,7 @@ describe('calls that end while a batch is exported', { timeout: 60_000 }, () => 
         await endCalls(node.stores.settlement, late);
       }
     }
-    assert.ok(chunks > 12, `only ${chunks} slices`);
+    assert.ok(chunks > 12, `only ${chunks} parts`);
     assert.deepEqual((await imported(target.database, text)).unsound, []);
     await assertSound(inOneDatabase(target.database));
     const rows = await sql<object>(
@@ -265,7 +260,7 @@ values ('acct_a', '', '', 5), ('acct_a', 'key_works', '', 5), ('acct_a', 'key_be
   });
 });
 
-describe('a key that is forgotten while its batch is exported', { timeout: 60_000 }, () => {
+describe('a key that is forgotten while its account is exported', { timeout: 60_000 }, () => {
   it('is in the export with its limits', async () => {
     await using source = await createTestDatabase();
     await using target = await createTestDatabase();
@@ -281,15 +276,17 @@ update usage_backfill set is_done = true`);
         const reader = await database.openSnapshots();
         return {
           ...reader,
-          async read(queries) {
-            const found = await reader.read(queries);
-            const isCut = queries.some(({ statement }) => statement.name === 'export.read-key-limits');
-            if (isCut)
-              await createEndedKeyStore(placedInOne(inOneDatabase(database))).forgetEndedBefore(
-                Date.now(),
-                new AbortController().signal,
-              );
-            return found;
+          cursor<Row>(...asked: Parameters<SnapshotReader['cursor']>) {
+            const cursor = reader.cursor<Row>(...asked);
+            return {
+              async fetch(rowsMax) {
+                const found = await cursor.fetch(rowsMax);
+                const keys = createEndedKeyStore(placedInOne(inOneDatabase(database)));
+                if (asked[0].name === 'export.read-key_limits')
+                  await keys.forgetEndedBefore(Date.now(), new AbortController().signal);
+                return found;
+              },
+            };
           },
         };
       },

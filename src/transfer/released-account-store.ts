@@ -1,0 +1,84 @@
+import { KEY_LIMITS } from '../accounting/accounts/key-limit-tables.ts';
+import type { RunningPeriods } from '../accounting/pricing/running-periods.ts';
+import { rateName } from '../accounting/reservations/account-state.ts';
+import {
+  addKeys,
+  addRates,
+  addSubscriptions,
+  type MoneyRow,
+  toAccounts,
+} from '../accounting/reservations/account-store.ts';
+import { freeReservation, NO_USE } from '../accounting/reservations/release.ts';
+import type { OpenReservation } from '../accounting/reservations/reservation.ts';
+import { BALANCES, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '../accounting/reservations/tables.ts';
+import type { SqlValue } from '../db/database.ts';
+import type { TableColumns } from '../db/table.ts';
+import type { STATE, StateRow } from './export-tables-store.ts';
+
+/** The rows of an account that calls in flight change, and these calls. */
+export type AccountRows = Readonly<Record<keyof typeof STATE, readonly StateRow[]>>;
+
+/** An account with its calls in flight released: its rows. */
+export interface ReleasedAccount {
+  readonly balanceNano: bigint;
+  readonly balanceRow: string;
+  readonly keyLimitRows: readonly { readonly keyId: string; readonly row: string }[];
+  /** `keyId`: empty for those of the account. */
+  readonly rateLimitRows: readonly { readonly keyId: string; readonly row: string }[];
+  readonly subscriptionRows: readonly string[];
+  /** Calls in flight, whose slots are not exported. */
+  readonly releasedSlots: ReadonlySet<string>;
+}
+
+/** Gives everything back that calls in flight have taken, as if they had never been admitted. `null`: there is no balance. */
+export function releaseAccount(rows: AccountRows): ReleasedAccount | null {
+  const accounts = toAccounts(() => rows.balances as readonly (MoneyRow & StateRow)[], []);
+  addKeys(accounts, rows.key_limits);
+  addRates(accounts, rows.rate_limits);
+  addSubscriptions(accounts, rows.subscriptions);
+  const [account] = accounts.values();
+  if (account === undefined) return null;
+  for (const row of rows.reservations) {
+    const reservation: OpenReservation = { ...RESERVATIONS.read(row), hasSlot: row.has_slot as boolean };
+    freeReservation(reservation, NO_USE, account, NO_PERIODS);
+  }
+  const { money, keys, rates, subscriptions } = account;
+  return {
+    balanceNano: money.balanceNano,
+    balanceRow: withCounted(rows.balances[0]!, BALANCES.written, money),
+    keyLimitRows: rows.key_limits.map((row) => {
+      const keyId = String(row.key_id);
+      return { keyId, row: withCounted(row, KEY_LIMITS.written, keys.get(keyId)!) };
+    }),
+    rateLimitRows: rows.rate_limits.map((row) => ({
+      keyId: String(row.key_id),
+      row: withCounted(row, RATE_LIMITS.written, rates.get(rateName(RATE_LIMITS.columns.read(row)))!),
+    })),
+    subscriptionRows: rows.subscriptions.map((row) =>
+      withCounted(row, SUBSCRIPTIONS.written, subscriptions.get(String(row.id))!),
+    ),
+    releasedSlots: new Set([...subscriptions.values()].flatMap(({ deletedSlots }) => deletedSlots)),
+  };
+}
+
+/** The row with what is counted as the release has left it. */
+function withCounted<Row extends object>({ row }: StateRow, columns: TableColumns<Row>, state: Row): string {
+  const counted = columns.names.map((name, i) => `,"${name}":${toJson(columns.values[i]!(state))}`);
+  return `${row.slice(0, -1)}${counted.join('')}}`;
+}
+
+function toJson(value: SqlValue): string {
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+}
+
+/** At any instant and in periods without a beginning, so that none begins because of it: what a key used of its day stays as it is. */
+const NO_PERIODS: RunningPeriods = {
+  today: '',
+  nowMs: Number.POSITIVE_INFINITY,
+  dayBeganAtMs: Number.NEGATIVE_INFINITY,
+  weekBeganAtMs: Number.NEGATIVE_INFINITY,
+  monthBeganAtMs: Number.NEGATIVE_INFINITY,
+  nextDayMs: Number.POSITIVE_INFINITY,
+  nextWeekMs: Number.POSITIVE_INFINITY,
+  nextMonthMs: Number.POSITIVE_INFINITY,
+};
