@@ -24,6 +24,8 @@ import { columnsOf, EXPORTED_TABLES, type ExportedTable, listColumns, type Table
 /** Rows of a table that are in memory; divided by the number of partitions, of which each has cursors of its own. */
 const ROWS_MAX = 2_000;
 const ROWS_MIN = 50;
+/** Of tables that belong to no account: a row of the change log, or a price list, may be some hundred kilobytes. */
+const WHOLE_ROWS_MAX = 250;
 /** Of stored responses, each of which may be as large as a body. */
 const RESPONSES_MAX = 8;
 
@@ -67,9 +69,10 @@ function createReader(snapshots: ExportSnapshots, rowsMax: number) {
     statement: Statement,
   ): AsyncGenerator<readonly Row[]> {
     const cursor = reader.cursor<Row>(statement);
+    const most = Math.min(WHOLE_ROWS_MAX, rowsMax);
     for (let isMore = true; isMore; ) {
-      const rows = await cursor.fetch(rowsMax);
-      isMore = rows.length === rowsMax;
+      const rows = await cursor.fetch(most);
+      isMore = rows.length === most;
       if (rows.length > 0) yield rows;
     }
   }
