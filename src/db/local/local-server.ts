@@ -55,7 +55,7 @@ export interface LocalServerOptions extends AcquireOptions {
   readonly clustersDir?: string;
 }
 
-/** The last commit with the database inside of the process (PGlite), whose files are in `db`. */
+/** The last commit with the database inside of the process, whose files are in `db`. */
 const LAST_EMBEDDED = '422d9363';
 
 /**
