@@ -10,7 +10,7 @@ import { isTarget, replyToOrders } from './orders.ts';
 
 export interface AttributeOrder {
   /** Begins to sample; absent: ends it, and replies with what was sampled. */
-  readonly begin?: 'bytes' | 'cpu' | 'counts';
+  readonly begin?: 'bytes' | 'cpu' | 'counts' | 'calls';
 }
 
 /** A place in the code: by itself, and by the nearest file of the program that called it. */
@@ -18,7 +18,7 @@ export interface Part {
   readonly name: string;
   readonly file: string;
   readonly caller: string;
-  /** Bytes, or microseconds. */
+  /** Bytes, microseconds, or how many times it was called. */
   readonly amount: number;
 }
 
@@ -85,6 +85,10 @@ async function carryOut({ begin }: AttributeOrder): Promise<Omit<Attributed, 'cp
       await session.post('Profiler.enable');
       await session.post('Profiler.setSamplingInterval', { interval: SAMPLE_MICROS });
       await session.post('Profiler.start');
+    } else if (begin === 'calls') {
+      await session.post('Profiler.enable');
+      await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+      await session.post('Profiler.takePreciseCoverage');
     } else hook.enable();
     collectedMs = 0;
     begunAt = process.threadCpuUsage();
@@ -103,9 +107,23 @@ async function end(): Promise<Part[]> {
     );
   }
   if (sampled === 'counts') return [];
+  if (sampled === 'calls') return callsOf((await session.post('Profiler.takePreciseCoverage')).result);
   const { profile } = await session.post('Profiler.stop');
   return partsOfTime(profile);
 }
+
+/** The functions that ran, without modules as a whole. */
+const callsOf = (scripts: readonly Profiler.ScriptCoverage[]): Part[] =>
+  scripts.flatMap(({ url, functions }) =>
+    functions
+      .map(({ functionName, ranges: [range] }) => ({
+        name: `${functionName}@${range!.startOffset}`,
+        file: url,
+        caller: '',
+        amount: range!.count,
+      }))
+      .filter(({ name, amount }) => amount > 0 && name !== '@0'),
+  );
 
 /** The first frame that is not Node's. */
 function placeOf(type: string): string {

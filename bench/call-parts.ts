@@ -34,7 +34,7 @@ try {
     meter: benchFile('attribute.ts'),
   });
   const call = values.coding
-    ? { ...chatCall(gateway.url, gateway.codingKeys), path: '/coding/v1/chat/completions' }
+    ? { ...chatCall(gateway.url, gateway.codingKeys), path: '/v1/coding/chat/completions' }
     : chatCall(gateway.url, gateway.balanceKeys);
   const load = (seconds: number) => stage.load({ kind: 'closed', call, connections: values.connections, seconds });
   await load(values['warm-up']);
