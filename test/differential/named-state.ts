@@ -48,7 +48,8 @@ class Reader {
       const isSetting = Array.isArray(value) ? !value.some(isNested) : !isNested(value);
       if (!isSetting && isProviders) this.#named.unlisted.add('setting');
     } else if (rule === 'model') {
-      if (typeof value === 'string') this.#named.models.add(value);
+      // Neither names a model: a fallback of LiteLLM may be for any.
+      if (typeof value === 'string' && value !== '' && value !== '*') this.#named.models.add(value);
     } else if (rule === 'tools') {
       this.#tools(value);
     } else if (rule === 'more') {
