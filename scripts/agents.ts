@@ -6,11 +6,11 @@ import { type Agent, createAgents } from '../test/agents/agents.ts';
 import { check, type Observed } from '../test/agents/checks.ts';
 import { type Gateway, startGateway } from '../test/agents/gateway.ts';
 import { installAgents } from '../test/agents/installation.ts';
-import { createLane, requestLog } from '../test/agents/lane.ts';
+import { createLane, type LaneParts, requestLog } from '../test/agents/lane.ts';
 import { rowsOf, rowsOnPage } from '../test/agents/page.ts';
 import { SCENARIOS, type Scenario } from '../test/agents/scenarios.ts';
 import { removeDirectory } from '../test/support/local-database.ts';
-import { type ScriptedProvider, startProvider } from '../test/support/provider.ts';
+import { startProvider } from '../test/support/provider.ts';
 
 /**
  * Runs coding agents, as their makers publish them, through the gateway, as an operator starts it: `npm run agents`,
@@ -56,26 +56,27 @@ console.log(
 
 const folder = mkdtempSync(join(tmpdir(), 'faregate-agents-'));
 process.on('exit', () => removeDirectory(folder));
-const providers = { responses: await startProvider(), messages: await startProvider() };
-/** For scenarios whose calls reach none: the gateway does not know it. */
-const noProvider = await startProvider();
-const gateway = await startGateway(join(folder, 'gateway'), {
-  responses: providers.responses.url,
-  messages: providers.messages.url,
+const startProviders = async (): Promise<LaneParts['providers']> => ({
+  acme: await startProvider(),
+  zenith: await startProvider(),
 });
+const providers = { responses: await startProviders(), messages: await startProviders() };
+/** For scenarios whose calls reach none: the gateway does not know them. */
+const noProviders = await startProviders();
+const gateway = await startGateway(join(folder, 'gateway'), providers);
 try {
   // Agents that are refused mostly wait. They do that beside those that have work to do.
   const isRefused = ({ expected }: Scenario): boolean => expected.provided === 0;
   const isServed = (scenario: Scenario): boolean => !isRefused(scenario);
   await Promise.all([
     live(agents.codex, isServed, providers.responses, gateway),
-    live(agents.codex, isRefused, noProvider, gateway),
+    live(agents.codex, isRefused, noProviders, gateway),
     live(agents.claudeCode, isServed, providers.messages, gateway),
-    live(agents.claudeCode, isRefused, noProvider, gateway),
-    live(agents.qwenCode, isRefused, noProvider, gateway),
-    live(agents.opencode, isRefused, noProvider, gateway),
-    live(agents.cline, isRefused, noProvider, gateway),
-    live(agents.continueCli, isRefused, noProvider, gateway),
+    live(agents.claudeCode, isRefused, noProviders, gateway),
+    live(agents.qwenCode, isRefused, noProviders, gateway),
+    live(agents.opencode, isRefused, noProviders, gateway),
+    live(agents.cline, isRefused, noProviders, gateway),
+    live(agents.continueCli, isRefused, noProviders, gateway),
   ]);
   report('the gateway responds to the probes of agents', await problemOf(() => probe(gateway)));
   report(
@@ -85,7 +86,8 @@ try {
   report('docs/agents.md says what was seen', await problemOf(() => assert.deepEqual(rowsOnPage(), rowsOf(SCENARIOS))));
 } finally {
   report('the gateway stops cleanly', await problemOf(() => gateway.stop()));
-  await Promise.all([...Object.values(providers), noProvider].map((provider) => provider.close()));
+  const all = [providers.responses, providers.messages, noProviders].flatMap(({ acme, zenith }) => [acme, zenith]);
+  await Promise.all(all.map((provider) => provider.close()));
 }
 console.log(`${passed} passed, ${failed} failed`);
 if (failed > 0) process.exitCode = 1;
@@ -93,10 +95,10 @@ if (failed > 0) process.exitCode = 1;
 async function live(
   agent: Agent,
   isMine: (scenario: Scenario) => boolean,
-  provider: ScriptedProvider,
+  own: LaneParts['providers'],
   at: Gateway,
 ): Promise<void> {
-  const lane = createLane({ folder, agent, gateway: at, provider });
+  const lane = createLane({ folder, agent, gateway: at, providers: own });
   for (const scenario of chosen.filter((each) => each.agent === agent.name && isMine(each))) {
     let observed: Observed | null = null;
     const problem = await problemOf(async () => {

@@ -15,6 +15,8 @@ export interface AgentRun {
   readonly home: string;
   readonly workDirectory: string;
   readonly prompt: string;
+  /** Whether it goes on with the conversation of the run before, in the same directories. */
+  readonly isContinued: boolean;
   readonly limitMs: number;
   /** Changes to the settings file of the page. */
   readonly change?: (settings: string) => string;
@@ -63,6 +65,7 @@ export function createAgents(installation: Installation): Agents {
             '--json',
             '--skip-git-repo-check',
             '--dangerously-bypass-approvals-and-sandbox',
+            ...(given.isContinued ? ['resume', '--last'] : []),
             given.prompt,
           ],
           options(given, { FAREGATE_KEY: given.key }),
@@ -83,7 +86,17 @@ export function createAgents(installation: Installation): Agents {
         );
         write(given, '.claude/settings.json', replaced(settings, 'sk-fg-…', given.key));
         const finished = await start(
-          [...claudeCode, '-p', given.prompt, '--output-format', 'json', '--allowedTools', 'Write', 'Read'],
+          [
+            ...claudeCode,
+            '-p',
+            given.prompt,
+            '--output-format',
+            'json',
+            '--allowedTools',
+            'Write',
+            'Read',
+            ...(given.isContinued ? ['--continue'] : []),
+          ],
           options(given, {}),
         ).finished;
         return { ...finished, said: lastOfClaudeCode(finished.stdout) };

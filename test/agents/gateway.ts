@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { adminClient } from '../support/admin-client.ts';
 import { start } from './child.ts';
-import { settingsFile } from './page.ts';
+import { type AgentName, settingsFile } from './page.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const ADMIN_TOKEN = 'agents-admin-token';
@@ -14,7 +14,15 @@ const ADMIN_TOKEN = 'agents-admin-token';
 export const MODEL = 'acme-coder';
 export const PROVIDER_MODEL = 'acme-coder-2026-10';
 
-/** Its prices, in nano-yuan a token: primes, so that a wrong count cannot come to the right sum. */
+/** A model that both vendors serve, and whose calls nothing but its signed thinking keeps at one of them. */
+export const THINKER = 'acme-thinker';
+export const VENDORS = ['acme', 'zenith'] as const;
+export type Vendor = (typeof VENDORS)[number];
+/** The provider of the configuration that serves the agent. */
+export const providerOf = (vendor: Vendor, agent: AgentName): string =>
+  agent === 'Claude Code' ? `${vendor}-messages` : vendor;
+
+/** The prices of both, in nano-yuan a token: primes, so that a wrong count cannot come to the right sum. */
 const PRICES = { input: 3_000n, cached: 700n, output: 13_000n };
 
 /** A plan of its own for whatever a scenario wants to run into. */
@@ -38,6 +46,7 @@ export interface CallRecord {
   readonly httpStatus: number | null;
   readonly errorCode: string | null;
   readonly chargeYuan: string | null;
+  readonly failedRoutes: readonly unknown[];
   readonly usage: {
     readonly source: string;
     readonly inputTokens: number;
@@ -62,17 +71,18 @@ export interface Gateway {
   readonly url: string;
   /** A verified account with a key, with a balance or a plan. */
   createHolder(terms: { balanceYuan?: string; plan?: PlanId }): Promise<Holder>;
+  /** Drains the thinking model at the provider, or resumes it. */
+  setDrained(provider: string, isDrained: boolean): Promise<void>;
   /** Every broken invariant of the ledger. */
   breaches(): Promise<string[]>;
   log(): string;
   stop(): Promise<void>;
 }
 
-/** Where each protocol is provided: by a provider of its own, so that two agents can be at work at the same time. */
-export interface ProviderUrls {
-  readonly responses: string;
-  readonly messages: string;
-}
+/** Where each protocol is provided: by providers of its own, so that two agents can be at work at the same time. */
+export type ProviderUrls = Readonly<
+  Record<'responses' | 'messages', Readonly<Record<Vendor, { readonly url: string }>>>
+>;
 
 /** Starts the program as an operator does: with a configuration file, in a process of its own. */
 export async function startGateway(folder: string, providers: ProviderUrls): Promise<Gateway> {
@@ -126,6 +136,8 @@ export async function startGateway(folder: string, providers: ProviderUrls): Pro
         },
       };
     },
+    setDrained: (provider, isDrained) =>
+      admin('POST', `/routes/${isDrained ? 'drain' : 'resume'}`, { provider, model: THINKER }),
     async breaches() {
       const { invariants } = await admin<{ invariants: { name: string; breaches: unknown[] }[] }>('POST', '/audit');
       return invariants.filter(({ breaches }) => breaches.length > 0).map((each) => JSON.stringify(each));
@@ -153,13 +165,26 @@ function configText({ responses, messages }: ProviderUrls): string {
     inputByteLimit: ${inputByteLimit}
     outputTokenLimit: 64000`,
   );
+  const providers = VENDORS.map(
+    (vendor) => `
+  ${vendor}: { protocol: chat, baseUrl: ${responses[vendor].url}/v1, apiKey: "\${ACME_API_KEY}" }
+  ${vendor}-messages: { protocol: messages, vendor: anthropic, baseUrl: ${messages[vendor].url}, apiKey: "\${ACME_API_KEY}" }`,
+  );
+  const routes = VENDORS.flatMap((vendor) => [vendor, `${vendor}-messages`]).map(
+    (provider) => `{ provider: ${provider}, model: ${THINKER} }`,
+  );
+  const thinker = `
+  ${THINKER}:
+    affinity: off
+    operations: [responses, messages]
+    price: { input: "3", cachedInput: "0.7", output: "13" }
+    routes: [${routes.join(', ')}]
+`;
   return `
 server: { protocolNames: { messages: altproto } }
 billing: { timezone: Asia/Shanghai }
-providers:
-  acme: { protocol: chat, baseUrl: ${responses}/v1, apiKey: "\${ACME_API_KEY}" }
-  acme-messages: { protocol: messages, vendor: anthropic, baseUrl: ${messages}, apiKey: "\${ACME_API_KEY}" }
-${settingsFile('faregate.yaml')}plans:${plans.join('')}
+providers:${providers.join('')}
+${settingsFile('faregate.yaml')}${thinker}plans:${plans.join('')}
 `;
 }
 

@@ -1,9 +1,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ScriptedProvider } from '../support/provider.ts';
-import type { Agent } from './agents.ts';
+import type { ReceivedRequest, ScriptedProvider } from '../support/provider.ts';
+import type { Agent, AgentRun } from './agents.ts';
 import type { Observed } from './checks.ts';
-import { type Gateway, type Holder, MODEL } from './gateway.ts';
+import { type Gateway, type Holder, MODEL, providerOf, VENDORS, type Vendor } from './gateway.ts';
 import { type Fault, startModel, TASK } from './model.ts';
 import { startOutside } from './outside.ts';
 import { baseAddress } from './page.ts';
@@ -18,8 +18,8 @@ export interface LaneParts {
   readonly folder: string;
   readonly agent: Agent;
   readonly gateway: Gateway;
-  /** A provider that only this agent calls. */
-  readonly provider: ScriptedProvider;
+  /** Providers that only this agent calls. */
+  readonly providers: Readonly<Record<Vendor, ScriptedProvider>>;
 }
 
 /** Lets one agent live through scenarios, one after the other. */
@@ -27,7 +27,7 @@ export interface Lane {
   live(scenario: Scenario): Promise<Observed>;
 }
 
-export function createLane({ folder, agent, gateway, provider }: LaneParts): Lane {
+export function createLane({ folder, agent, gateway, providers }: LaneParts): Lane {
   return {
     async live(scenario) {
       const {
@@ -38,6 +38,8 @@ export function createLane({ folder, agent, gateway, provider }: LaneParts): Lan
         isBusy = false,
         fault: met = () => null,
         files: fileCount = 0,
+        signing,
+        isContinued = false,
         change,
         prompt,
       } = scenario;
@@ -55,13 +57,28 @@ export function createLane({ folder, agent, gateway, provider }: LaneParts): Lan
       const outside = await startOutside();
       const freed = recorder.responded(429);
       const fault = (call: number): Fault | null => (isBusy && call === 0 ? { kind: 'wait', until: freed } : met(call));
-      const model = startModel({ directory: workDirectory, fault, files });
-      provider.respond = model.respond;
-      const receivedBefore = provider.requests.length;
+      const model = startModel({ directory: workDirectory, fault, files, signing });
+      const received: ReceivedRequest[] = [];
+      let drained: Vendor | null = null;
+      const drain = async (vendor: Vendor | null): Promise<void> => {
+        if (vendor === drained) return;
+        if (drained !== null) await gateway.setDrained(providerOf(drained, agent.name), false);
+        if (vendor !== null) await gateway.setDrained(providerOf(vendor, agent.name), true);
+        drained = vendor;
+      };
+      for (const vendor of VENDORS) {
+        providers[vendor].respond = async (request, response) => {
+          received.push(request);
+          if (signing !== undefined) await drain(signing.drained(received.length));
+          return model.respondAs(vendor)(request, response);
+        };
+      }
+      const receivedBefore = providers.acme.requests.length;
       try {
+        if (signing !== undefined) await drain(signing.drained(0));
         const other = isBusy ? callOfAnotherProgram(baseAddress(agent.name, context, recorder.url), holder.key) : null;
-        if (isBusy) await provider.received(receivedBefore + 1);
-        const result = await agent.run({
+        if (isBusy) await providers.acme.received(receivedBefore + 1);
+        const given: AgentRun = {
           origin: recorder.url,
           context,
           key: holder.key,
@@ -69,20 +86,25 @@ export function createLane({ folder, agent, gateway, provider }: LaneParts): Lan
           home,
           workDirectory,
           prompt: prompt ?? TASK,
+          isContinued: false,
           limitMs: scenario.limitMs ?? LIMIT_MS,
           ...(change === undefined ? {} : { change }),
-        });
+        };
+        const first = await agent.run(given);
+        const goesOn = isContinued && first.code === 0;
+        const result = goesOn ? await agent.run({ ...given, isContinued }) : first;
         if (other !== null) await (await other).text();
         return {
           result,
           workDirectory,
           requests: recorder.requests,
-          received: provider.requests.slice(receivedBefore),
+          received,
           model,
           holder,
           outside: outside.asked,
         };
       } finally {
+        await drain(null);
         await recorder.close();
         await outside.close();
       }

@@ -14,8 +14,9 @@ import {
 /** Messages, as Claude Code asks for them: a stream, or a whole message if a stream has failed it. */
 export const messagesWire: Wire = {
   read(body): Conversation {
-    const { messages, tools = [], stream } = body as MessagesBody;
+    const { model, messages, tools = [], stream } = body as MessagesBody;
     return {
+      model,
       parts: messages
         .flatMap(({ content }): readonly Block[] =>
           typeof content === 'string' ? [{ type: 'text', text: content }] : content,
@@ -32,11 +33,13 @@ export const messagesWire: Wire = {
   events(said): Events {
     const block = blockOf(said);
     const { content: _, ...head } = message(said);
+    const thought = thoughtOf(said);
+    const index = thought.length;
     const isTool = block.type === 'tool_use';
     const empty = isTool ? { ...block, input: {} } : { ...block, text: '' };
     const [first, second] = pieces(isTool ? JSON.stringify(block.input) : block.text).map((piece) =>
       event('content_block_delta', {
-        index: 0,
+        index,
         delta: isTool ? { type: 'input_json_delta', partial_json: piece } : { type: 'text_delta', text: piece },
       }),
     );
@@ -44,11 +47,17 @@ export const messagesWire: Wire = {
       event('message_start', {
         message: { ...head, content: [], stop_reason: null, usage: { ...head.usage, output_tokens: 1 } },
       }),
-      event('content_block_start', { index: 0, content_block: empty }),
+      ...thought.flatMap((block) => [
+        event('content_block_start', { index: 0, content_block: { ...block, thinking: '', signature: '' } }),
+        event('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: block.thinking } }),
+        event('content_block_delta', { index: 0, delta: { type: 'signature_delta', signature: block.signature } }),
+        event('content_block_stop', { index: 0 }),
+      ]),
+      event('content_block_start', { index, content_block: empty }),
       event('ping'),
       first!,
     ];
-    const behind = [...inside, second!, event('content_block_stop', { index: 0 })];
+    const behind = [...inside, second!, event('content_block_stop', { index })];
     const end = [
       event('message_delta', {
         delta: { stop_reason: head.stop_reason, stop_sequence: null },
@@ -63,6 +72,7 @@ export const messagesWire: Wire = {
 };
 
 interface MessagesBody {
+  readonly model: string;
   readonly stream?: boolean;
   readonly tools?: readonly { readonly name: string }[];
   readonly messages: readonly { readonly content: string | readonly Block[] }[];
@@ -76,13 +86,13 @@ interface Block {
 }
 
 function message(said: Said) {
-  const { call, step, usage } = said;
+  const { call, step, usage, model } = said;
   return {
     id: `msg_${call}`,
     type: 'message',
     role: 'assistant',
-    model: 'acme-coder',
-    content: [blockOf(said)],
+    model,
+    content: [...thoughtOf(said), blockOf(said)],
     stop_reason: step.kind === 'say' ? 'end_turn' : 'tool_use',
     stop_sequence: null,
     usage: {
@@ -92,6 +102,10 @@ function message(said: Said) {
       output_tokens: usage.output,
     },
   };
+}
+
+function thoughtOf({ signature }: Said) {
+  return signature === null ? [] : [{ type: 'thinking', thinking: 'Hm.', signature } as const];
 }
 
 /** What the model says, or a call of a tool that the agent declares. */

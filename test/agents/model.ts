@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { json, type Respond } from '../support/provider.ts';
+import { json, type ReceivedRequest, type Respond } from '../support/provider.ts';
+import { FOREIGN, kindOf, type SignedRequest, signaturesOf } from '../support/signing-provider.ts';
+import type { Vendor } from './gateway.ts';
 import { messagesWire } from './messages-wire.ts';
 import { responsesWire } from './responses-wire.ts';
 import { type Conversation, FILE, GREETING, type ReportedUsage, type Step } from './said.ts';
@@ -23,7 +25,10 @@ export type Fault =
   | { readonly kind: 'break'; readonly at: 'inside' | 'behind' };
 
 export interface Model {
-  readonly respond: Respond;
+  /** As a provider of this vendor. */
+  respondAs(vendor: Vendor): Respond;
+  /** The vendor of each call, in order, and whether it refused a signature: `zenith refuses`. */
+  readonly vendors: readonly string[];
   /** What was reported for each call, in order; null if nothing was. */
   readonly reported: readonly (ReportedUsage | null)[];
   /** How many of the calls asked for a summary of the conversation. */
@@ -37,15 +42,26 @@ export interface ModelOptions {
   readonly fault?: ((call: number) => Fault | null) | undefined;
   /** Files to read before the greeting is written. */
   readonly files?: readonly string[] | undefined;
+  /** The model does not think if this is absent. */
+  readonly signing?: Signing | undefined;
 }
 
-export function startModel({ directory, fault = () => null, files = [] }: ModelOptions): Model {
+/** Two vendors sign what the model thinks, and refuse what the other one has signed. */
+export interface Signing {
+  /** The vendor that is drained while the call of that number comes, from 0. */
+  readonly drained: (call: number) => Vendor | null;
+  /** The vendor that accepts what the other one has signed. */
+  readonly lenient?: Vendor;
+}
+
+export function startModel({ directory, fault = () => null, files = [], signing }: ModelOptions): Model {
   const steps: readonly Step[] = [
     ...files.map((file) => ({ kind: 'read', file }) as const),
     { kind: 'write' },
     { kind: 'read', file: FILE },
   ];
   const reported: (ReportedUsage | null)[] = [];
+  const vendors: string[] = [];
   let summaries = 0;
   /** The step that each call asked for. */
   const stepOfCall = new Map<number, number>();
@@ -76,22 +92,36 @@ export function startModel({ directory, fault = () => null, files = [] }: ModelO
     return { kind: 'say', text: read.includes(GREETING.trim()) ? DONE : `The file is wrong: ${read}` };
   }
 
+  /** How the vendor refuses what the other one has signed; null: it does not. */
+  const refusal = ({ path, body }: ReceivedRequest, vendor: Vendor): Fault | null => {
+    if (signing === undefined || signing.lenient === vendor) return null;
+    const kind = kindOf(path);
+    const signatures = signaturesOf(kind, JSON.parse(body.toString()) as SignedRequest);
+    const isForeign = signatures.some((signature) => !signature.startsWith(vendor));
+    return isForeign ? { kind: 'refuse', status: 400, body: FOREIGN[kind] } : null;
+  };
+
   return {
     reported,
+    vendors,
     get summaries() {
       return summaries;
     },
-    respond(request, response) {
+    respondAs: (vendor) => (request, response) => {
       const call = reported.length;
       // Other counts for every call, so that no sum can be right by coincidence.
       const usage = { input: 1000 + call, cached: 500 + 3 * call, output: 20 + 7 * call };
-      const asked = fault(call);
+      const foreign = refusal(request, vendor);
+      vendors.push(foreign === null ? vendor : `${vendor} refuses`);
+      const asked = foreign ?? fault(call);
       reported.push(asked === null || asked.kind === 'wait' ? usage : null);
       if (asked?.kind === 'refuse') return json(asked.status, asked.body)(request, response);
 
       const wire = request.path.startsWith('/v1/messages') ? messagesWire : responsesWire;
       const conversation = wire.read(JSON.parse(request.body.toString()));
-      const said = { call, step: next(conversation, call), usage, directory, toolNames: conversation.toolNames };
+      const { toolNames, model } = conversation;
+      const signature = signing === undefined ? null : `${vendor}-${call}`;
+      const said = { call, step: next(conversation, call), usage, directory, toolNames, model, signature };
       if (asked?.kind === 'break') return breakOff(wire.events(said)[asked.at], response);
       if (asked?.kind === 'wait') return asked.until.then(() => json(200, wire.whole(said))(request, response));
       if (!conversation.isStream) return json(200, wire.whole(said))(request, response);

@@ -14,8 +14,9 @@ import {
 /** Responses, as Codex asks for them. Only streams: it knows nothing else. */
 export const responsesWire: Wire = {
   read(body): Conversation {
-    const { input, tools = [], stream } = body as ResponsesBody;
+    const { model, input, tools = [], stream } = body as ResponsesBody;
     return {
+      model,
       parts: input.map(({ type, content, call_id = '', output }) =>
         type === 'function_call_output'
           ? { kind: 'result', id: call_id, text: textOf(output) }
@@ -29,6 +30,7 @@ export const responsesWire: Wire = {
   events(said): Events {
     const { call } = said;
     const item = itemOf(said);
+    const thought = thoughtOf(said);
     const response = (status: string, rest: object) => ({
       response: { id: `resp_${call}`, object: 'response', status, ...rest },
     });
@@ -36,15 +38,20 @@ export const responsesWire: Wire = {
     const [kind, content] = isTool
       ? ['response.function_call_arguments.delta', item.arguments]
       : ['response.output_text.delta', item.content[0].text];
-    const place = { item_id: item.id, output_index: 0, ...(isTool ? {} : { content_index: 0 }) };
+    const place = { item_id: item.id, output_index: thought.length, ...(isTool ? {} : { content_index: 0 }) };
     const [first, second] = pieces(content).map((delta) => event(kind, { ...place, delta }));
     const inside = [
       event('response.created', response('in_progress', { output: [] })),
-      event('response.output_item.added', { output_index: 0, item: { ...item, status: 'in_progress' } }),
+      ...thought.flatMap((item) => [
+        event('response.output_item.added', { output_index: 0, item: { ...item, encrypted_content: '' } }),
+        event('response.output_item.done', { output_index: 0, item }),
+      ]),
+      event('response.output_item.added', { output_index: thought.length, item: { ...item, status: 'in_progress' } }),
       first!,
     ];
-    const behind = [...inside, second!, event('response.output_item.done', { output_index: 0, item })];
-    const end = event('response.completed', response('completed', { output: [item], usage: usageOf(said) }));
+    const behind = [...inside, second!, event('response.output_item.done', { output_index: thought.length, item })];
+    const output = [...thought, item];
+    const end = event('response.completed', response('completed', { output, usage: usageOf(said) }));
     return { inside, behind, all: [...behind, end] };
   },
 
@@ -52,12 +59,13 @@ export const responsesWire: Wire = {
     id: `resp_${said.call}`,
     object: 'response',
     status: 'completed',
-    output: [itemOf(said)],
+    output: [...thoughtOf(said), itemOf(said)],
     usage: usageOf(said),
   }),
 };
 
 interface ResponsesBody {
+  readonly model: string;
   readonly stream?: boolean;
   readonly tools?: readonly { readonly name?: string }[];
   readonly input: readonly Item[];
@@ -68,6 +76,12 @@ interface Item {
   readonly content?: unknown;
   readonly call_id?: string;
   readonly output?: unknown;
+}
+
+function thoughtOf({ call, signature }: Said) {
+  return signature === null
+    ? []
+    : [{ type: 'reasoning', id: `rs_${call}`, summary: [], encrypted_content: signature } as const];
 }
 
 /** What the model says, or a call of the shell under the name and in the form that the agent declares. */

@@ -21,6 +21,8 @@ export type Part =
 
 /** What an agent sent, as far as the model looks at it. */
 export interface Conversation {
+  /** The name of the model. Claude Code sends thinking back only if it comes from the model that it asked for. */
+  readonly model: string;
   /** Texts and results of tools, in order. */
   readonly parts: readonly Part[];
   readonly toolNames: readonly string[];
@@ -36,6 +38,9 @@ export interface Said {
   /** The directory that the agent works in. */
   readonly directory: string;
   readonly toolNames: readonly string[];
+  readonly model: string;
+  /** The signature of what the model thinks before the step; null: it does not think. */
+  readonly signature: string | null;
 }
 
 export interface Events {

@@ -1,5 +1,5 @@
-import type { PlanId } from './gateway.ts';
-import { DONE, type Fault } from './model.ts';
+import { MODEL, type PlanId, THINKER, VENDORS } from './gateway.ts';
+import { DONE, type Fault, type Signing } from './model.ts';
 import { type AgentName, type Context, replaced, USED_UP } from './page.ts';
 
 /** What an agent lives through, and what must have happened then. */
@@ -15,6 +15,10 @@ export interface Scenario {
   readonly isBusy?: boolean;
   /** What the provider does instead of responding the call of that number, from 0. */
   readonly fault?: (call: number) => Fault | null;
+  /** Two vendors serve the model, which thinks. */
+  readonly signing?: Signing;
+  /** Whether the agent is run again at its end, with the same prompt, to continue the conversation. */
+  readonly isContinued?: boolean;
   /** Files of 23 KB that the model reads first. */
   readonly files?: number;
   /** The prompt of the agent, if it is not the task. */
@@ -38,7 +42,7 @@ export interface Expected {
   readonly others?: readonly string[];
   /** Where else the agent wants to go, in vain: none if it is absent. */
   readonly outside?: readonly string[];
-  /** Calls that the provider had to respond. */
+  /** Calls that the providers had to respond. */
   readonly provided: number;
   /** Whether the file is there, and right. */
   readonly isFileRight: boolean;
@@ -46,6 +50,8 @@ export interface Expected {
   readonly summaries?: number;
   /** Which calls, from 0, were not streams. */
   readonly wholeCalls?: readonly number[];
+  /** The vendor of each call, as the model has them. */
+  readonly vendors?: readonly string[];
   /** Each call has this in its body. */
   readonly sent?: string;
   /** Whether Codex warns that it has no metadata of the model; it does if this is absent. */
@@ -74,6 +80,22 @@ const continueCli = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: '
 
 const onBalance = { context: 'balance', balanceYuan: '100' } as const;
 const tries = (count: number, status: number): number[] => Array.from({ length: count }, () => status);
+
+/** A conversation of six calls, and a seventh by a run that continues it, with a model that two vendors serve. */
+const thinking = {
+  ...onBalance,
+  files: 3,
+  isContinued: true,
+  change: (settings: string) => replaced(settings, MODEL, THINKER),
+};
+const at = (...vendors: readonly string[]) => ({
+  ...done,
+  statuses: tries(7, 200),
+  provided: vendors.length,
+  vendors,
+});
+const repeated = <Each>(count: number, ...each: readonly Each[]): Each[] =>
+  Array.from({ length: count }, () => each).flat();
 
 const USED_UP_MESSAGE =
   'The calls of the Coding Plan for five hours are used up. This quota is exhausted and will reset at ';
@@ -127,6 +149,33 @@ export const SCENARIOS: readonly Scenario[] = [
     expected: { ...done, statuses: [200, 200, 200, 200, 200], provided: 5, summaries: 2 },
     told: 'compacts by a call like any other and goes on',
   }),
+
+  ...[codex, claudeCode].flatMap((agent) => [
+    ...VENDORS.map((signer) =>
+      agent({
+        event: 'two providers sign the thinking',
+        ...thinking,
+        // Only the first call has no choice.
+        signing: { drained: (call) => (call > 0 ? null : signer === 'acme' ? 'zenith' : 'acme') },
+        expected: at(...repeated(7, signer)),
+        told: 'each conversation stays with its signer',
+      }),
+    ),
+    agent({
+      event: 'the signer is drained, the other provider refuses the signature',
+      ...thinking,
+      signing: { drained: (call) => (call === 0 ? 'zenith' : call < 3 ? null : 'acme') },
+      expected: at(...repeated(3, 'acme'), ...repeated(4, 'zenith refuses', 'acme')),
+      told: 'goes on with the signer',
+    }),
+    agent({
+      event: 'the signer is drained, the other provider accepts the signature',
+      ...thinking,
+      signing: { drained: (call) => (call === 0 ? 'acme' : call === 3 ? 'zenith' : null), lenient: 'acme' },
+      expected: at(...repeated(3, 'zenith'), ...repeated(4, 'acme')),
+      told: 'goes on with the other provider, and stays there',
+    }),
+  ]),
 
   codex({
     event: 'no balance: 402',

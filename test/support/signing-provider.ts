@@ -28,7 +28,7 @@ export interface Signer {
 
 type SignedKind = 'messages' | 'responses' | 'chat';
 
-interface SignedRequest {
+export interface SignedRequest {
   readonly stream?: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: the history is whatever clients send
   readonly messages?: any[];
@@ -63,12 +63,12 @@ export function createSigner(nameOf: (request: ReceivedRequest) => string): Sign
   return signer;
 }
 
-function kindOf(path: string): SignedKind {
+export function kindOf(path: string): SignedKind {
   if (path.includes('/messages')) return 'messages';
   return path.includes('/responses') ? 'responses' : 'chat';
 }
 
-function signaturesOf(kind: SignedKind, { messages = [], input }: SignedRequest): string[] {
+export function signaturesOf(kind: SignedKind, { messages = [], input }: SignedRequest): string[] {
   const blocks = kind === 'responses' ? (Array.isArray(input) ? input : []) : messages.flatMap(blocksOf);
   return blocks
     .flatMap(({ signature, data, encrypted_content: content }) => [signature, data, content])
