@@ -1,15 +1,15 @@
 import { ALLOW_TRIGGERS, distribute, functionsOf, hasCitus, isDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import type { Databases } from './databases.ts';
-import { isUniqueViolation, StatementError, sqlState } from './errors.ts';
+import { StatementError } from './errors.ts';
 import {
   appliedVersions,
   CREATE_RECORD,
   type MigrateOptions,
   migrate,
   pendingMigrations,
-  recorded,
   SchemaError,
+  stepOf,
   underMigrationLock,
 } from './migrate.ts';
 import { untilApplied } from './migration-waits.ts';
@@ -185,7 +185,7 @@ async function bringUp(
 ): Promise<readonly Migration[]> {
   const { migrations = readMigrations() } = options;
   const isOnCitus = await hasCitus(directory);
-  const attempt = (): Promise<readonly Migration[]> => orAgain(() => applyTo(partition, row, migrations, isOnCitus));
+  const attempt = (): Promise<readonly Migration[]> => applyTo(partition, row, migrations, isOnCitus);
   const applied = await untilApplied(partition, options, attempt).catch((error: unknown) => {
     throw withPartition(row, error);
   });
@@ -203,7 +203,7 @@ async function applyTo(
 ): Promise<readonly Migration[]> {
   const { isThere, pending } = await stateOf(partition, row, migrations);
   if (pending.length === 0) return [];
-  const statements = isThere ? pending.map(stepOf) : makingOf(row, migrations);
+  const statements = isThere ? pending.map(stepOfPartition) : makingOf(row, migrations);
   const schema = row.schema!;
   if (isOnCitus && !isThere) statements.push(distribute(schema));
   if (isOnCitus && (!isThere || (await isDistributed(partition, schema)))) {
@@ -273,24 +273,11 @@ function makingOf({ schema, mark }: PartitionRow, migrations: readonly Migration
     `create schema ${schema};`,
     `comment on schema ${schema} is '${mark}';`,
     CREATE_RECORD,
-    ...migrations.map(stepOf),
+    ...migrations.map(stepOfPartition),
   ];
 }
 
-/** Recorded first, so that it fails at once if another node was quicker. */
-const stepOf = (step: Migration): string => [recorded(step), linesByHome(step.sql).partition].join('\n');
-
-const DUPLICATE_SCHEMA = '42P06';
-
-/** Another node may have been quicker, between what was read and the lock: then there is nothing left to do. */
-async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  try {
-    return await attempt();
-  } catch (error) {
-    if (!isUniqueViolation(error) && sqlState(error) !== DUPLICATE_SCHEMA) throw error;
-    return attempt();
-  }
-}
+const stepOfPartition = (step: Migration): string => stepOf(step, linesByHome(step.sql).partition);
 
 function withPartition(row: PartitionRow, error: unknown): unknown {
   if (!(error instanceof StatementError)) return error;
