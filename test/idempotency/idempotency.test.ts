@@ -811,7 +811,7 @@ describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
       Array(2).fill([200, JSON.stringify(chatCompletion())]),
     );
 
-    const second = await startGateway({ stored, clock, database: await stored.reopen() });
+    const second = await startGateway({ stored, clock, database: stored.openAnother() });
     try {
       const repeat = await call(second.url + path, account.key, body, { headers });
       assertRepeated(repeat, responses.find((response) => response.headers['x-faregate-repeated'] === undefined)!);
