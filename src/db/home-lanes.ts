@@ -22,7 +22,6 @@ export interface LaneOf<Which extends Home> extends Lane, OfHome<Which> {
 interface DatabaseOf<Which extends Home> extends Database, OfHome<Which> {
   lane(name: LaneName): LaneOf<Which>;
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
-  readTables<Result>(work: (reader: TableReaderOf<Which>) => Promise<Result>): Promise<Result>;
   openTables(): Promise<OpenTableReader & OfHome<Which>>;
   openSnapshots(): Promise<SnapshotReader & OfHome<Which>>;
 }
@@ -70,7 +69,7 @@ export type HomeTables = OfBothHomes<DirectoryTables, PartitionTables>;
 export type PartitionedTables = Partitioned<DirectoryTables, PartitionTables>;
 
 /** Both homes in one database, whose only partition is the first one. */
-export const inOneDatabase = <Both extends Lane | Pick<Database, 'readTables'>>(
+export const inOneDatabase = <Both extends Lane | Pick<Database, 'openTables'>>(
   both: Both,
 ): { readonly directory: Both; readonly partition: Both; readonly partitions: readonly [Both] } => ({
   directory: both,

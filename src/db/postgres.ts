@@ -13,7 +13,6 @@ import {
   type ReadThenWrite,
   SLICE_PLANS,
   type Statement,
-  type TableReader,
 } from './database.ts';
 import { BATCH_LOCK_MAX_MS } from './errors.ts';
 import {
@@ -183,15 +182,6 @@ export function openPostgres(options: PostgresOptions): Database {
     return { query: (statement, parameters) => reader.run(statement, parameters), close };
   }
 
-  async function readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result> {
-    const reader = await openTables();
-    try {
-      return await work(reader);
-    } finally {
-      await reader.close();
-    }
-  }
-
   return {
     ...laneOf(pool, []),
     lane,
@@ -201,8 +191,8 @@ export function openPostgres(options: PostgresOptions): Database {
         inTransaction(connection, () => readThenWrite(connection, first, transaction));
       return withClient(from, run, signal);
     },
-    readTables: (work) => audits.run(() => readTables(work)),
     openTables,
+    audit: (work) => audits.run(work),
     openSnapshots: () => openSnapshots(connection, readers),
     longTransaction: (work) => longTransaction(connection, work),
     async script(sql, signal) {

@@ -27,7 +27,6 @@ const WAYS: Readonly<Record<string, (database: Database) => Promise<readonly unk
       reads: [read],
       decide: ([rows]) => ({ writes: [read], result: rows! }),
     }),
-  readTables: (database) => database.readTables((reader) => reader.query(whereAmI, [true])),
   async openTables(database) {
     const reader = await database.openTables();
     const rows = await reader.query(whereAmI, [true]);

@@ -78,18 +78,13 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
       };
       return real.readThenWrite({ ...transaction, decide }, signal);
     },
-    readTables: (work) => real.readTables((reader) => work(tables(reader))),
     openTables: async () => tables(await real.openTables()),
     async openSnapshots() {
-      const reader = await real.openSnapshots();
+      const reader = tables(await real.openSnapshots());
       return {
         ...reader,
-        query(statement) {
-          requireAll([{ statement, parameters: [] }]);
-          return reader.query(statement);
-        },
         cursor(statement, parameters) {
-          requireAll([{ statement, parameters: [] }]);
+          require(statement);
           return reader.cursor(statement, parameters);
         },
       };

@@ -53,22 +53,11 @@ export class KeptReaders {
 const READER_IS_THERE: Statement = { name: 'test.reader-is-there', text: 'select' };
 
 /** How a loan reads tables. */
-export function tablesOf(
-  real: Database,
-  readers: KeptReaders,
-): Pick<Database, 'readTables' | 'openTables' | 'figures'> {
+export function tablesOf(real: Database, readers: KeptReaders): Pick<Database, 'openTables' | 'audit' | 'figures'> {
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
   return {
-    readTables: (work) =>
-      audits.run(async () => {
-        const reader = await readers.open();
-        try {
-          return await work(reader);
-        } finally {
-          await reader.close();
-        }
-      }),
     openTables: () => readers.open(),
+    audit: (work) => audits.run(work),
     figures: () => real.figures().map((figures) => (figures.name === audits.figures.name ? audits.figures : figures)),
   };
 }

@@ -1,4 +1,4 @@
-import type { Statement } from '../../db/database.ts';
+import type { OpenTableReader, Statement } from '../../db/database.ts';
 import type {
   HomeTables,
   PartitionedDatabases,
@@ -232,7 +232,7 @@ async function auditRange(
 
 /** The databases of the directory and of all partitions. */
 export interface AuditedDatabases {
-  readonly directory: Pick<PartitionedDatabases['directory'], 'readTables'>;
+  readonly directory: Pick<PartitionedDatabases['directory'], 'audit' | 'openTables'>;
   readonly partitions: readonly Pick<PartitionedDatabases['partitions'][number], 'openTables'>[];
 }
 
@@ -247,13 +247,20 @@ export function auditLedger(
   options: AuditOptions = {},
 ): Promise<InvariantResult[]> {
   // The directory has the turn of all audits.
-  return directory.readTables(async (directoryTables) => {
-    const opened: Awaited<ReturnType<AuditedDatabases['partitions'][number]['openTables']>>[] = [];
+  return directory.audit(async () => {
+    const opened: Pick<OpenTableReader, 'close'>[] = [];
+    const opening = async <Reader extends OpenTableReader>(reading: Promise<Reader>): Promise<Reader> => {
+      const reader = await reading;
+      opened.push(reader);
+      return reader;
+    };
     try {
+      const directoryTables = await opening(directory.openTables());
+      const ofPartitions: PartitionTables[] = [];
       for (const [number, partition] of partitions.entries()) {
-        opened.push(await inPartition(number, partitions.length, () => partition.openTables()));
+        ofPartitions.push(await inPartition(number, partitions.length, () => opening(partition.openTables())));
       }
-      const tables = { directory: directoryTables, partitions: opened };
+      const tables = { directory: directoryTables, partitions: ofPartitions };
       return await auditTables(tables, options.rowsMax ?? ROWS_MAX, options);
     } finally {
       await Promise.all(opened.map((tables) => tables.close()));
