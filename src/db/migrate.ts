@@ -75,16 +75,13 @@ export const stepOf = ({ version, name }: Migration, sql: string): string =>
     `${sql}\n;`,
   ].join('\n');
 
-const RUNNING = `from nodes where seen_at > clock_timestamp() - interval '${NODE_SILENCE_S} seconds'`;
-
 /** Its message names the nodes, whose table the baseline has. */
-const REFUSE_WHILE_NODES_RUN = `do $refuse$ begin
-  if exists (select ${RUNNING}) then
-    raise exception using errcode = '${NODES_RUNNING}', message = (
-      select string_agg(id || ' (started ' || to_char(started_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC)', ', ' order by id)
-      ${RUNNING}
-    );
-  end if;
+const REFUSE_WHILE_NODES_RUN = `do $refuse$ declare running text := (
+  select string_agg(id || ' (started ' || to_char(started_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC)', ', ' order by id)
+  from nodes where seen_at > clock_timestamp() - interval '${NODE_SILENCE_S} seconds'
+);
+begin
+  if running is not null then raise exception using errcode = '${NODES_RUNNING}', message = running; end if;
 end $refuse$;`;
 
 export function pendingMigrations(known: readonly Migration[], applied: ReadonlyMap<number, Date>): Migration[] {

@@ -35,9 +35,7 @@ interface AppliedStep {
   readonly name: string;
 }
 
-/** What is open of a database. */
 type Opened = Pick<Databases, 'directory' | 'partitions'>;
-/** That, and what more of it can be opened. */
 type Openable = Pick<Databases, 'directory' | 'partitions' | 'openNext'>;
 
 /** As many as the names of schemas have digits for. */
@@ -45,20 +43,16 @@ const PARTITIONS_MAX = 100;
 
 /**
  * Brings the directory to the version of this program as `migrate` does, then each partition, in order; a partition that was being made is
- * completed, and one that another process has added meanwhile is opened, if it can be. What is done stays done if a later one fails, and the next time goes on there.
+ * completed, and one that another process has added meanwhile is opened. What is done stays done if a later one fails, and the next time goes on there.
  *
  * @throws SchemaError as `migrate`; and, with its number, if a partition is not there, is of another database, newer than this
  * program, or cannot be brought up to date.
  */
-export async function migrateAll(
-  databases: Opened & Partial<Pick<Databases, 'openNext'>>,
-  options: MigrateOptions = {},
-): Promise<AppliedStep[]> {
-  const { directory, openNext } = databases;
+export async function migrateAll(databases: Openable, options: MigrateOptions = {}): Promise<AppliedStep[]> {
+  const { directory, partitions, openNext } = databases;
   const applied = inPartition(0, await migrate(directory, options));
   for (const row of (await readPartitions(directory)).slice(1)) {
-    const partition = databases.partitions[row.number] ?? openNext?.(row.schema!);
-    if (partition === undefined) throw addedMeanwhile(row.number);
+    const partition = partitions[row.number] ?? openNext(row.schema!);
     applied.push(...inPartition(row.number, await bringUp(directory, partition, row, options)));
   }
   return applied;
