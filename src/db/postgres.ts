@@ -7,12 +7,12 @@ import {
   executeText,
   GENERIC_PLANS,
   type Lane,
-  type OpenTableReader,
   PLANNER_OPTIONS,
   type Query,
   type ReadThenWrite,
   SLICE_PLANS,
   type Statement,
+  type TableReader,
 } from './database.ts';
 import { BATCH_LOCK_MAX_MS } from './errors.ts';
 import {
@@ -171,7 +171,7 @@ export function openPostgres(options: PostgresOptions): Database {
     };
   }
 
-  async function openTables(): Promise<OpenTableReader> {
+  async function openTables(): Promise<TableReader> {
     const tables = {
       ...withOptions(connection, READ_TABLES),
       statement_timeout: auditStatementMaxMs,

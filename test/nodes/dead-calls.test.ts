@@ -16,7 +16,6 @@ import {
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import { callToWire } from '../../src/api/calls/wire.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createNodeStore } from '../../src/db/nodes/nodes-store.ts';
 import { byUnit } from '../../src/protocols/metering/usage-units.ts';
 import { planOf } from '../support/account-in-memory.ts';
@@ -36,6 +35,7 @@ import {
 } from '../support/accounting-builders.ts';
 import { createTestReservationStore, createTestSettlementStore } from '../support/call-stores.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { propertyRuns } from '../support/scope.ts';

@@ -1,7 +1,7 @@
 import { tablesIn } from '../../scripts/sql-tables.ts';
 import type { Database, Lane, Query, Statement, TableReader } from '../../src/db/database.ts';
-import type { HomeLanes } from '../../src/db/home-lanes.ts';
 import { HOMES, type Home, type Table } from '../../src/db/homes.ts';
+import type { HomeLanes } from './in-one-database.ts';
 
 /** Each schema has its own record of steps. */
 const IN_BOTH: Table = 'schema_migrations';

@@ -1,4 +1,4 @@
-import type { Database, OpenTableReader, Statement } from '../../src/db/database.ts';
+import type { Database, Statement, TableReader } from '../../src/db/database.ts';
 import { AUDITS_WAITING_MAX, Turns } from '../../src/db/lanes.ts';
 
 /**
@@ -8,19 +8,19 @@ import { AUDITS_WAITING_MAX, Turns } from '../../src/db/lanes.ts';
  */
 export class KeptReaders {
   readonly #real: Database;
-  readonly #idle: OpenTableReader[] = [];
+  readonly #idle: TableReader[] = [];
 
   constructor(real: Database) {
     this.#real = real;
   }
 
   /** As `openTables` of the database. A reader of which a statement failed is closed for good. */
-  async open(): Promise<OpenTableReader> {
+  async open(): Promise<TableReader> {
     const reader = (await this.#idleOne()) ?? (await this.#real.openTables());
     let isSound = true;
     let isOpen = true;
     return {
-      async query<Row>(...asked: Parameters<OpenTableReader['query']>) {
+      async query<Row>(...asked: Parameters<TableReader['query']>) {
         try {
           return await reader.query<Row>(...asked);
         } catch (error) {
@@ -37,7 +37,7 @@ export class KeptReaders {
   }
 
   /** Tests end connections of others, and this may have been one. */
-  async #idleOne(): Promise<OpenTableReader | null> {
+  async #idleOne(): Promise<TableReader | null> {
     for (let reader = this.#idle.pop(); reader !== undefined; reader = this.#idle.pop()) {
       const isThere = await reader.query(READER_IS_THERE).then(
         () => true,

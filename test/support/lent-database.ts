@@ -2,11 +2,11 @@ import { tablesIn } from '../../scripts/sql-tables.ts';
 import type {
   Database,
   Lane,
-  OpenTableReader,
   Parameter,
   Queryable,
   Statement,
   Subscription,
+  TableReader,
 } from '../../src/db/database.ts';
 import { sqlState, toStatementError } from '../../src/db/errors.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
@@ -120,7 +120,7 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
     transaction: (work) => run(() => lane.transaction(inside(work))),
   });
 
-  async function lendReader<Reader extends OpenTableReader>(open: () => Promise<Reader>): Promise<Reader> {
+  async function lendReader<Reader extends TableReader>(open: () => Promise<Reader>): Promise<Reader> {
     const reader = await run(open);
     subscriptions++;
     return {
