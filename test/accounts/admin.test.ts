@@ -972,7 +972,7 @@ describe(`calls`, { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: a change on one node', { timeout: 60_000 }, () => {
+describe('a change on one node', { timeout: 60_000 }, () => {
   const clock = createTestClock(NOON);
   let first: TestGateway;
   let second: TestGateway;

@@ -24,7 +24,7 @@ import { startProxy, type TestProxy } from '../support/proxy.ts';
  * what is there after that: else a reservation or a charge gets lost.
  */
 
-describe('postgresql: transactions that wait for each other at one account', { timeout: 300_000 }, () => {
+describe('transactions that wait for each other at one account', { timeout: 300_000 }, () => {
   let stored: TestDatabase;
   let proxy: TestProxy;
   /** A node's connections, through a network that a test can break. */

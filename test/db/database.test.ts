@@ -368,7 +368,7 @@ describe(`a subscription`, { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: a reader of whole tables', { timeout: 60_000 }, () => {
+describe('a reader of whole tables', { timeout: 60_000 }, () => {
   test('does not keep a database from closing', async () => {
     await using stored = await createTestDatabase();
     const node = stored.openAnother();

@@ -84,7 +84,7 @@ describe(`lanes`, { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: the lane of probes', { timeout: 60_000 }, () => {
+describe('the lane of probes', { timeout: 60_000 }, () => {
   it('responds in bounded time if the server says nothing more, and again once another connection is served', async () => {
     const stored = await createTestDatabase();
     const proxy = await startProxy(stored.url);
@@ -103,7 +103,7 @@ describe('postgresql: the lane of probes', { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: audits', { timeout: 60_000 }, () => {
+describe('audits', { timeout: 60_000 }, () => {
   it('are not kept from running by one whose server says nothing more', async () => {
     const stored = await createTestDatabase();
     const proxy = await startProxy(stored.url);
@@ -129,7 +129,7 @@ describe('postgresql: audits', { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: lanes', { timeout: 60_000 }, () => {
+describe('connections of lanes', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let node: Database;
   before(async () => {

@@ -234,7 +234,7 @@ where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${mont
     }));
 });
 
-describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
+describe('nodes that start at once', { timeout: 60_000 }, () => {
   test('migrate an empty database once, all of them successfully', async () =>
     withDatabase(await createBareDatabase(), async ({ database, openAnother }) => {
       const nodes = Array.from({ length: 6 }, () => openAnother());

@@ -315,7 +315,7 @@ delete from schema_migrations where version = ${FIRST_WITH_PARTITIONS}`);
     }));
 });
 
-describe('postgresql: partitions and several nodes', { timeout: 120_000 }, () => {
+describe('partitions and several nodes', { timeout: 120_000 }, () => {
   it('are brought up to date once, if all nodes start at once', () =>
     withPartitions(3, async (databases, { location }) => {
       const migrations = withNext('-- home: partition\ncreate table of_the_next (id text);');

@@ -823,7 +823,7 @@ describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
   });
 });
 
-describe('postgresql: a node that dies, or is taken for dead', { timeout: 120_000 }, () => {
+describe('a node that dies, or is taken for dead', { timeout: 120_000 }, () => {
   const path = '/v1/chat/completions';
   const { body } = chatBody('Hello');
   let nodes: { g: TestGateway; clock: TestClock }[];

@@ -553,7 +553,7 @@ async function live({ database, nodes, calls, rounds: all }: Scene): Promise<voi
   await node.resolveAll();
 }
 
-describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 240_000 }, () => {
+describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
   let stored: TestDatabase;
   let second: Database;
   let nodes: readonly [TestNode, TestNode];
