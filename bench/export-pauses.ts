@@ -51,14 +51,15 @@ async function measure(calls: number, accounts: number): Promise<void> {
   const message = <Result>(): Promise<Result> => new Promise((resolve) => callers.once('message', resolve as never));
   try {
     const providerUrl = await message<string>();
-    const database = (await openDatabases({ url: '', dataDir: join(directory, 'data') }, silentLogger)).directory;
+    const databases = await openDatabases({ url: '', dataDir: join(directory, 'data') }, silentLogger);
+    const database = databases.directory;
     await migrate(database);
     await fill(database, calls, accounts);
     const order = { upstreamUrl: providerUrl, databaseUrl: '', directory };
     const config = parseConfig(benchConfig(order), 'bench.yaml', {});
     const gateway = await createGateway({
       config,
-      database,
+      databases,
       logger: silentLogger,
       adminTokens: [ADMIN_TOKEN],
       localToken: ADMIN_TOKEN,

@@ -3,12 +3,12 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { readOptions } from '../scripts/read-options.ts';
 import { writeExport } from '../src/cli/commands/export-file.ts';
 import type { Database, SnapshotReader } from '../src/db/database.ts';
-import { inOneDatabase } from '../src/db/home-lanes.ts';
 import { schemaVersion } from '../src/db/migrations.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { exportDatabase } from '../src/transfer/export.ts';
 import { createExportStore } from '../src/transfer/export-store.ts';
+import { inOneDatabase } from '../test/support/in-one-database.ts';
 import { quantile } from './quantile.ts';
 
 /**

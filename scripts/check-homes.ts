@@ -57,7 +57,7 @@ const strange = files.flatMap((file) => {
 for (const { place, type } of strange) console.error(`${place} takes a ${type}`);
 if (strange.length > 0) {
   console.error(
-    '  Take what src/db/home-lanes.ts has for the home of the statements, such as a DirectoryLane or a PartitionQueryable, or HomeLanes if ' +
+    '  Take what src/db/home-lanes.ts has for the home of the statements, such as a DirectoryLane or a PartitionQueryable, or HomeDatabases if ' +
       'they are of both.',
   );
   process.exitCode = 1;

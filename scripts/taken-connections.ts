@@ -11,9 +11,9 @@ export interface TakenConnections {
 }
 
 /** Those of `src/db/database.ts`, which may be of either home. */
-const PLAIN = new Set(['Database', 'Lane', 'Queryable', 'TableReader', 'OpenTableReader', 'SnapshotReader']);
+const PLAIN = new Set(['Database', 'Lane', 'Queryable', 'TableReader', 'SnapshotReader']);
 /** Those of `src/db/home-lanes.ts`. */
-const BRANDED = /^(Directory|Partition)(?:Database|Lane|Queryable|Tables)$/;
+const BRANDED = /^(Directory|Partition)(?:Database|Lane|Queryable)$/;
 
 /** The types of connections that a source file names, but for their members, such as `Database['query']`. */
 export function connectionsIn(text: string, file: string): TakenConnections[] {

@@ -3,7 +3,6 @@ import type { AbortLimits } from '../calls/relay/client-abort.ts';
 import type { RequestWorkersOptions } from '../calls/request-workers.ts';
 import type { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
-import type { Database } from '../db/database.ts';
 import type { Databases } from '../db/databases.ts';
 import type { ServedAs } from '../db/demo-mark.ts';
 import type { QuestionTiming } from '../db/questions/database-questions.ts';
@@ -20,14 +19,8 @@ import type { WorkerOptions } from './worker-options.ts';
 /** What a gateway is made of, beside what it wires itself. */
 export interface GatewayOptions {
   readonly config: Config;
-  /** An open database; `close` of the gateway closes it. */
-  readonly database: Database;
-  /** All partitions by number, of which the database has the first one; by default there are no others. `close` of the database closes them. */
-  readonly partitions?: readonly Database[];
-  /** Opens the schema of one more partition; absent: the gateway makes none. */
-  readonly openNext?: Databases['openNext'];
-  /** What the connections to all partitions do; by default those of the database. */
-  readonly figures?: Databases['figures'];
+  /** Open; `close` of the gateway closes them. */
+  readonly databases: Pick<Databases, 'directory' | 'partitions' | 'openNext' | 'figures'>;
   readonly logger: Logger;
   /** Credentials of the admin API, each of 16 characters at least. */
   readonly adminTokens: readonly string[];

@@ -104,7 +104,7 @@ export interface Gateway {
  * @throws LeftoversError if an import was interrupted.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, database, logger, clock = systemClock, testDatabaseClock, disk = nodeDisk } = options;
+  const { config, databases, logger, clock = systemClock, testDatabaseClock, disk = nodeDisk } = options;
   const [weakness] = options.adminTokens.map(adminTokenWeakness).filter((found) => found !== null);
   if (weakness !== undefined) throw new Error(`an admin token ${weakness}`);
   const ids = createIds(clock);
@@ -127,11 +127,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   makePrivateDirectory(config.database.dataDir, logger);
   const { servedAs = { isDemo: false, demoAccountId: null } } = options;
   // Before it is changed for this version, and again because another node may have decided meanwhile.
-  await requireReadableSchema(database);
-  await checkDemoMark(database, servedAs);
-  const databases = await openPartitions(options);
+  await requireReadableSchema(databases.directory);
+  await checkDemoMark(databases.directory, servedAs);
+  await openPartitions(options);
   await requireNoLeftovers(databases);
-  await setDemoMark(database, servedAs);
+  await setDemoMark(databases.directory, servedAs);
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
   const settings = new SettingsInForce(config, part);
   const updateBodyBudgets = () =>

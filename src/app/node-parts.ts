@@ -2,6 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import type { AdmissionQueue } from '../calls/admission-queue.ts';
 import type { RequestWorkers } from '../calls/request-workers.ts';
+import type { Databases } from '../db/databases.ts';
+import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import type { RefusalBrake } from '../http/refusal-brake.ts';
@@ -13,7 +15,6 @@ import type { RouteHealth } from '../providers/routing/health.ts';
 import type { UnpricedUses } from '../requests/unpriced-uses.ts';
 import type { Accounting } from './accounting.ts';
 import type { Changes } from './changes.ts';
-import type { OpenedPartitions } from './opened-partitions.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
 /** What a node has once, and what is served, measured and closed at its end is made of. */
@@ -22,7 +23,7 @@ export interface NodeParts {
   /** What this process has of the limits that workers share. */
   readonly part: Part;
   readonly app: FastifyInstance;
-  readonly databases: OpenedPartitions;
+  readonly databases: PartitionedDatabases & Pick<Databases, 'figures'>;
   readonly accounting: Accounting;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
 import { DataDirInUseError, type DataDirOwner, readDataDirOwner } from '../db/data-dir.ts';
-import { type Databases, openDatabases } from '../db/databases.ts';
+import { type DatabaseLocation, type Databases, type OpenOptions, openDatabases } from '../db/databases.ts';
 import { type LocalServer, startLocalServer } from '../db/local/local-server.ts';
 import { requireCurrentSchema } from '../db/migrate.ts';
-import type { DatabaseLocation, OpenOptions } from '../db/open.ts';
 import { requireCurrentPartitions } from '../db/partitions.ts';
 import type { Logger } from '../lib/logger.ts';
 import { CliError } from './command.ts';

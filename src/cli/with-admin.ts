@@ -3,7 +3,7 @@ import { ConfigError, type Environment } from '../config/load.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import { NoDatabaseError } from '../db/data-dir.ts';
-import { describeDatabase } from '../db/open.ts';
+import { describeDatabase } from '../db/databases.ts';
 import { systemClock } from '../lib/clock.ts';
 import { withoutTrailing } from '../lib/trailing.ts';
 import { CliError, type CliProcess, type GlobalFlags, sayTo, UsageError } from './command.ts';

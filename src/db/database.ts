@@ -47,11 +47,7 @@ export interface ReadThenWrite<Result> {
 }
 
 /** Runs statements that read tables in slices. Each has the state of its moment. */
-export interface TableReader {
-  query<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[]): Promise<Row[]>;
-}
-
-export interface OpenTableReader extends TableReader {
+export interface TableReader extends Queryable {
   close(): Promise<void>;
 }
 
@@ -62,8 +58,7 @@ export interface Cursor<Row> {
 }
 
 /** Reads large parts of a database for as long as it takes, while others write. All that it reads is of one state. */
-export interface SnapshotReader {
-  query<Row = StoredRow>(statement: Statement): Promise<Row[]>;
+export interface SnapshotReader extends TableReader {
   /** Begins to run the statement when rows are fetched first. */
   cursor<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[]): Cursor<Row>;
   /** A name of the state, for further readers on the same server. */
@@ -73,7 +68,6 @@ export interface SnapshotReader {
    * older than the state then.
    */
   useState(state: string): Promise<void>;
-  close(): Promise<void>;
 }
 
 export interface Subscription {
@@ -119,12 +113,12 @@ export interface Database extends Lane {
    */
   readThenWrite<Result>(transaction: ReadThenWrite<Result>, signal?: AbortSignal): Promise<Result>;
   /**
-   * Runs statements that together read whole tables, slice by slice, such as those of the audit. They are planned along an
-   * index, as those of a `SnapshotReader`, and can change nothing. One such work runs at a time.
+   * Opens a reader for statements that together read whole tables, slice by slice, such as those of the audit. They are planned along an
+   * index, as those of a `SnapshotReader`, and can change nothing.
    */
-  readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
-  /** Opens a further reader for such work, which has its turn in another database. */
-  openTables(): Promise<OpenTableReader>;
+  openTables(): Promise<TableReader>;
+  /** Runs an audit. One runs at a time. */
+  audit<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Opens a reader for exports; it has no limit of time, and the server keeps what it has not read yet until `close`. */
   openSnapshots(): Promise<SnapshotReader>;
   /** A `transaction` without limits of time, for imports. */

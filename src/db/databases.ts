@@ -2,11 +2,33 @@ import type { Logger } from '../lib/logger.ts';
 import { hasCitus } from './citus.ts';
 import { shareOfDirectory, shareOfPartition } from './connection-shares.ts';
 import type { ConnectionFigures, Database } from './database.ts';
+import type { PartitionedQueryables } from './home-lanes.ts';
 import { STATEMENT_CONNECTIONS_MAX } from './lanes.ts';
-import { type InLongTransactions, nestedTransactions } from './long-transactions.ts';
 import { isTableThere } from './migrate.ts';
-import type { DatabaseLocation, OpenOptions } from './open.ts';
 import { type PartitionRow, readPartitions } from './partitions-store.ts';
+
+export interface DatabaseLocation {
+  /** A postgres:// address, or empty for the local server of `dataDir` (`local/local-server.ts`). */
+  readonly url: string;
+  readonly dataDir: string;
+  /** The directory with the programs of PostgreSQL for the local server; absent: those that are installed with Faregate. */
+  readonly binaries?: string | undefined;
+}
+
+export interface OpenOptions {
+  /** Makes no local database where there is none. A server's database is never made here. */
+  readonly mustExist?: boolean;
+  /** Called once, if another process has to release the local database first. */
+  readonly onWaiting?: (message: string) => void;
+  /** Connections to a server for single statements that calls wait for; absent: what one process has. */
+  readonly statementConnections?: number | undefined;
+  /** How many partitions there will be, if that is more than there are: connections are shared out among as many. */
+  readonly partitions?: number | undefined;
+  /** Ends the waiting for that process. */
+  readonly stopped?: AbortSignal | undefined;
+  /** Does not wait for a gateway that serves the local database. */
+  readonly unlessServed?: boolean;
+}
 
 /**
  * The directory and its partitions (`homes.ts`), each of which is a schema with connections of its own. A statement of one sees no table of
@@ -19,8 +41,8 @@ export interface Databases {
   readonly partitions: readonly Database[];
   /** Opens the schema of one more partition, which is the last one from now on. */
   openNext(schema: string): Database;
-  /** For imports. The directory is committed after all partitions but the first one. */
-  readonly longTransaction: InLongTransactions;
+  /** Runs an import in transactions of the directory and all partitions, without limits of time. All of them are rolled back where it throws. */
+  readonly longTransaction: <Result>(work: (transactions: PartitionedQueryables) => Promise<Result>) => Promise<Result>;
   /** The address of the local server; `null` with another one. */
   readonly localUrl: string | null;
   /** What all connections do; those of partitions behind the first one are named after them. */
@@ -126,3 +148,28 @@ function assemble(
 
 const namedFigures = (partition: Database, at: number): ConnectionFigures[] =>
   partition.figures().map((figures) => ({ ...figures, name: `${figures.name} of partition ${at + 1}` }));
+
+/**
+ * Each partition has a transaction of its own. They are committed one after the other, and that of the directory, which the first
+ * partition shares, is the last one: what others have is of no account until then. If one fails to commit, those behind it have done so.
+ */
+export const nestedTransactions =
+  (partitions: readonly Pick<Database, 'longTransaction'>[]): Databases['longTransaction'] =>
+  <Result>(work: (transactions: PartitionedQueryables) => Promise<Result>) => {
+    const [first, ...others] = partitions;
+    return first!.longTransaction((directory) => {
+      const beginNext = (begun: PartitionedQueryables['partitions']): Promise<Result> => {
+        const next = others[begun.length - 1];
+        if (next === undefined) return work({ directory, partitions: begun });
+        return next.longTransaction((transaction) => beginNext([...begun, transaction]));
+      };
+      return beginNext([directory]);
+    });
+  };
+
+/** The place of a database for messages, such as "local, in ./data"; without user and password. */
+export async function describeDatabase(location: DatabaseLocation): Promise<string> {
+  if (location.url === '') return `local, in ${location.dataDir}`;
+  const { describePostgres } = await import('./postgres.ts');
+  return describePostgres(location.url);
+}

@@ -71,8 +71,7 @@ const setMark: Statement = {
 export async function checkDemoMark(database: Queryable, served: ServedAs): Promise<void> {
   if (!(await isTableThere(database, 'database_identity'))) return;
   const [mark] = await database.query<{ is_demo: boolean | null }>(selectMark);
-  // The schema of prepared files has no identity until a gateway takes it (`migrate.ts`).
-  if (mark !== undefined) await requireSame(database, mark.is_demo, served);
+  await requireSame(database, mark!.is_demo, served);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Database, Lane, LaneName, OpenTableReader, Queryable, SnapshotReader, TableReader } from './database.ts';
+import type { Database, Lane, LaneName, Queryable, SnapshotReader, TableReader } from './database.ts';
 import type { Home } from './homes.ts';
 
 /**
@@ -13,7 +13,6 @@ interface OfHome<Which extends Home> {
 }
 
 export type QueryableOf<Which extends Home> = Queryable & OfHome<Which>;
-export type TableReaderOf<Which extends Home> = TableReader & OfHome<Which>;
 
 export interface LaneOf<Which extends Home> extends Lane, OfHome<Which> {
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
@@ -22,8 +21,7 @@ export interface LaneOf<Which extends Home> extends Lane, OfHome<Which> {
 interface DatabaseOf<Which extends Home> extends Database, OfHome<Which> {
   lane(name: LaneName): LaneOf<Which>;
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
-  readTables<Result>(work: (reader: TableReaderOf<Which>) => Promise<Result>): Promise<Result>;
-  openTables(): Promise<OpenTableReader & OfHome<Which>>;
+  openTables(): Promise<TableReader & OfHome<Which>>;
   openSnapshots(): Promise<SnapshotReader & OfHome<Which>>;
 }
 
@@ -32,8 +30,6 @@ export type DirectoryQueryable = QueryableOf<'directory'>;
 export type PartitionQueryable = QueryableOf<'partition'>;
 export type DirectoryLane = LaneOf<'directory'>;
 export type PartitionLane = LaneOf<'partition'>;
-export type DirectoryTables = TableReaderOf<'directory'>;
-export type PartitionTables = TableReaderOf<'partition'>;
 export type DirectorySnapshots = SnapshotReader & OfHome<'directory'>;
 export type PartitionSnapshots = SnapshotReader & OfHome<'partition'>;
 export type DirectoryDatabase = DatabaseOf<'directory'>;
@@ -52,28 +48,13 @@ interface Partitioned<OfDirectory, OfPartition> {
 }
 
 /**
- * Where the statements of both homes run. Both are the same connections while all accounts are in the first partition, in the schema of the
- * directory; nothing may rely on that: a transaction of one sees and locks nothing of the other.
+ * The handles of both homes. They are one while all accounts are in the first partition, in the schema of the directory; nothing may rely on
+ * that: a transaction of one sees and locks nothing of the other.
  */
-export type HomeLanes = OfBothHomes<DirectoryLane, PartitionLane>;
-
-/** The handles of both homes. Only who opens databases knows whether they are one. */
 export type HomeDatabases = OfBothHomes<DirectoryDatabase, PartitionDatabase>;
 
 export type PartitionedDatabases = Partitioned<DirectoryDatabase, PartitionDatabase>;
 
-/** The first partition has the transaction of the directory. */
-export type PartitionedTransactions = Partitioned<DirectoryQueryable, PartitionQueryable>;
-
-/** What reads whole tables. */
-export type HomeTables = OfBothHomes<DirectoryTables, PartitionTables>;
-export type PartitionedTables = Partitioned<DirectoryTables, PartitionTables>;
-
-/** Both homes in one database, whose only partition is the first one. */
-export const inOneDatabase = <Both extends Lane | Pick<Database, 'readTables'>>(
-  both: Both,
-): { readonly directory: Both; readonly partition: Both; readonly partitions: readonly [Both] } => ({
-  directory: both,
-  partition: both,
-  partitions: [both],
-});
+/** Also readers of tables; of transactions the first partition has that of the directory. */
+export type HomeQueryables = OfBothHomes<DirectoryQueryable, PartitionQueryable>;
+export type PartitionedQueryables = Partitioned<DirectoryQueryable, PartitionQueryable>;

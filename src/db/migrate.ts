@@ -63,32 +63,26 @@ async function applyPending(database: Database, migrations: readonly Migration[]
   const applied = await appliedVersions(database, migrations);
   const pending = pendingMigrations(migrations, applied);
   if (pending.length === 0) return [];
-  await database.script(underMigrationLock([CREATE_RECORD, ...pending.map(guarded)]));
+  await database.script(underMigrationLock([CREATE_RECORD, ...pending.map((step) => stepOf(step, step.sql))]));
   return pending;
 }
 
-export function recorded({ version, name }: Migration): string {
-  return `insert into schema_migrations (version, name) values (${version}, '${name}');`;
-}
-
-/** A step that does nothing if another node applied it while this one waited for the lock. */
-function guarded(migration: Migration): string {
-  return `do $guard$ begin
-    if not exists (select from schema_migrations where version = ${migration.version}) then
-      ${migration.sql.startsWith('-- exclusive') ? REFUSE_WHILE_NODES_RUN : ''}
-      execute $migration$${migration.sql}$migration$;
-      insert into schema_migrations (version, name) values (${migration.version}, '${migration.name}');
-    end if;
-  end $guard$;`;
-}
+/** A step in a schema, which has `sql` of it. It is recorded first, and fails at once if another process was quicker (`untilApplied`). */
+export const stepOf = ({ version, name }: Migration, sql: string): string =>
+  [
+    `insert into schema_migrations (version, name) values (${version}, '${name}');`,
+    ...(sql.startsWith('-- exclusive') ? [REFUSE_WHILE_NODES_RUN] : []),
+    `${sql}\n;`,
+  ].join('\n');
 
 /** Its message names the nodes, whose table the baseline has. */
-const REFUSE_WHILE_NODES_RUN = `if exists (select from nodes where seen_at > clock_timestamp() - interval '${NODE_SILENCE_S} seconds') then
-        raise exception using errcode = '${NODES_RUNNING}', message = (
-          select string_agg(id || ' (started ' || to_char(started_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC)', ', ' order by id)
-          from nodes where seen_at > clock_timestamp() - interval '${NODE_SILENCE_S} seconds'
-        );
-      end if;`;
+const REFUSE_WHILE_NODES_RUN = `do $refuse$ declare running text := (
+  select string_agg(id || ' (started ' || to_char(started_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC)', ', ' order by id)
+  from nodes where seen_at > clock_timestamp() - interval '${NODE_SILENCE_S} seconds'
+);
+begin
+  if running is not null then raise exception using errcode = '${NODES_RUNNING}', message = running; end if;
+end $refuse$;`;
 
 export function pendingMigrations(known: readonly Migration[], applied: ReadonlyMap<number, Date>): Migration[] {
   return known.filter(({ version }) => !applied.has(version));

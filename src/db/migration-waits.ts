@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Queryable, Statement } from './database.ts';
-import { isLockTimeout, StatementError, sqlState } from './errors.ts';
+import { isLockTimeout, isUniqueViolation, StatementError, sqlState } from './errors.ts';
 
 /** What a migration waits for: nodes of an earlier version, and locks that others hold. */
 
@@ -55,7 +55,7 @@ export async function untilApplied<Result>(
   let pauseMs = pollMs;
   for (let waitedMs = 0; ; waitedMs += pauseMs) {
     try {
-      return await attempt();
+      return await orAgain(attempt);
     } catch (error) {
       if (sqlState(error) === NODES_RUNNING) {
         const nodes = error instanceof StatementError ? error.reason : '';
@@ -73,6 +73,18 @@ export async function untilApplied<Result>(
       await sleep(pauseMs, undefined, stopped === undefined ? {} : { signal: stopped }).catch(() => undefined);
       stopped?.throwIfAborted();
     }
+  }
+}
+
+const DUPLICATE_SCHEMA = '42P06';
+
+/** Another process may have been quicker, between what was read and the lock: then there is nothing left to do. */
+async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!isUniqueViolation(error) && sqlState(error) !== DUPLICATE_SCHEMA) throw error;
+    return attempt();
   }
 }
 

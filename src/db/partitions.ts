@@ -1,15 +1,15 @@
 import { ALLOW_TRIGGERS, distribute, functionsOf, hasCitus, isDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import type { Databases } from './databases.ts';
-import { isUniqueViolation, StatementError, sqlState } from './errors.ts';
+import { StatementError } from './errors.ts';
 import {
   appliedVersions,
   CREATE_RECORD,
   type MigrateOptions,
   migrate,
   pendingMigrations,
-  recorded,
   SchemaError,
+  stepOf,
   underMigrationLock,
 } from './migrate.ts';
 import { untilApplied } from './migration-waits.ts';
@@ -35,9 +35,7 @@ interface AppliedStep {
   readonly name: string;
 }
 
-/** What is open of a database. */
 type Opened = Pick<Databases, 'directory' | 'partitions'>;
-/** That, and what more of it can be opened. */
 type Openable = Pick<Databases, 'directory' | 'partitions' | 'openNext'>;
 
 /** As many as the names of schemas have digits for. */
@@ -45,20 +43,16 @@ const PARTITIONS_MAX = 100;
 
 /**
  * Brings the directory to the version of this program as `migrate` does, then each partition, in order; a partition that was being made is
- * completed, and one that another process has added meanwhile is opened, if it can be. What is done stays done if a later one fails, and the next time goes on there.
+ * completed, and one that another process has added meanwhile is opened. What is done stays done if a later one fails, and the next time goes on there.
  *
  * @throws SchemaError as `migrate`; and, with its number, if a partition is not there, is of another database, newer than this
  * program, or cannot be brought up to date.
  */
-export async function migrateAll(
-  databases: Opened & Partial<Pick<Databases, 'openNext'>>,
-  options: MigrateOptions = {},
-): Promise<AppliedStep[]> {
-  const { directory, openNext } = databases;
+export async function migrateAll(databases: Openable, options: MigrateOptions = {}): Promise<AppliedStep[]> {
+  const { directory, partitions, openNext } = databases;
   const applied = inPartition(0, await migrate(directory, options));
   for (const row of (await readPartitions(directory)).slice(1)) {
-    const partition = databases.partitions[row.number] ?? openNext?.(row.schema!);
-    if (partition === undefined) throw addedMeanwhile(row.number);
+    const partition = partitions[row.number] ?? openNext(row.schema!);
     applied.push(...inPartition(row.number, await bringUp(directory, partition, row, options)));
   }
   return applied;
@@ -185,7 +179,7 @@ async function bringUp(
 ): Promise<readonly Migration[]> {
   const { migrations = readMigrations() } = options;
   const isOnCitus = await hasCitus(directory);
-  const attempt = (): Promise<readonly Migration[]> => orAgain(() => applyTo(partition, row, migrations, isOnCitus));
+  const attempt = (): Promise<readonly Migration[]> => applyTo(partition, row, migrations, isOnCitus);
   const applied = await untilApplied(partition, options, attempt).catch((error: unknown) => {
     throw withPartition(row, error);
   });
@@ -203,7 +197,7 @@ async function applyTo(
 ): Promise<readonly Migration[]> {
   const { isThere, pending } = await stateOf(partition, row, migrations);
   if (pending.length === 0) return [];
-  const statements = isThere ? pending.map(stepOf) : makingOf(row, migrations);
+  const statements = isThere ? pending.map(stepOfPartition) : makingOf(row, migrations);
   const schema = row.schema!;
   if (isOnCitus && !isThere) statements.push(distribute(schema));
   if (isOnCitus && (!isThere || (await isDistributed(partition, schema)))) {
@@ -273,24 +267,11 @@ function makingOf({ schema, mark }: PartitionRow, migrations: readonly Migration
     `create schema ${schema};`,
     `comment on schema ${schema} is '${mark}';`,
     CREATE_RECORD,
-    ...migrations.map(stepOf),
+    ...migrations.map(stepOfPartition),
   ];
 }
 
-/** Recorded first, so that it fails at once if another node was quicker. */
-const stepOf = (step: Migration): string => [recorded(step), linesByHome(step.sql).partition].join('\n');
-
-const DUPLICATE_SCHEMA = '42P06';
-
-/** Another node may have been quicker, between what was read and the lock: then there is nothing left to do. */
-async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  try {
-    return await attempt();
-  } catch (error) {
-    if (!isUniqueViolation(error) && sqlState(error) !== DUPLICATE_SCHEMA) throw error;
-    return attempt();
-  }
-}
+const stepOfPartition = (step: Migration): string => stepOf(step, linesByHome(step.sql).partition);
 
 function withPartition(row: PartitionRow, error: unknown): unknown {
   if (!(error instanceof StatementError)) return error;

@@ -45,7 +45,7 @@ export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.
   });
   let cursors = 0;
   return {
-    query: (statement) => client.run(statement),
+    query: (statement, parameters) => client.run(statement, parameters),
     cursor<Row>({ name, text }: Statement, parameters: readonly Parameter[] = []): Cursor<Row> {
       const cursor = `cursor_${++cursors}`;
       let isOpen = false;

@@ -7,7 +7,6 @@ import {
   executeText,
   GENERIC_PLANS,
   type Lane,
-  type OpenTableReader,
   PLANNER_OPTIONS,
   type Query,
   type ReadThenWrite,
@@ -172,7 +171,7 @@ export function openPostgres(options: PostgresOptions): Database {
     };
   }
 
-  async function openTables(): Promise<OpenTableReader> {
+  async function openTables(): Promise<TableReader> {
     const tables = {
       ...withOptions(connection, READ_TABLES),
       statement_timeout: auditStatementMaxMs,
@@ -181,15 +180,6 @@ export function openPostgres(options: PostgresOptions): Database {
     };
     const { reader, close } = await openReader(tables, readers, (opened) => opened.open());
     return { query: (statement, parameters) => reader.run(statement, parameters), close };
-  }
-
-  async function readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result> {
-    const reader = await openTables();
-    try {
-      return await work(reader);
-    } finally {
-      await reader.close();
-    }
   }
 
   return {
@@ -201,8 +191,8 @@ export function openPostgres(options: PostgresOptions): Database {
         inTransaction(connection, () => readThenWrite(connection, first, transaction));
       return withClient(from, run, signal);
     },
-    readTables: (work) => audits.run(() => readTables(work)),
     openTables,
+    audit: (work) => audits.run(work),
     openSnapshots: () => openSnapshots(connection, readers),
     longTransaction: (work) => longTransaction(connection, work),
     async script(sql, signal) {

@@ -4,9 +4,9 @@ import { inPartition } from '../accounting/partitions/partition-failures.ts';
 import { ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from '../accounting/usage/rollup-store.ts';
 import { ALLOW_TRIGGERS } from '../db/citus.ts';
 import { type Statement, toArray } from '../db/database.ts';
-import type { DirectoryQueryable, PartitionedTransactions, PartitionQueryable } from '../db/home-lanes.ts';
+import type { Databases } from '../db/databases.ts';
+import type { DirectoryQueryable, PartitionedQueryables, PartitionQueryable } from '../db/home-lanes.ts';
 import { HOMES, type Table } from '../db/homes.ts';
-import type { InLongTransactions } from '../db/long-transactions.ts';
 import { intColumn, selection, textColumn } from '../db/table.ts';
 import type { AccountEnd } from './format.ts';
 import {
@@ -188,7 +188,7 @@ where ${isOfKey('v.key_id')} and not exists (select from api_keys k where k.acco
 
 export type ImportStore = ReturnType<typeof createImportStore>;
 
-export function createImportStore({ longTransaction }: { readonly longTransaction: InLongTransactions }) {
+export function createImportStore({ longTransaction }: Pick<Databases, 'longTransaction'>) {
   return {
     /** Runs `work` in transactions that nothing limits in time. That of the directory is committed last. */
     import: <Result>(work: (writer: ImportWriter) => Promise<Result>): Promise<Result> =>
@@ -199,7 +199,7 @@ export function createImportStore({ longTransaction }: { readonly longTransactio
 export type ImportWriter = ReturnType<typeof createWriter>;
 
 /** A place is the number of a partition. */
-function createWriter({ directory, partitions: transactions }: PartitionedTransactions) {
+function createWriter({ directory, partitions: transactions }: PartitionedQueryables) {
   const inserts = new Map<ExportedTable, Statement>();
   const partitions = transactions.map(
     (transaction, number): PartitionQueryable => ({

@@ -16,7 +16,7 @@ import {
   testConfigText,
 } from '../support/gateway.ts';
 import { chatUsage, json } from '../support/provider.ts';
-import { handlesOf } from '../support/spread-database.ts';
+import { servedOf } from '../support/spread-database.ts';
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
@@ -972,7 +972,7 @@ describe(`calls`, { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: a change on one node', { timeout: 60_000 }, () => {
+describe('a change on one node', { timeout: 60_000 }, () => {
   const clock = createTestClock(NOON);
   let first: TestGateway;
   let second: TestGateway;
@@ -1042,24 +1042,22 @@ where datname = current_database() and query ilike 'listen %'`,
   });
 
   test('needs a token that cannot be guessed: others are refused at start', async () => {
-    const database = first.stored.openAnother();
+    const databases = servedOf(first.stored.openAnother());
     const config = parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {});
     for (const [token, message] of [
       ['x'.repeat(15), /an admin token has 15 characters/],
       ['change-me-before-production', /an admin token is a placeholder/],
     ] as const) {
-      const options = { config, database, logger: silentLogger, adminTokens: [ADMIN_TOKEN, token] };
+      const options = { config, databases, logger: silentLogger, adminTokens: [ADMIN_TOKEN, token] };
       await assert.rejects(createGateway(options), message);
     }
-    await database.close();
+    await databases.directory.close();
   });
 
   test('needs a token: without one configured every request is refused', async () => {
-    const database = first.stored.openAnother();
     const closed = await createGateway({
       config: parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {}),
-      database,
-      partitions: handlesOf(database).partitions,
+      databases: servedOf(first.stored.openAnother()),
       logger: silentLogger,
       adminTokens: [],
     });

@@ -6,13 +6,12 @@ import { type AccountStore, createAccountStore } from '../../src/accounting/acco
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { CONTEXT } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 import { finishNow } from '../support/in-steps.ts';
 import { keysOn } from '../support/keys.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
-import { placedInOne } from '../support/placed-in-one.ts';
 import { assertSound } from '../support/sound.ts';
 
 /**

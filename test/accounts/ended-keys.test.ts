@@ -5,7 +5,6 @@ import { createEndedKeyStore, selectEnded, selectNamed } from '../../src/account
 import { createKeyUseStore } from '../../src/accounting/accounts/key-use-store.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import {
   createTestNode,
   endCalls,
@@ -17,8 +16,8 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 import { insertLimitedKey, removeLoose } from '../support/keys.ts';
-import { placedInOne } from '../support/placed-in-one.ts';
 import { sql } from '../support/sql.ts';
 
 /** Keys that have ended are forgotten, unless a call names them. */

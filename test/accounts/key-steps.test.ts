@@ -13,13 +13,12 @@ import { createKeyStatusStore } from '../../src/accounting/accounts/status-store
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { mortalHomes, ProcessEndedError } from '../support/home-lanes.ts';
+import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 import { keysOn, removeLoose } from '../support/keys.ts';
-import { placedInOne } from '../support/placed-in-one.ts';
 import { patientQuestions } from '../support/questions.ts';
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';

@@ -4,7 +4,6 @@ import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-sto
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { type AuditOptions, auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
@@ -20,6 +19,7 @@ import {
   timeAt,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 
 /** The audit of counters in slices, beside calls that are admitted and end, of plans and limited keys, from day to day. */
 

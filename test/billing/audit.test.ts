@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type AuditOptions, type AuditProgress, auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -15,6 +14,7 @@ import {
   termsOf,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { byScope } from '../support/scope.ts';
 
 /** An audit reads in slices. What it finds, and what it does not, must not depend on where these are cut. */

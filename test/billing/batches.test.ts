@@ -4,7 +4,6 @@ import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { type BatchStore, createBatchStore } from '../../src/accounting/batches/store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
@@ -18,6 +17,7 @@ import {
   verdictOf,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 
 const HOUR_MS = 3_600_000;
 const TERMS = planOf({ fiveHourCalls: 2 });

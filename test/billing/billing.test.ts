@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import {
   createTestNode,
@@ -12,6 +11,7 @@ import {
   type TestNode,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 
 describe(`admissions and ends of calls`, () => {

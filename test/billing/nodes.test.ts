@@ -3,7 +3,6 @@ import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { BalanceAfterEnd } from '../../src/accounting/calls/call-outcome.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import {
@@ -16,6 +15,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 
@@ -24,7 +24,7 @@ import { startProxy, type TestProxy } from '../support/proxy.ts';
  * what is there after that: else a reservation or a charge gets lost.
  */
 
-describe('postgresql: transactions that wait for each other at one account', { timeout: 300_000 }, () => {
+describe('transactions that wait for each other at one account', { timeout: 300_000 }, () => {
   let stored: TestDatabase;
   let proxy: TestProxy;
   /** A node's connections, through a network that a test can break. */

@@ -6,7 +6,6 @@ import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import type { Admission } from '../../src/accounting/reservations/reservation.ts';
 import type { Database } from '../../src/db/database.ts';
 import { isDataError } from '../../src/db/errors.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -22,6 +21,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { waitingForLocks } from '../support/locks.ts';
 
 /** Where only what is reserved is in the way, the end of a call may give room. */

@@ -15,7 +15,7 @@ import {
   termsOf,
   verdictOf,
 } from '../support/accounting-builders.ts';
-import { placedInOne } from '../support/placed-in-one.ts';
+import { placedInOne } from '../support/in-one-database.ts';
 import { sql } from '../support/sql.ts';
 
 /** Calls of accounts of a partition, by the stores themselves: a batch has one call of each, and one batch comes after the other. */

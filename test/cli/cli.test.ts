@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { runCli } from '../../src/cli/program.ts';
 import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
-import { type CommandsDatabase, createCommandsDatabase, runCommand } from '../support/command.ts';
+import { describePostgres } from '../../src/db/postgres.ts';
+import { runCommand } from '../support/command.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
 import { placeLocal } from '../support/local-database.ts';
 import { listenOnLoopback } from '../support/loopback.ts';
@@ -14,8 +16,8 @@ import { inFullRunsOnly } from '../support/scope.ts';
 import { until } from '../support/until.ts';
 
 const directory = temporaryDirectory();
-const environment: Record<string, string> = {};
 const dataDir = join(directory.path, 'data');
+const environment: Record<string, string> = { FAREGATE_DATA_DIR: dataDir };
 /** A command in this process, and one in a process of its own. */
 const cli = (...given: string[]): Promise<Finished> => runCommand(given, environment);
 const program = (...given: string[]): Promise<Finished> =>
@@ -26,13 +28,13 @@ writeFileSync(ownConfig, 'providers: {}\n');
 after(() => directory.remove());
 
 describe('the command line on a database that no gateway serves', () => {
-  let database: CommandsDatabase;
+  let stored: TestDatabase;
   before(async () => {
-    database = await createCommandsDatabase(dataDir);
-    Object.assign(environment, database.environment);
+    stored = await createTestDatabase();
+    environment.DATABASE_URL = stored.url;
   });
   after(async () => {
-    await database.remove();
+    await stored.remove();
     delete environment.DATABASE_URL;
   });
 
@@ -198,7 +200,7 @@ describe('the command line on a database that no gateway serves', () => {
         'status: Expected one of succeeded, failed, aborted, unresolved, resolved, in_flight, not "lost".',
       ],
     ] as const) {
-      assert.equal((await cli(...given)).stderr, `database: ${database.name}\n${message}\n`);
+      assert.equal((await cli(...given)).stderr, `database: ${describePostgres(stored.url)}\n${message}\n`);
     }
   });
 
@@ -207,7 +209,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.equal(absent.code, 1);
     assert.equal(
       absent.stderr,
-      `database: ${database.name}\nThere is no account called "nobody". See: faregate account list\n`,
+      `database: ${describePostgres(stored.url)}\nThere is no account called "nobody". See: faregate account list\n`,
     );
     const wrong = await cli('account', 'top-up', 'alice', 'lots');
     assert.equal(wrong.code, 1);
@@ -223,8 +225,7 @@ describe('the command line on a database that no gateway serves', () => {
   });
 
   it('shows a name that was stored when any was taken without obeying it', async () => {
-    const opened = await database.open();
-    await createAccountIn(opened, {
+    await createAccountIn(stored.database, {
       id: 'acct_old',
       name: 'old\u001b[2J\nacct_forged  forged\u202e',
       email: null,
@@ -232,7 +233,6 @@ describe('the command line on a database that no gateway serves', () => {
       dailyCapNano: null,
       at: new Date(0),
     });
-    await opened.close();
     const listed = await cli('account', 'list', '--search', 'old');
     assert.match(listed.stdout, /^ID .*\nacct_old +old\\u001b\[2J\\u000aacct_forged {2}forged\\u202e +active .*\n$/);
     const shown = await cli('account', 'show', 'acct_old');

@@ -5,8 +5,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../src/lib/seeded-random.ts';
 import { runCommand } from '../support/command.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { placeLocal } from '../support/local-database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
@@ -20,18 +19,13 @@ const SEED = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
 describe(`a demo that is killed while it is made`, { timeout: 300_000 }, () => {
   it('is made once, with the secrets that were on the disk first', async (context) => {
     const directory = temporaryDirectory();
-    const server: TestDatabase | null = await createTestDatabase();
+    const server = await createTestDatabase();
     const randomSource = seededRandom(SEED);
     context.diagnostic(`CRASH_SEED=${SEED}`);
     try {
       const dataDir = join(directory.path, 'data');
       const file = join(dataDir, 'demo.json');
-      const environment = {
-        PORT: '0',
-        FAREGATE_DATA_DIR: dataDir,
-        ...(server !== null && { DATABASE_URL: server.url }),
-      };
-      if (server === null) placeLocal(dataDir);
+      const environment = { PORT: '0', FAREGATE_DATA_DIR: dataDir, DATABASE_URL: server.url };
       const start = () => startProgram(['serve'], { environment, directory: directory.path });
       let secrets = '';
       for (let kill = 0; kill < KILLS; kill++) {
@@ -62,7 +56,7 @@ describe(`a demo that is killed while it is made`, { timeout: 300_000 }, () => {
       demo.child.kill('SIGINT');
       assert.equal((await demo.finished).code, 0);
     } finally {
-      await server?.remove();
+      await server.remove();
       directory.remove();
     }
   });

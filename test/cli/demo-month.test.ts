@@ -8,10 +8,10 @@ import { makeBareDemo, makeMonth, monthStartMs } from '../../src/cli/demo/month/
 import { createNewDemo } from '../../src/cli/demo/new-demo.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createCommandsDatabase, runCommand, type ServedHere, serveHere } from '../support/command.ts';
+import { runCommand, type ServedHere, serveHere } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ask, sessionOf, tokenOf } from '../support/people.ts';
 import { type Finished, temporaryDirectory } from '../support/process.ts';
@@ -538,18 +538,19 @@ describe('the command line on plans and limits, with nothing else running', { ti
     const file = join(directory.path, 'alone.yaml');
     writeFileSync(file, CONFIG(provider.url));
     await provider.close();
-    const stored = await createCommandsDatabase(environment.FAREGATE_DATA_DIR);
+    const stored = await createTestDatabase();
     context.after(() => stored.remove());
-    const run = (...given: string[]) => runCommand([...given, '--config', file], stored.environment);
+    const run = (...given: string[]) =>
+      runCommand([...given, '--config', file], { ...environment, DATABASE_URL: stored.url });
     await run('db', 'migrate');
     await run('account', 'create', 'frank');
     const { id: subscriptionId, accountId } = JSON.parse((await run('plan', 'grant', 'frank', 'pro', '--json')).stdout);
     const { id: keyId } = JSON.parse((await run('key', 'create', 'frank', '--concurrency', '1', '--json')).stdout);
     assert.equal((await run('audit')).code, 0);
 
-    const database = await stored.open();
-    await database.script('update subscriptions set in_flight = 1, slots = 3; update key_limits set in_flight = 2');
-    await database.close();
+    await stored.database.script(
+      'update subscriptions set in_flight = 1, slots = 3; update key_limits set in_flight = 2',
+    );
     const audit = await run('audit');
     assert.equal(audit.code, 1);
     for (const line of [

@@ -261,7 +261,7 @@ describe('4.3 POST /v1/responses/compact', () => {
   }
 
   async function afterRestart(stored: TestDatabase, owner: TestAccount, item: object): Promise<void> {
-    const next = await startGateway({ stored, database: await stored.reopen() });
+    const next = await startGateway({ stored, database: stored.openAnother() });
     try {
       next.provider.respond = responsesResponse();
       const body = { model: null, previous_response_id: 'resp_before' };

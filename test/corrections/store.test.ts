@@ -13,7 +13,6 @@ import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import { factsText } from '../../src/accounting/reservations/reservation.ts';
 import { callCorrectionEndpoints } from '../../src/api/calls/corrections.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
@@ -32,6 +31,7 @@ import {
 } from '../support/accounting-builders.ts';
 import { createTestReservationStore, createTestSettlementStore } from '../support/call-stores.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { waitingForLocks } from '../support/locks.ts';
 import { propertyRuns } from '../support/scope.ts';
 import { allRows, exported, imported } from '../transfer/books.ts';

@@ -10,7 +10,7 @@ import { locksAwaited } from '../support/locks.ts';
 const pid = { name: 'test.pid', text: 'select pg_backend_pid() as pid' };
 const lockItem = { name: 'test.lock-item', text: 'select id from items for update' };
 
-describe('postgresql: if a connection is cut off', { timeout: 60_000 }, () => {
+describe('if a connection is cut off', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let node: Database;
   before(async () => {

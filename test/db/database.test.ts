@@ -173,26 +173,25 @@ order by position`,
       name: 'test.setting',
       text: `select current_setting('enable_sort') as value, $1::text as given`,
     };
-    const values = await database.readTables(async (reader) => [
+    const reader = await database.openTables();
+    const values = [
       await reader.query(setting, ['a']),
       await database.query(setting, ['b']),
       await reader.query(setting, ['c']),
-    ]);
+    ];
     assert.deepEqual(values, [
       [{ value: 'off', given: 'a' }],
       [{ value: 'on', given: 'b' }],
       [{ value: 'off', given: 'c' }],
     ]);
     const write = { name: 'test.write', text: `insert into notes values (-1, 'written')` };
-    await assert.rejects(
-      database.readTables((reader) => reader.query(write)),
-      (error) => sqlState(error) === '25006',
-    );
+    await assert.rejects(reader.query(write), (error) => sqlState(error) === '25006');
+    await reader.close();
     assert.deepEqual(await database.query(setting, ['d']), [{ value: 'on', given: 'd' }]);
     assert.deepEqual(await database.query({ name: 'test.written', text: 'select 1 from notes where id = -1' }), []);
   });
 
-  test('of an export sees the state that another reader has named, on a server', async () => {
+  test('of an export sees the state that another reader has named', async () => {
     const count = { name: 'test.count', text: 'select count(*)::int as n from notes' };
     const first = await database.openSnapshots();
     try {
@@ -369,18 +368,12 @@ describe(`a subscription`, { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: a reader of whole tables', { timeout: 60_000 }, () => {
+describe('a reader of whole tables', { timeout: 60_000 }, () => {
   test('does not keep a database from closing', async () => {
     await using stored = await createTestDatabase();
     const node = stored.openAnother();
-    const begun = Promise.withResolvers<void>();
-    const reading = node.readTables(async (reader) => {
-      await reader.query({ name: 'test.one', text: 'select 1' });
-      begun.resolve();
-      await reader.query({ name: 'test.long', text: 'select pg_sleep(3600)' });
-    });
-    const cutOff = assert.rejects(reading);
-    await begun.promise;
+    const reader = await node.openTables();
+    const cutOff = assert.rejects(reader.query({ name: 'test.long', text: 'select pg_sleep(3600)' }));
     await node.close();
     await cutOff;
   });

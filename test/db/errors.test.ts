@@ -131,7 +131,7 @@ describe(`the error of a statement`, { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: an idle connection that is lost', { timeout: 60_000 }, () => {
+describe('an idle connection that is lost', { timeout: 60_000 }, () => {
   it('is logged without the connection, which has the password and the statements that it prepared', async () => {
     const stored = await createTestDatabase();
     const proxy = await startProxy(stored.url);

@@ -166,7 +166,7 @@ describe(`a gateway whose homes have a handle each`, { timeout: 120_000 }, () =>
   it('keeps house, and drops the records of months that are over', async () => {
     await g.stop();
     clock.set('2026-03-10T00:00:00Z');
-    g = await start(await stored.reopen());
+    g = await start(stored.openAnother());
     await until(async () => (await get(`/calls?accountId=${account.id}`)).data.length === 0);
     const { observed } = g;
     const kept = ['ended-keys.read-progress', 'loose-keys.list', 'nodes.forget'];

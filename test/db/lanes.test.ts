@@ -46,19 +46,14 @@ describe(`lanes`, { timeout: 60_000 }, () => {
 
   it('do not hold audits, of which one runs at a time and four wait', async () => {
     const gate = Promise.withResolvers<void>();
-    const audits = Array.from({ length: 5 }, () =>
-      stored.database.readTables(async (reader) => {
-        await gate.promise;
-        return reader.query<{ one: number }>(one);
-      }),
-    );
+    const audits = Array.from({ length: 5 }, () => stored.database.audit(() => gate.promise));
     await assert.rejects(
-      stored.database.readTables(async () => undefined),
+      stored.database.audit(async () => undefined),
       LaneFullError,
     );
     assert.deepEqual(await stored.database.query(one), [{ one: 1 }]);
     gate.resolve();
-    for (const rows of await Promise.all(audits)) assert.deepEqual(rows, [{ one: 1 }]);
+    await Promise.all(audits);
   });
 
   it('have as many statements waiting as they may, and refuse one more, while others go on', async () => {
@@ -89,7 +84,7 @@ describe(`lanes`, { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: the lane of probes', { timeout: 60_000 }, () => {
+describe('the lane of probes', { timeout: 60_000 }, () => {
   it('responds in bounded time if the server says nothing more, and again once another connection is served', async () => {
     const stored = await createTestDatabase();
     const proxy = await startProxy(stored.url);
@@ -108,19 +103,24 @@ describe('postgresql: the lane of probes', { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: audits', { timeout: 60_000 }, () => {
+describe('audits', { timeout: 60_000 }, () => {
   it('are not kept from running by one whose server says nothing more', async () => {
     const stored = await createTestDatabase();
     const proxy = await startProxy(stored.url);
     const node = openPostgres({ url: proxy.url, logger: silentLogger, auditStatementMaxMs: 100 });
     try {
-      const silent = node.readTables(async (reader) => {
-        await reader.query(one);
-        proxy.swallow();
-        await reader.query(one);
-      });
-      await assert.rejects(silent, /test\.one: Query read timeout/);
-      assert.deepEqual(await node.readTables((reader) => reader.query<{ one: number }>(one)), [{ one: 1 }]);
+      const audit = (meanwhile: () => void) =>
+        node.audit(async () => {
+          const reader = await node.openTables();
+          await reader.query(one);
+          meanwhile();
+          return reader.query<{ one: number }>(one).finally(() => reader.close());
+        });
+      await assert.rejects(
+        audit(() => proxy.swallow()),
+        /test\.one: Query read timeout/,
+      );
+      assert.deepEqual(await audit(() => undefined), [{ one: 1 }]);
     } finally {
       await proxy.close();
       await node.close();
@@ -129,7 +129,7 @@ describe('postgresql: audits', { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: lanes', { timeout: 60_000 }, () => {
+describe('connections of lanes', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let node: Database;
   before(async () => {

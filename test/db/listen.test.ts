@@ -69,7 +69,7 @@ async function withDatabase(work: (stored: TestDatabase) => Promise<void>): Prom
   await work(stored);
 }
 
-describe('postgresql: the connection that listens', { timeout: 60_000 }, () => {
+describe('the connection that listens', { timeout: 60_000 }, () => {
   test('comes back when the server has ended it, logs that, and receives what follows', () =>
     withDatabase(async ({ database }) => {
       const channel = await watch(database);

@@ -29,7 +29,7 @@ process.stdin.once('data', () => {
 });
 console.log('open');`;
 
-describe('postgresql: a connection that is lost', { timeout: 60_000 }, () => {
+describe('a connection that is lost', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let proxy: TestProxy;
   let database: Database;
@@ -94,7 +94,7 @@ describe('postgresql: a connection that is lost', { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: connections', { timeout: 60_000 }, () => {
+describe('connections', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   before(async () => {
     stored = await createTestDatabase();

@@ -12,6 +12,7 @@ import { catalogOf } from '../support/catalog.ts';
 import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
+import { servedOf } from '../support/spread-database.ts';
 import { sql } from '../support/sql.ts';
 
 const versions = readMigrations().map(({ version }) => version);
@@ -36,7 +37,7 @@ async function recordOlder(database: Database, older: readonly number[]): Promis
 function startOn(database: Database): Promise<unknown> {
   return createGateway({
     config: parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {}),
-    database,
+    databases: servedOf(database),
     logger: silentLogger,
     adminTokens: [],
   });
@@ -233,7 +234,7 @@ where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${mont
     }));
 });
 
-describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
+describe('nodes that start at once', { timeout: 60_000 }, () => {
   test('migrate an empty database once, all of them successfully', async () =>
     withDatabase(await createBareDatabase(), async ({ database, openAnother }) => {
       const nodes = Array.from({ length: 6 }, () => openAnother());

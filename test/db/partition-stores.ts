@@ -32,8 +32,8 @@ import {
   termsOf,
   verdictOf,
 } from '../support/accounting-builders.ts';
+import { placedInOne } from '../support/in-one-database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
-import { placedInOne } from '../support/placed-in-one.ts';
 import { sql } from '../support/sql.ts';
 
 const HOUR_MS = 3_600_000;

@@ -9,7 +9,7 @@ import type { Database, Queryable } from '../../src/db/database.ts';
 import { type Databases, openDatabases } from '../../src/db/databases.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
 import { linesByHome, type Migration, readMigrations } from '../../src/db/migrations.ts';
-import { addPartition, makePartitions, migrateAll } from '../../src/db/partitions.ts';
+import { addPartition, makePartitions, migrateAll, requireAllOpen } from '../../src/db/partitions.ts';
 import { beginPartition, readPartitions } from '../../src/db/partitions-store.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { catalogOf } from '../support/catalog.ts';
@@ -56,20 +56,11 @@ async function versionsOf(database: Queryable): Promise<number[]> {
 const statesOf = async ({ directory }: Databases): Promise<unknown[]> =>
   (await readPartitions(directory)).map(({ number, schema, state }) => [number, schema, state]);
 
-function startOn(
-  { directory, partitions }: Pick<Databases, 'directory' | 'partitions'>,
-  {
-    openNext,
-    logger = silentLogger,
-    wanted = 1,
-  }: Partial<Pick<GatewayOptions, 'openNext' | 'logger'>> & { wanted?: number } = {},
-) {
+function startOn(databases: GatewayOptions['databases'], wanted = 1, logger = silentLogger) {
   const config = parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {});
   return createGateway({
     config: { ...config, database: { ...config.database, partitions: wanted } },
-    database: directory,
-    partitions,
-    ...(openNext && { openNext }),
+    databases,
     logger,
     adminTokens: [],
   });
@@ -205,13 +196,13 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       for (const each of databases.partitions) await assert.rejects(sql(each, 'select 1'));
     }));
 
-  it('are not served by what has opened others, or fewer', () =>
-    withPartitions(2, async ({ directory }) => {
-      await assert.rejects(
-        startOn({ directory, partitions: [directory] }),
+  it('are not served by what has opened fewer', () =>
+    withPartitions(2, ({ directory }) =>
+      assert.rejects(
+        requireAllOpen({ directory, partitions: [directory] }),
         /has a partition 1 that was added .* start it again\.$/,
-      );
-    }));
+      ),
+    ));
 
   it('are not served if one is missing, damaged, newer or of something else, and the error names it', () =>
     withPartitions(3, async (databases) => {
@@ -234,9 +225,10 @@ describe(`partitions`, { timeout: 120_000 }, () => {
 
   // Such as by a pooler that hands on no options: everything would be written into the schema of the directory.
   it('are not served by connections that are in another schema', () =>
-    withPartitions(2, async ({ directory }) => {
+    withPartitions(2, async (databases) => {
+      const { directory } = databases;
       await assert.rejects(
-        startOn({ directory, partitions: [directory, directory] }),
+        startOn({ ...databases, partitions: [directory, directory] }),
         /^SchemaError: Partition 1 \(schema faregate_01\) cannot be reached: its connections are in the schema public\. /,
       );
     }));
@@ -283,12 +275,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
         [2, 3],
       ] as const) {
         const logs = recordLogs();
-        const { openNext, ...databases } = await stored.reopen();
-        const gateway = await startOn(databases, {
-          openNext,
-          logger: logs.logger,
-          wanted,
-        });
+        const gateway = await startOn(await stored.reopen(), wanted, logs.logger);
         await gateway.close();
         const reopened = await stored.reopen();
         assert.equal((await readPartitions(reopened.directory)).length, there);
@@ -328,7 +315,7 @@ delete from schema_migrations where version = ${FIRST_WITH_PARTITIONS}`);
     }));
 });
 
-describe('postgresql: partitions and several nodes', { timeout: 120_000 }, () => {
+describe('partitions and several nodes', { timeout: 120_000 }, () => {
   it('are brought up to date once, if all nodes start at once', () =>
     withPartitions(3, async (databases, { location }) => {
       const migrations = withNext('-- home: partition\ncreate table of_the_next (id text);');

@@ -11,14 +11,7 @@ import { startProxy, type TestProxy } from '../support/proxy.ts';
 /** Databases of several schemas: whatever is asked of one, and in which order, it is about its own tables. */
 
 const whereAmI = { name: 'test.where', text: 'select place from test_places where $1::boolean' };
-const write = { name: 'test.write', text: 'insert into test_places (place) values ($1::text)' };
-const written = { name: 'test.written', text: `select place from test_places where place like 'w%' order by place` };
-const wrong = { name: 'test.wrong', text: 'select no_such_column from test_places' };
 const read: Query = { statement: whereAmI, parameters: [true] };
-
-interface PlaceRow {
-  readonly place: string;
-}
 
 /** Asks in each way that there is. */
 const WAYS: Readonly<Record<string, (database: Database) => Promise<readonly unknown[]>>> = {
@@ -34,7 +27,6 @@ const WAYS: Readonly<Record<string, (database: Database) => Promise<readonly unk
       reads: [read],
       decide: ([rows]) => ({ writes: [read], result: rows! }),
     }),
-  readTables: (database) => database.readTables((reader) => reader.query(whereAmI, [true])),
   async openTables(database) {
     const reader = await database.openTables();
     const rows = await reader.query(whereAmI, [true]);
@@ -68,91 +60,6 @@ describe(`databases of several schemas`, { timeout: 120_000 }, () => {
     for (const [place, database] of places) await prepare(database, place);
   });
   after(() => stored?.remove());
-
-  const writtenIn = async (database: Database): Promise<string[]> =>
-    (await database.query<PlaceRow>(written)).map(({ place }) => place);
-
-  for (const [way, ask] of Object.entries(WAYS)) {
-    it(`are asked by ${way} in turns, and at once`, async () => {
-      for (let round = 0; round < 3; round++) {
-        for (const [place, database] of places) assert.deepEqual(await ask(database), [{ place }]);
-      }
-      // More of them may not wait for some lanes.
-      const asked = places.slice(1);
-      const found = await Promise.all(asked.map(([, database]) => ask(database)));
-      assert.deepEqual(
-        found,
-        asked.map(([place]) => [{ place }]),
-      );
-    });
-  }
-
-  it('are each as they were where the transaction of another one fails', async () => {
-    const fails: ((database: Database) => Promise<unknown>)[] = [
-      (database) => database.query(wrong),
-      (database) =>
-        database.transaction(async (transaction) => {
-          await transaction.query(write, ['w lost']);
-          throw new Error('given up');
-        }),
-      (database) =>
-        database.transaction(async (transaction) => {
-          await transaction.query(write, ['w lost']);
-          await transaction.query(wrong);
-        }),
-      (database) =>
-        database.readThenWrite({
-          name: 'test.fails-to-read',
-          reads: [read, { statement: wrong, parameters: [] }],
-          decide: () => ({ writes: [], result: null }),
-        }),
-      (database) =>
-        database.readThenWrite({
-          name: 'test.fails-to-decide',
-          reads: [read],
-          decide: () => {
-            throw new Error('given up');
-          },
-        }),
-      (database) =>
-        database.readThenWrite({
-          name: 'test.fails-to-write',
-          reads: [read],
-          decide: () => ({
-            writes: [
-              { statement: write, parameters: ['w lost'] },
-              { statement: wrong, parameters: [] },
-            ],
-            result: null,
-          }),
-        }),
-      (database) => database.script(`begin; insert into test_places values ('w lost'); select 1 / 0; commit`),
-      (database) => database.readTables((reader) => reader.query(wrong)),
-    ];
-    for (const [number, fail] of fails.entries()) {
-      for (const [failing, [, database]] of places.entries()) {
-        const [, other] = places[(failing + 1) % places.length]!;
-        const name = `w ${number} ${failing}`;
-        await Promise.all([
-          assert.rejects(fail(database)),
-          other.transaction(async (transaction) => {
-            await transaction.query(write, [name]);
-            assert.equal((await transaction.query<PlaceRow>(written)).at(-1)?.place, name);
-          }),
-        ]);
-        for (const [place, each] of places)
-          assert.deepEqual(await each.query(whereAmI, [true]).then((rows) => rows[0]), { place });
-      }
-    }
-    for (const [at, [, database]] of places.entries()) {
-      const failing = (at + places.length - 1) % places.length;
-      assert.deepEqual(
-        await writtenIn(database),
-        fails.map((_, number) => `w ${number} ${failing}`),
-      );
-      await database.script(`delete from test_places where place like 'w%'`);
-    }
-  });
 
   it('hear what another one notifies of', async () => {
     const heard: string[] = [];

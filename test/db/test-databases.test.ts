@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type NewDatabase, readNewDatabase } from '../support/emptied-database.ts';
 import { startGateway } from '../support/gateway.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { assertSound } from '../support/sound.ts';
 
 /** Databases that tests give back and get again: each has to be as a new one, or it would not show what a test says. */

@@ -811,7 +811,7 @@ describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
       Array(2).fill([200, JSON.stringify(chatCompletion())]),
     );
 
-    const second = await startGateway({ stored, clock, database: await stored.reopen() });
+    const second = await startGateway({ stored, clock, database: stored.openAnother() });
     try {
       const repeat = await call(second.url + path, account.key, body, { headers });
       assertRepeated(repeat, responses.find((response) => response.headers['x-faregate-repeated'] === undefined)!);
@@ -823,7 +823,7 @@ describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
   });
 });
 
-describe('postgresql: a node that dies, or is taken for dead', { timeout: 120_000 }, () => {
+describe('a node that dies, or is taken for dead', { timeout: 120_000 }, () => {
   const path = '/v1/chat/completions';
   const { body } = chatBody('Hello');
   let nodes: { g: TestGateway; clock: TestClock }[];

@@ -11,7 +11,7 @@ import { ACCOUNT, createNode, type Fate, type Told } from './node.ts';
 
 /** Repeats that race over two nodes: one call, one charge, one response. */
 
-describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
+describe('claims of two nodes', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
   let far: Database;
   before(async () => {

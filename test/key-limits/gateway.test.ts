@@ -409,7 +409,7 @@ describe(`50 calls of one key at once`, { timeout: 60_000 }, () => {
   });
 });
 
-describe('postgresql: the limits of a key on two nodes', { timeout: 60_000 }, () => {
+describe('the limits of a key on two nodes', { timeout: 60_000 }, () => {
   const clock = createTestClock(NOON_IN_SHANGHAI);
   let first: TestGateway;
   let second: TestGateway;

@@ -78,7 +78,7 @@ async function readKey(database: Database, keyId: string): Promise<unknown> {
   return (await database.query(statement, [keyId]))[0];
 }
 
-describe('postgresql: calls of limited keys over a network that breaks', { timeout: 60_000 }, () => {
+describe('calls of limited keys over a network that breaks', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let proxy: TestProxy;
   let far: Database;

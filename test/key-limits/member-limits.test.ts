@@ -18,7 +18,6 @@ import { createSubscriptionStore } from '../../src/accounting/plans/subscription
 import type { ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createMembershipStore, type KeysOfRemoved } from '../../src/people/membership-store.ts';
 import { createUserStore } from '../../src/people/user-store.ts';
 import { planOf } from '../support/account-in-memory.ts';
@@ -36,6 +35,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { waitingForLocks } from '../support/locks.ts';
 import { isQuickRun, propertyRuns } from '../support/scope.ts';
 import { type KeyVerdict, ReferenceKey } from './reference.ts';

@@ -274,7 +274,7 @@ describe(`calls that race for limits by the minute`, { timeout: 60_000 }, () => 
   });
 });
 
-describe('postgresql: limits by the minute on two nodes', { timeout: 60_000 }, () => {
+describe('limits by the minute on two nodes', { timeout: 60_000 }, () => {
   const clock = createTestClock(NOON);
   let first: TestGateway;
   let second: TestGateway;

@@ -6,7 +6,6 @@ import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { CallName, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -20,6 +19,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { waitingForLocks } from '../support/locks.ts';
 import { readStoredUses } from './stored-uses.ts';
 

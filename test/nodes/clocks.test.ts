@@ -24,7 +24,7 @@ const COST_NANO = costNano({ input: 11, output: 7 });
 /** The clock of this machine, which is the database's as well, and so far off. */
 const off = (aheadMs: number): Clock => ({ nowMs: () => Date.now() + aheadMs });
 
-describe('postgresql: nodes whose clocks differ', { timeout: 120_000 }, () => {
+describe('nodes whose clocks differ', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
   const nodes: Record<string, TestGateway> = {};
   let right: TestGateway;

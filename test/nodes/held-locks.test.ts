@@ -12,7 +12,7 @@ import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
 /** Somebody has a transaction open in psql, and leaves it so. */
-describe('postgresql: locks that somebody holds for long', { timeout: 60_000 }, () => {
+describe('locks that somebody holds for long', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let node: TestGateway;
   let account: TestAccount;

@@ -11,7 +11,7 @@ import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
 
 /** A node learns of revoked keys by notifications. Here nothing arrives any more, and nothing says so. */
-describe('postgresql: a node that notifications do not reach', { timeout: 60_000 }, () => {
+describe('a node that notifications do not reach', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let proxy: TestProxy;
   let listening: Database;

@@ -23,7 +23,7 @@ describe(`a shutdown`, () => {
       await gateway.gateway.close();
       await gateway.provider.close();
 
-      await using next = await startGateway({ stored, database: await stored.reopen() });
+      await using next = await startGateway({ stored, database: stored.openAnother() });
       const { body } = await next.admin('GET', `/accounts/${account.id}`);
       assert.equal(body.balanceYuan, '100');
       assert.equal(body.heldYuan, '0');

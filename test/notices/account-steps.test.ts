@@ -3,7 +3,6 @@ import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { type HomeLanes, inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { decideAccount } from '../../src/notices/account-decision.ts';
 import { createAccountNoticeStore } from '../../src/notices/account-notice-store.ts';
@@ -13,6 +12,7 @@ import { createThresholdStore } from '../../src/notices/threshold-store.ts';
 import { NOW_MS } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { mortalHomes, ProcessEndedError } from '../support/home-lanes.ts';
+import { type HomeLanes, inOneDatabase } from '../support/in-one-database.ts';
 import { sql } from '../support/sql.ts';
 
 /**

@@ -2,17 +2,21 @@ import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type CommandsDatabase, createCommandsDatabase, runCommand } from '../support/command.ts';
+import { runCommand } from '../support/command.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { assertReviewed } from './reviewed-sentences.ts';
 
 /** Tokens and the change log by the command line while no gateway runs; docs/operations has the same beside one that does. */
 describe('the command line without a gateway', { timeout: 300_000 }, () => {
   const directory = temporaryDirectory();
-  const databases = new Map<string, CommandsDatabase>();
-  const at = (name: string) => databases.get(name)!.environment;
+  const databases = new Map<string, TestDatabase>();
+  const at = (name: string) => ({
+    FAREGATE_DATA_DIR: join(directory.path, name),
+    DATABASE_URL: databases.get(name)!.url,
+  });
   before(async () => {
-    for (const name of ['data', 'new']) databases.set(name, await createCommandsDatabase(join(directory.path, name)));
+    for (const name of ['data', 'new']) databases.set(name, await createTestDatabase());
   });
   after(async () => {
     for (const database of databases.values()) await database.remove();

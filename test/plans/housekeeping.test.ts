@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 
 describe(`slots of subscriptions that are over`, { timeout: 60_000 }, () => {
   let stored: TestDatabase;

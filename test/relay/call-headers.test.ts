@@ -532,8 +532,8 @@ function counting(real: Database, note: (name: string) => void): Database {
       note(transaction.name);
       return real.readThenWrite(transaction);
     },
-    readTables: (work) => real.readTables(work),
     openTables: () => real.openTables(),
+    audit: (work) => real.audit(work),
     openSnapshots: () => real.openSnapshots(),
     longTransaction: (work) => real.longTransaction(work),
     script: (sql) => real.script(sql),

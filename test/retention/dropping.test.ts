@@ -7,7 +7,6 @@ import { createResolutionStore } from '../../src/accounting/corrections/resoluti
 import { factsText } from '../../src/accounting/reservations/reservation.ts';
 import { monthOf } from '../../src/accounting/retention/months.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import {
   createTestNode,
@@ -19,6 +18,7 @@ import {
   timeAt,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { sql } from '../support/sql.ts';
 import { exported, imported, startExport } from '../transfer/books.ts';

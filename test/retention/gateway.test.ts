@@ -65,7 +65,7 @@ describe(`a gateway that keeps call records for 30 days`, { timeout: 300_000 }, 
     clock.set('2026-03-10T00:00:00Z');
     g = await startGateway({
       stored,
-      database: await stored.reopen(),
+      database: stored.openAnother(),
       clock,
       plans: PLANS,
       noticeSettings: 'retention: { calls: 30d }',

@@ -222,7 +222,7 @@ describe(`drained routes`, () => {
     await drain({ provider: 'first' });
     await gateway.gateway.close();
     await gateway.provider.close();
-    gateway = await startGateway({ ...options(), database: await stored.reopen() });
+    gateway = await startGateway({ ...options(), database: stored.openAnother() });
     assert.equal((await send('only')).status, 503);
     assert.equal((await send('pair')).status, 200);
     assert.deepEqual(asked(), [0, 1]);

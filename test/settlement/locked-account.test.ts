@@ -24,7 +24,7 @@ import {
 
 const [chat] = families;
 
-describe('an account whose row somebody else has locked, postgresql', { timeout: 120_000 }, () => {
+describe('an account whose row somebody else has locked', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
   let operator: Database;
   let timers: TestTimers;

@@ -134,7 +134,7 @@ describe('a gateway that stops while its database is down', { timeout: 300_000 }
     const outage = createOutage(stored.openAnother());
     const { account, subscriber, key, keyed } = await stopAway(stored, dataDir, outage.database, outage);
 
-    const next = await stage.start(stored, { database: await stored.reopen(), dataDir, plans: PLANS });
+    const next = await stage.start(stored, { database: stored.openAnother(), dataDir, plans: PLANS });
     const ask = async (path: string) => (await next.admin('GET', path)).body;
     assert.equal((await ask(`/accounts/${account.id}`)).heldYuan, '0');
     assert.equal(await countCharges(next, account.id), 4);
@@ -183,7 +183,7 @@ describe('a gateway that stops while its database is down', { timeout: 300_000 }
     await stranger.stop();
     assert.equal(journalText(dataDir).trim(), left);
 
-    const next = await stage.start(stored, { database: await stored.reopen(), dataDir });
+    const next = await stage.start(stored, { database: stored.openAnother(), dataDir });
     assert.equal(await countCharges(next, account.id), 4);
     assert.equal(journalText(dataDir).trim(), '');
     await next.stop();
@@ -200,7 +200,7 @@ describe('a gateway that stops while its database is down', { timeout: 300_000 }
     await first.gateway.close();
     assert.equal(journalEntries(dataDir).length, 1);
 
-    const next = await stage.start(stored, { database: await stored.reopen(), dataDir });
+    const next = await stage.start(stored, { database: stored.openAnother(), dataDir });
     assert.equal(await countCharges(next, account.id), 1);
     assert.equal((await next.admin('GET', `/accounts/${account.id}`)).body.balanceYuan, yuanLeft(chat.cost));
     assert.equal((await next.admin('GET', `/calls?accountId=${account.id}`)).body.data.length, 1);

@@ -7,7 +7,7 @@ import { createReservationStore, type ReservationStore } from '../../src/account
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import { createSettlementStore, type SettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
+import { inOneDatabase } from './in-one-database.ts';
 
 /** Stores with the one half of a batch of calls that a test is about. */
 

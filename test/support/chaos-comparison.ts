@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type CallRecord, createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { type PlannedCall, RERANK_NANO, type Reading } from './chaos-calls.ts';
 import { isOfLateDatabase, type Outcome } from './chaos-clients.ts';
 import { costNano } from './gateway.ts';
+import { inOneDatabase } from './in-one-database.ts';
 import { assertSound } from './sound.ts';
 import { sql } from './sql.ts';
 

@@ -1,34 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import { runCli } from '../../src/cli/program.ts';
-import type { Database } from '../../src/db/database.ts';
-import { describePostgres } from '../../src/db/postgres.ts';
-import { createTestDatabase } from './database.ts';
 import type { Finished } from './process.ts';
-
-/** An empty database for commands while no gateway runs. */
-export interface CommandsDatabase {
-  /** Of the commands; the data directory is among it. */
-  readonly environment: Record<string, string>;
-  /** What commands call it. */
-  readonly name: string;
-  open(): Promise<Database>;
-  remove(): Promise<void>;
-}
-
-/**
- * On a server that runs already, since a command that starts a local one takes ten times as long. What differs there has its
- * tests in `test/cli/database.test.ts`, and pages of the documentation are followed on one (`test/docs`).
- */
-export async function createCommandsDatabase(dataDir: string): Promise<CommandsDatabase> {
-  const stored = await createTestDatabase();
-  return {
-    environment: { FAREGATE_DATA_DIR: dataDir, DATABASE_URL: stored.url },
-    name: describePostgres(stored.url),
-    open: async () => stored.openAnother(),
-    remove: () => stored.remove(),
-  };
-}
 
 /**
  * Carries out a command of the command line in this process, from the current directory. It returns what the program would

@@ -13,10 +13,8 @@ import { requireVariable } from './variables.ts';
 export interface TestDatabase extends AsyncDisposable {
   readonly database: Database;
   readonly url: string;
-  /** Opens another connection pool to the same database, as a second node would. */
+  /** Opens another connection pool to the same database, as a second node or the next start of a gateway does. */
   openAnother(): Database;
-  /** Opens it for the next start of a gateway, after the one before has closed it. */
-  reopen(): Promise<Database>;
   /** Closes the database, unless that was done already, and removes it. */
   remove(): Promise<void>;
 }
@@ -92,7 +90,6 @@ function storedAt(
     database,
     url,
     openAnother: open,
-    reopen: async () => open(),
     async remove() {
       await database.close().catch(() => undefined);
       await removeDatabase();

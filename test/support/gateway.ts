@@ -28,7 +28,7 @@ import { partition } from './partitioned.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
 import { partitionsOfFile } from './scope.ts';
 import { foundInChanges, secretsIn } from './shown-secrets.ts';
-import { handlesOf, spreadDatabase } from './spread-database.ts';
+import { handlesOf, servedOf, spreadDatabase } from './spread-database.ts';
 import { sql } from './sql.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token';
@@ -274,12 +274,15 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const onStranger = (error: unknown): void => void strangers.push(error);
   const gateway = await createGateway({
     config,
-    database: {
-      ...handleOf('directory', observed.database, onStranger),
-      close: () => (divided?.databases ?? database).close(),
+    databases: {
+      ...servedOf(divided === null ? observed.database : database),
+      directory: {
+        ...handleOf('directory', observed.database, onStranger),
+        close: () => (divided?.databases ?? database).close(),
+      },
+      partitions: partitions.map((each) => handleOf('partition', each.database, onStranger)),
+      ...(divided !== null && { figures: () => divided.databases.figures() }),
     },
-    partitions: partitions.map((each) => handleOf('partition', each.database, onStranger)),
-    ...(divided !== null && { figures: () => divided.databases.figures() }),
     logger: logs.logger,
     adminTokens: [ADMIN_TOKEN, localToken],
     localToken,

@@ -1,7 +1,7 @@
 import { tablesIn } from '../../scripts/sql-tables.ts';
 import type { Database, Lane, Query, Statement, TableReader } from '../../src/db/database.ts';
-import type { HomeLanes } from '../../src/db/home-lanes.ts';
 import { HOMES, type Home, type Table } from '../../src/db/homes.ts';
+import type { HomeLanes } from './in-one-database.ts';
 
 /** Each schema has its own record of steps. */
 const IN_BOTH: Table = 'schema_migrations';
@@ -78,18 +78,13 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
       };
       return real.readThenWrite({ ...transaction, decide }, signal);
     },
-    readTables: (work) => real.readTables((reader) => work(tables(reader))),
     openTables: async () => tables(await real.openTables()),
     async openSnapshots() {
-      const reader = await real.openSnapshots();
+      const reader = tables(await real.openSnapshots());
       return {
         ...reader,
-        query(statement) {
-          requireAll([{ statement, parameters: [] }]);
-          return reader.query(statement);
-        },
         cursor(statement, parameters) {
-          requireAll([{ statement, parameters: [] }]);
+          require(statement);
           return reader.cursor(statement, parameters);
         },
       };

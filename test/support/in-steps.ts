@@ -1,9 +1,8 @@
 import type { NewAccount } from '../../src/accounting/accounts/new-account-store.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
 import type { Lane } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { finishAll } from '../../src/lib/unfinished.ts';
-import { placedInOne } from './placed-in-one.ts';
+import { inOneDatabase, placedInOne } from './in-one-database.ts';
 
 /** Creates an account as the admin API does. */
 export async function createAccountIn(database: Lane, account: NewAccount): Promise<string | null> {

@@ -103,7 +103,6 @@ function lendKept(one: Kept, ofKind: Kept[]): TestDatabase {
   let isShared = false;
   let isRemoved = false;
   const { database, loans } = lendAll(made.database, one.memories, () => !isShared);
-  const first = loans[0]!;
   /** Of other nodes of the test. */
   const others: Loan[] = [];
 
@@ -123,12 +122,6 @@ function lendKept(one: Kept, ofKind: Kept[]): TestDatabase {
       const other = lendAll(opened, memoriesOf(opened), () => false);
       others.push(...other.loans);
       return other.database;
-    },
-    async reopen() {
-      const isKeptOpen = first.isClosed && !isShared;
-      isShared = true;
-      if (isKeptOpen) await made.database.close();
-      return made.reopen();
     },
     async remove() {
       if (isRemoved) return;

@@ -1,4 +1,4 @@
-import type { Database, OpenTableReader, Statement } from '../../src/db/database.ts';
+import type { Database, Statement, TableReader } from '../../src/db/database.ts';
 import { AUDITS_WAITING_MAX, Turns } from '../../src/db/lanes.ts';
 
 /**
@@ -8,19 +8,19 @@ import { AUDITS_WAITING_MAX, Turns } from '../../src/db/lanes.ts';
  */
 export class KeptReaders {
   readonly #real: Database;
-  readonly #idle: OpenTableReader[] = [];
+  readonly #idle: TableReader[] = [];
 
   constructor(real: Database) {
     this.#real = real;
   }
 
   /** As `openTables` of the database. A reader of which a statement failed is closed for good. */
-  async open(): Promise<OpenTableReader> {
+  async open(): Promise<TableReader> {
     const reader = (await this.#idleOne()) ?? (await this.#real.openTables());
     let isSound = true;
     let isOpen = true;
     return {
-      async query<Row>(...asked: Parameters<OpenTableReader['query']>) {
+      async query<Row>(...asked: Parameters<TableReader['query']>) {
         try {
           return await reader.query<Row>(...asked);
         } catch (error) {
@@ -37,7 +37,7 @@ export class KeptReaders {
   }
 
   /** Tests end connections of others, and this may have been one. */
-  async #idleOne(): Promise<OpenTableReader | null> {
+  async #idleOne(): Promise<TableReader | null> {
     for (let reader = this.#idle.pop(); reader !== undefined; reader = this.#idle.pop()) {
       const isThere = await reader.query(READER_IS_THERE).then(
         () => true,
@@ -53,22 +53,11 @@ export class KeptReaders {
 const READER_IS_THERE: Statement = { name: 'test.reader-is-there', text: 'select' };
 
 /** How a loan reads tables. */
-export function tablesOf(
-  real: Database,
-  readers: KeptReaders,
-): Pick<Database, 'readTables' | 'openTables' | 'figures'> {
+export function tablesOf(real: Database, readers: KeptReaders): Pick<Database, 'openTables' | 'audit' | 'figures'> {
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
   return {
-    readTables: (work) =>
-      audits.run(async () => {
-        const reader = await readers.open();
-        try {
-          return await work(reader);
-        } finally {
-          await reader.close();
-        }
-      }),
     openTables: () => readers.open(),
+    audit: (work) => audits.run(work),
     figures: () => real.figures().map((figures) => (figures.name === audits.figures.name ? audits.figures : figures)),
   };
 }

@@ -8,10 +8,9 @@ import { makeLimited, removeLooseLimits } from '../../src/accounting/accounts/lo
 import { createLooseLimitStore } from '../../src/accounting/accounts/loose-limit-store.ts';
 import { createRateLimitStore, type RateLimitChange } from '../../src/accounting/accounts/rate-limit-store.ts';
 import type { Lane } from '../../src/db/database.ts';
-import { type HomeLanes, inOneDatabase } from '../../src/db/home-lanes.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';
-import { placedInOne } from './placed-in-one.ts';
+import { type HomeLanes, inOneDatabase, placedInOne } from './in-one-database.ts';
 
 /** The keys of a process: nothing of what it does is cached by it. */
 export function keysOn({ directory, partition }: HomeLanes, clock: Clock): Keys {

@@ -1,5 +1,13 @@
 import { tablesIn } from '../../scripts/sql-tables.ts';
-import type { Database, Lane, Parameter, Queryable, Statement, Subscription } from '../../src/db/database.ts';
+import type {
+  Database,
+  Lane,
+  Parameter,
+  Queryable,
+  Statement,
+  Subscription,
+  TableReader,
+} from '../../src/db/database.ts';
 import { sqlState, toStatementError } from '../../src/db/errors.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
 import { type KeptReaders, tablesOf } from './kept-readers.ts';
@@ -112,6 +120,20 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
     transaction: (work) => run(() => lane.transaction(inside(work))),
   });
 
+  async function lendReader<Reader extends TableReader>(open: () => Promise<Reader>): Promise<Reader> {
+    const reader = await run(open);
+    subscriptions++;
+    return {
+      ...reader,
+      query: (statement: Statement, parameters?: readonly Parameter[]) =>
+        run(() => reader.query(known(statement), parameters)),
+      async close() {
+        await reader.close();
+        subscriptions--;
+      },
+    };
+  }
+
   const database: Database = {
     ...lendLane(real),
     lane: (name) => lendLane(real.lane(name)),
@@ -119,37 +141,15 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
       for (const { statement } of transaction.reads) known(statement);
       return run(() => real.readThenWrite(transaction, signal), signal);
     },
-    readTables: (work) =>
-      run(() =>
-        tables.readTables((reader) =>
-          work({ query: (statement, parameters) => reader.query(known(statement), parameters) }),
-        ),
-      ),
-    async openTables() {
-      const reader = await run(() => tables.openTables());
-      subscriptions++;
-      return {
-        query: (statement, parameters) => run(() => reader.query(known(statement), parameters)),
-        async close() {
-          await reader.close();
-          subscriptions--;
-        },
-      };
-    },
+    openTables: () => lendReader(() => tables.openTables()),
+    audit: (work) => run(() => tables.audit(work)),
     async openSnapshots() {
-      const reader = await run(() => real.openSnapshots());
-      subscriptions++;
+      const reader = await lendReader(() => real.openSnapshots());
       return {
-        query: (statement) => run(() => reader.query(statement)),
+        ...reader,
         cursor<Row>(...asked: Parameters<typeof reader.cursor>) {
           const cursor = reader.cursor<Row>(...asked);
           return { fetch: (rowsMax) => run(() => cursor.fetch(rowsMax)) };
-        },
-        nameState: () => reader.nameState(),
-        useState: (state) => reader.useState(state),
-        async close() {
-          await reader.close();
-          subscriptions--;
         },
       };
     },

@@ -97,13 +97,11 @@ export function observeDatabase(real: Database): ObservedDatabase {
         noteEnded(transaction.reads);
         return result;
       },
-      readTables: (work) => real.readTables((reader) => work(observeTables(reader))),
       openTables: async () => observeTables(await real.openTables()),
       async openSnapshots() {
-        const reader = await real.openSnapshots();
+        const reader = observeTables(await real.openSnapshots());
         return {
           ...reader,
-          query: (statement) => run(statement.name, () => reader.query(statement)),
           cursor<Row>(...[asked, parameters]: Parameters<typeof reader.cursor>) {
             const cursor = reader.cursor<Row>(asked, parameters);
             return { fetch: (rowsMax) => run(asked.name, () => cursor.fetch(rowsMax)) };

@@ -1,5 +1,4 @@
-import { type Databases, openDatabases } from '../../src/db/databases.ts';
-import type { DatabaseLocation } from '../../src/db/open.ts';
+import { type DatabaseLocation, type Databases, openDatabases } from '../../src/db/databases.ts';
 import { addPartition, migrateAll } from '../../src/db/partitions.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict';
 import { tablesIn } from '../../scripts/sql-tables.ts';
+import type { GatewayOptions } from '../../src/app/gateway-options.ts';
 import type { Database, Lane, Parameter, Queryable, Statement, StoredRow } from '../../src/db/database.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
 
@@ -14,6 +16,17 @@ const handles = new WeakMap<Database, SpreadHandles>();
 /** The handles behind `spreadDatabase`; for any other database, it is directory and only partition. */
 export const handlesOf = (database: Database): SpreadHandles =>
   handles.get(database) ?? { directory: database, partitions: [database] };
+
+/** What a gateway is given of a database that has as many partitions as it wants. */
+export function servedOf(database: Database): GatewayOptions['databases'] {
+  const { directory, partitions } = handlesOf(database);
+  return {
+    directory: { ...directory, close: () => database.close() },
+    partitions,
+    openNext: () => assert.fail('there are as many partitions as are wanted'),
+    figures: () => database.figures(),
+  };
+}
 
 /** The same database, behind something that stands before each of its handles. */
 export function behind(database: Database, wrap: (handle: Database) => Database): Database {

@@ -3,7 +3,6 @@ import { after, before, describe, it } from 'node:test';
 import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createMonthTable, monthTableOf } from '../../src/accounting/calls/calls-store.ts';
 import type { Database, SnapshotReader } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
 import { createExportStore } from '../../src/transfer/export-store.ts';
@@ -20,7 +19,7 @@ import {
   termsOf,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { placedInOne } from '../support/placed-in-one.ts';
+import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 import { allRows, CLOCK, exported, imported, linesOf, onlyPartition } from './books.ts';

@@ -1,14 +1,14 @@
 import type { Database } from '../../src/db/database.ts';
-import type { Databases } from '../../src/db/databases.ts';
-import { inOneDatabase, type PartitionedDatabases } from '../../src/db/home-lanes.ts';
+import { type Databases, nestedTransactions } from '../../src/db/databases.ts';
+import type { PartitionedDatabases } from '../../src/db/home-lanes.ts';
 import { HOMES } from '../../src/db/homes.ts';
-import { nestedTransactions } from '../../src/db/long-transactions.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
 import { createExportStore } from '../../src/transfer/export-store.ts';
 import { type Imported, importDatabase } from '../../src/transfer/import.ts';
 import { createImportStore } from '../../src/transfer/import-store.ts';
 import { EXPORTED_TABLES, IN_EACH_PARTITION } from '../../src/transfer/tables.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { sql } from '../support/sql.ts';
 
 /** What the tests of exports and imports share. */

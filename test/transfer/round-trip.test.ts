@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createIdentityStore } from '../../src/people/identity-store.ts';
 import { call, startCall } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { ask, createPerson, signIn, type TestPerson } from '../support/people.ts';
 import { chatResponse, json, liveResponse } from '../support/provider.ts';
 import { assertSound } from '../support/sound.ts';

@@ -4,7 +4,7 @@ import { createNewAccountStore } from '../../src/accounting/accounts/new-account
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { requireNoLeftovers } from '../../src/accounting/partitions/leftovers-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { nestedTransactions } from '../../src/db/long-transactions.ts';
+import { nestedTransactions } from '../../src/db/databases.ts';
 import { finishNow } from '../support/in-steps.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';

@@ -11,16 +11,15 @@ import type { RedemptionRequest, VoucherGift } from '../../src/accounting/vouche
 import { createVoucherStore } from '../../src/accounting/vouchers/vouchers-store.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createExportStore } from '../../src/transfer/export-store.ts';
 import { readLine } from '../../src/transfer/format.ts';
 import { CONTEXT } from '../support/accounting-builders.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
+import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 import { createAccountIn, finishNow } from '../support/in-steps.ts';
 import { insertLimitedKey } from '../support/keys.ts';
-import { placedInOne } from '../support/placed-in-one.ts';
 import { chatResponse } from '../support/provider.ts';
 import { assertSound } from '../support/sound.ts';
 import { CLOCK, imported, startExport } from './books.ts';

@@ -6,9 +6,9 @@ import { type Dimension, dimensions, type UsageFilter } from '../../src/accounti
 import { readUsage, USAGE_START, type UsagePlace, usagePages } from '../../src/accounting/usage/usage.ts';
 import { createUsageStore, type UsageRow, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
 import { collect } from '../support/client.ts';
+import { placedInOne } from '../support/in-one-database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
-import { placedInOne } from '../support/placed-in-one.ts';
 import { sql } from '../support/sql.ts';
 
 /** Usage that is spread over partitions is read as if it were in one, page by page. */

@@ -4,10 +4,9 @@ import fc from 'fast-check';
 import type { Dimension, UsageFilter } from '../../src/accounting/usage/group-sums-store.ts';
 import { readUsage, USAGE_START } from '../../src/accounting/usage/usage.ts';
 import { createUsageStore, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { earnedNano } from '../support/earned-nano.ts';
-import { placedInOne } from '../support/placed-in-one.ts';
+import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 
 /** What plans earned, as the database sums it up, beside what each period earns by itself. */
 

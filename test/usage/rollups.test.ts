@@ -8,7 +8,6 @@ import { createResolutionStore } from '../../src/accounting/corrections/resoluti
 import { createRollupStore, type RollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import { createRollups } from '../../src/accounting/usage/rollups.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import {
@@ -22,6 +21,7 @@ import {
   timeAt,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 import { exported, imported } from '../transfer/books.ts';

@@ -4,11 +4,10 @@ import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import { createUsageStore } from '../../src/accounting/usage/usage-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import { createTestNode, openAccount, outcomeOf, type TestNode } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { placedInOne } from '../support/placed-in-one.ts';
+import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 
 /** Sums of usage have the days of the gateway, also in time zones whose names mean something else to the database. */
 

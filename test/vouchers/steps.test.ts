@@ -10,12 +10,11 @@ import type { OpenRedemption, RedemptionRequest, VoucherGift } from '../../src/a
 import { createVoucherStore } from '../../src/accounting/vouchers/vouchers-store.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
 import type { Database } from '../../src/db/database.ts';
-import { type HomeLanes, inOneDatabase } from '../../src/db/home-lanes.ts';
 import { CONTEXT } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { type HomeLanes, inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 import { finishNow } from '../support/in-steps.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
-import { placedInOne } from '../support/placed-in-one.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 

@@ -1,5 +1,5 @@
 import { type Statement, toArray } from '../../db/database.ts';
-import type { PartitionedTables } from '../../db/home-lanes.ts';
+import type { PartitionedQueryables } from '../../db/home-lanes.ts';
 import { partAt } from '../partitions/routes.ts';
 import type { FoundBreach, FoundIn } from './audit-findings.ts';
 import { findStrangersAmong } from './audit-strangers-store.ts';
@@ -50,7 +50,7 @@ from new_accounts where ${isLate('under_way_since')} order by id limit 100`,
 
 /** What each slice found, of all accounts: each has its balance in its partition, and no other one. */
 export async function* auditBalances(
-  { directory, partitions }: PartitionedTables,
+  { directory, partitions }: PartitionedQueryables,
   rowsMax: number,
 ): AsyncGenerator<FoundIn> {
   for (let behind = '', isMore = true; isMore; ) {

@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { PartitionTables } from '../../db/home-lanes.ts';
+import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import { type Counter, CounterCheck, type StoredCounter, type UseNumber } from './audit-counts.ts';
@@ -127,12 +127,15 @@ join subscriptions s on s.account_id = v.account_id and s.id = v.owner_id`,
 };
 
 /** What the counters of a range say, before its records are read. */
-export async function readCounterCheck(reader: PartitionTables, { behind, upTo }: AccountRange): Promise<CounterCheck> {
+export async function readCounterCheck(
+  reader: PartitionQueryable,
+  { behind, upTo }: AccountRange,
+): Promise<CounterCheck> {
   return new CounterCheck(await reader.query<StoredCounter>(readCounters, [behind, upTo]));
 }
 
 /** Which of them differ, after all records of the range have been added. */
-export async function wrongCounters(reader: PartitionTables, check: CounterCheck): Promise<FoundBreach[]> {
+export async function wrongCounters(reader: PartitionQueryable, check: CounterCheck): Promise<FoundBreach[]> {
   const { aboveMark } = check;
   const now =
     aboveMark.length === 0

@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { PartitionTables } from '../../db/home-lanes.ts';
+import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { type DroppedCharges, DroppedCheck } from './audit-dropped.ts';
 import type { AccountRange } from './audit-slices-store.ts';
 
@@ -23,13 +23,16 @@ const countDrops: Statement = {
 };
 
 /** How many times records were dropped so far. An audit of a range is of one such number: what it has read before does not count any more. */
-export async function readDrops(reader: PartitionTables): Promise<string> {
+export async function readDrops(reader: PartitionQueryable): Promise<string> {
   const [row] = await reader.query<{ drops: string }>(countDrops);
   return row!.drops;
 }
 
 /** What the records of a range said that were dropped. */
-export async function readDroppedCheck(reader: PartitionTables, { behind, upTo }: AccountRange): Promise<DroppedCheck> {
+export async function readDroppedCheck(
+  reader: PartitionQueryable,
+  { behind, upTo }: AccountRange,
+): Promise<DroppedCheck> {
   const rows = await reader.query<WrittenRow>(readWrittenDown, [behind, upTo]);
   return new DroppedCheck(rows.map((row): DroppedCharges => [row.account_id, row.month, row.charges, row.charge_nano]));
 }

@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { PartitionTables } from '../../db/home-lanes.ts';
+import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import type { Above, Marks, Sum } from './audit-counts.ts';
@@ -155,7 +155,7 @@ interface NextEntries {
 
 /** Balances, and the ledger of each: sum, last number, and the chain of its entries. */
 export async function* auditEntries(
-  reader: PartitionTables,
+  reader: PartitionQueryable,
   { behind, upTo }: AccountRange,
   rowsMax: number,
   marks: Marks,
@@ -293,7 +293,7 @@ interface NextCalls {
 
 /** Call records, and the charge of each. */
 export async function* auditCalls(
-  reader: PartitionTables,
+  reader: PartitionQueryable,
   { behind, upTo }: AccountRange,
   rowsMax: number,
   marks: Marks,

@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { HomeTables, PartitionedTables } from '../../db/home-lanes.ts';
+import type { HomeQueryables, PartitionedQueryables } from '../../db/home-lanes.ts';
 import type { Home } from '../../db/homes.ts';
 import { isOfKey } from '../accounts/key-limit-tables.ts';
 import { BREACHES_MAX, type FoundBreach, type FoundIn } from './audit-findings.ts';
@@ -60,7 +60,7 @@ const namesOf = (owners: readonly Owner[]): string[] => fieldsOf(owners, 'accoun
 
 /** What each slice of a range found. */
 export async function* auditKeyOwners(
-  { directory, partition }: HomeTables,
+  { directory, partition }: HomeQueryables,
   { behind, upTo }: AccountRange,
   rowsMax: number,
 ): AsyncGenerator<readonly FoundBreach[]> {
@@ -107,7 +107,7 @@ from due_notices where due_at < statement_timestamp() - ${FINISHED_WITHIN} order
 ];
 
 /** What is under way for longer than it may, of all accounts. */
-export async function auditSteps({ directory, partitions }: PartitionedTables): Promise<readonly FoundIn[]> {
+export async function auditSteps({ directory, partitions }: PartitionedQueryables): Promise<readonly FoundIn[]> {
   const found: FoundIn[] = [];
   const [row] = await directory.query<{ is_tried: boolean }>(selectIsTried);
   if (row?.is_tried !== true) return found;

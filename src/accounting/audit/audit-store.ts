@@ -1,10 +1,10 @@
 import type { Statement } from '../../db/database.ts';
 import type {
-  HomeTables,
+  HomeQueryables,
   PartitionedDatabases,
-  PartitionedTables,
-  PartitionTables,
-  TableReaderOf,
+  PartitionedQueryables,
+  PartitionQueryable,
+  QueryableOf,
 } from '../../db/home-lanes.ts';
 import type { Home } from '../../db/homes.ts';
 import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
@@ -155,7 +155,7 @@ from next`,
 
 /** The accounts of a database, range by range. */
 async function* ranges(
-  reader: PartitionTables,
+  reader: PartitionQueryable,
   accountsMax: number,
 ): AsyncGenerator<AccountRange & { accounts: number }> {
   let behind = '';
@@ -178,7 +178,7 @@ type RowsRead = Readonly<Record<'entries' | 'calls', number>>;
 type OnRead = (read: RowsRead) => void;
 
 /** What both sides of a range are read from. */
-interface OnePartition extends HomeTables {
+interface OnePartition extends HomeQueryables {
   readonly number: number;
   /** How many there are. */
   readonly count: number;
@@ -230,9 +230,11 @@ async function auditRange(
   return { findings, ...read };
 }
 
+type Closable = { close(): Promise<void> };
+
 /** The databases of the directory and of all partitions. */
 export interface AuditedDatabases {
-  readonly directory: Pick<PartitionedDatabases['directory'], 'readTables'>;
+  readonly directory: Pick<PartitionedDatabases['directory'], 'audit' | 'openTables'>;
   readonly partitions: readonly Pick<PartitionedDatabases['partitions'][number], 'openTables'>[];
 }
 
@@ -247,13 +249,20 @@ export function auditLedger(
   options: AuditOptions = {},
 ): Promise<InvariantResult[]> {
   // The directory has the turn of all audits.
-  return directory.readTables(async (directoryTables) => {
-    const opened: Awaited<ReturnType<AuditedDatabases['partitions'][number]['openTables']>>[] = [];
+  return directory.audit(async () => {
+    const opened: Closable[] = [];
+    const opening = async <Reader extends Closable>(reading: Promise<Reader>): Promise<Reader> => {
+      const reader = await reading;
+      opened.push(reader);
+      return reader;
+    };
     try {
+      const directoryTables = await opening(directory.openTables());
+      const ofPartitions: PartitionQueryable[] = [];
       for (const [number, partition] of partitions.entries()) {
-        opened.push(await inPartition(number, partitions.length, () => partition.openTables()));
+        ofPartitions.push(await inPartition(number, partitions.length, () => opening(partition.openTables())));
       }
-      const tables = { directory: directoryTables, partitions: opened };
+      const tables = { directory: directoryTables, partitions: ofPartitions };
       return await auditTables(tables, options.rowsMax ?? ROWS_MAX, options);
     } finally {
       await Promise.all(opened.map((tables) => tables.close()));
@@ -262,19 +271,19 @@ export function auditLedger(
 }
 
 async function auditTables(
-  unpaced: PartitionedTables,
+  unpaced: PartitionedQueryables,
   rowsMax: number,
   options: AuditOptions,
 ): Promise<InvariantResult[]> {
   const { signal, onProgress, pace = (statement) => statement(), accountsMax = ACCOUNTS_MAX } = options;
-  const paced = <Which extends Home>(reader: TableReaderOf<Which>): TableReaderOf<Which> => ({
+  const paced = <Which extends Home>(reader: QueryableOf<Which>): QueryableOf<Which> => ({
     query: (statement, parameters) => {
       signal?.throwIfAborted();
       return pace(() => reader.query(statement, parameters));
     },
   });
   const count = unpaced.partitions.length;
-  const tables: PartitionedTables = {
+  const tables: PartitionedQueryables = {
     directory: paced(unpaced.directory),
     partitions: unpaced.partitions.map((reader, number) =>
       paced({ query: (...asked) => inPartition(number, count, () => reader.query(...asked)) }),

@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { PartitionTables } from '../../db/home-lanes.ts';
+import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 
 /**
@@ -66,7 +66,7 @@ const LOOKS = RECORDS.map((table) => ({ table, between: findBetween(table), behi
 
 /** What tables have of strangers around the balances of a slice: `ids` behind one. `isLast`: and behind all of them. */
 export async function findStrangersAmong(
-  reader: PartitionTables,
+  reader: PartitionQueryable,
   behind: string,
   ids: readonly string[],
   isLast: boolean,
@@ -85,7 +85,7 @@ export async function findStrangersAmong(
   return found;
 }
 
-async function strangersIn(reader: PartitionTables, look: Statement, gaps: readonly Gap[]): Promise<string[]> {
+async function strangersIn(reader: PartitionQueryable, look: Statement, gaps: readonly Gap[]): Promise<string[]> {
   const strangers: string[] = [];
   for (let left = gaps; left.length > 0 && strangers.length < BREACHES_MAX; ) {
     const columns = fieldsOf(left, 'behind', 'before');

@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { PartitionTables } from '../../db/home-lanes.ts';
+import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 import type { AccountRange } from './audit-slices-store.ts';
 
@@ -70,7 +70,7 @@ select null, account_id, null from slice_end`,
 
 /** What each slice of a range found. */
 export async function* auditUsage(
-  reader: PartitionTables,
+  reader: PartitionQueryable,
   { behind, upTo }: AccountRange,
   rowsMax: number,
 ): AsyncGenerator<FoundBreach[]> {

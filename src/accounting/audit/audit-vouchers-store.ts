@@ -1,6 +1,6 @@
 import { columnsOf, fieldsOf } from '../../db/columns.ts';
 import type { Parameter, SqlValue, Statement } from '../../db/database.ts';
-import type { HomeTables, PartitionedTables } from '../../db/home-lanes.ts';
+import type { HomeQueryables, PartitionedQueryables } from '../../db/home-lanes.ts';
 import { partAt } from '../partitions/routes.ts';
 import { isLate } from './audit-accounts-store.ts';
 import type { FoundBreach, FoundIn } from './audit-findings.ts';
@@ -123,7 +123,7 @@ interface GrantRow {
 
 /** What each slice of redemptions found, of all accounts, each in the partition of its own. */
 export async function* auditRedemptions(
-  { directory, partitions }: PartitionedTables,
+  { directory, partitions }: PartitionedQueryables,
   rowsMax: number,
 ): AsyncGenerator<FoundIn> {
   for (let last = { account_id: '', code_hash: '' }, isMore = true; isMore; ) {
@@ -150,7 +150,7 @@ export async function* auditRedemptions(
 
 /** What each slice of a range of a partition found: entries of vouchers first, then periods. */
 export async function* auditGifts(
-  tables: HomeTables,
+  tables: HomeQueryables,
   range: AccountRange,
   rowsMax: number,
 ): AsyncGenerator<readonly FoundBreach[]> {
@@ -177,7 +177,7 @@ interface Gifts<Row> {
 }
 
 async function* unredeemed<Row extends { readonly account_id: string }>(
-  { directory, partition }: HomeTables,
+  { directory, partition }: HomeQueryables,
   { behind, upTo }: AccountRange,
   rowsMax: number,
   { slice, placeOf, find, columns }: Gifts<Row>,

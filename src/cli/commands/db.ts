@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { describeDatabase } from '../../db/databases.ts';
 import { migrationState } from '../../db/migrate.ts';
-import { describeDatabase } from '../../db/open.ts';
 import { migrateAll } from '../../db/partitions.ts';
 import { type CommandKit, sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';

@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { createAccountPartitionStore } from '../../accounting/partitions/account-partition-store.ts';
-import type { Databases } from '../../db/databases.ts';
+import { type DatabaseLocation, type Databases, describeDatabase } from '../../db/databases.ts';
 import { requireCurrentSchema } from '../../db/migrate.ts';
-import { type DatabaseLocation, describeDatabase } from '../../db/open.ts';
 import { readPartitionFacts } from '../../db/partition-facts-store.ts';
 import { addPartition } from '../../db/partitions.ts';
 import { readPartitions } from '../../db/partitions-store.ts';

@@ -1,10 +1,9 @@
 import type { Config } from '../../config/schema.ts';
 import { DataDirInUseError, NoDatabaseError, readDataDirOwner } from '../../db/data-dir.ts';
 import type { Database } from '../../db/database.ts';
-import type { Databases } from '../../db/databases.ts';
+import { type Databases, describeDatabase } from '../../db/databases.ts';
 import { checkDemoMark, DemoMarkError, type ServedAs } from '../../db/demo-mark.ts';
 import { migrationState, SchemaError } from '../../db/migrate.ts';
-import { describeDatabase } from '../../db/open.ts';
 import { partitionsBehind } from '../../db/partitions.ts';
 import { readSchemaOf } from '../../db/partitions-store.ts';
 import { readServerFacts, type ServerFacts } from '../../db/server-facts.ts';

@@ -81,10 +81,7 @@ export async function serveGateway(
     try {
       gateway = await createGateway({
         config,
-        database,
-        partitions: databases.partitions,
-        openNext: databases.openNext,
-        figures: databases.figures,
+        databases,
         logger,
         adminTokens,
         localToken,

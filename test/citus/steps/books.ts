@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { auditLedger } from '../../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { nestedTransactions } from '../../../src/db/long-transactions.ts';
+import { nestedTransactions } from '../../../src/db/databases.ts';
 import { finishNow } from '../../support/in-steps.ts';
 import { assertSound } from '../../support/sound.ts';
 import { allRowsOf, exportedFrom, importedInto, startExportOf } from '../../transfer/books.ts';
