@@ -26,6 +26,7 @@ const LOCKED = 'test/settlement/locked-account.test.ts';
 const SLOW = 'test/settlement/slow.test.ts';
 const FULL = 'test/settlement/disk-full.test.ts';
 const KILLED = 'test/settlement/killed.test.ts';
+const CRASHES = 'test/settlement/crashes.test.ts';
 const WHEN = 'test/hostile/what-happens-when.test.ts';
 const RELAY = 'test/relay/relay-failures.test.ts';
 const FAILOVER = 'test/routing/failover.test.ts';
@@ -218,12 +219,7 @@ export const faultGroups: readonly FaultGroup[] = [
         fault: 'nodes are killed under load, with outages, black holes and locked rows of the database',
         seen: 'resets, or 500 and 503',
         account: 'received at most what is charged; nothing stays held; the audit is sound',
-        tests: [
-          [
-            'test/settlement/crashes.test.ts',
-            'killed at random moments under load, every success is charged once, and nothing else is',
-          ],
-        ],
+        tests: [[CRASHES, 'killed at random moments under load, every success is charged once, and nothing else is']],
       },
       {
         fault: 'the power is cut',
@@ -291,6 +287,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [LOCAL_KILLED, 'its owner: the next start stops it, does not adopt it, and has all that was committed'],
           [LOCAL_KILLED, 'both: the next start has all that was committed'],
+          [CRASHES, 'on the local server: the gateway, its server, or both at once'],
         ],
       },
       {

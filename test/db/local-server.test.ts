@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { DataDirInUseError, NoDatabaseError } from '../../src/db/data-dir.ts';
 import { findBinaries } from '../../src/db/local/binaries.ts';
+import { readRecord } from '../../src/db/local/cluster.ts';
 import { LocalServerError } from '../../src/db/local/local-server-error.ts';
 import { asSuperuser, clusterOf, makeServerDirectory, query, serverPid } from '../support/local-servers.ts';
+import { until } from '../support/until.ts';
 
 describe('the local server', () => {
   const directory = makeServerDirectory();
@@ -106,6 +108,20 @@ describe('the local server', () => {
     stopping.abort(new Error('stopped by the test'));
     await assert.rejects(starting, /stopped by the test/);
     await (await directory.start({ patienceMs: 0 })).stop();
+  });
+
+  test('a first start that is stopped while the cluster is made leaves no process, and the next one makes it anew', async () => {
+    const fresh = makeServerDirectory();
+    const stopping = new AbortController();
+    const starting = fresh.start({ stopped: stopping.signal });
+    const made = () => globSync('{data/postgres,clusters/*}/cluster*/global', { cwd: fresh.path });
+    await Promise.race([until(() => made().length > 0), starting]);
+    stopping.abort(new Error('stopped by the test'));
+    await assert.rejects(starting, /stopped by the test/);
+    assert.equal(readRecord(fresh.dataDir)?.isComplete, false);
+    assert.doesNotMatch(execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }), new RegExp(`${fresh.path}/`));
+    await (await fresh.start()).stop();
+    await fresh.remove();
   });
 
   test('takes no other process for its server, though that has its number or its directory', async () => {
@@ -232,11 +248,13 @@ describe('the local server', () => {
   });
 
   test('those of another directory are used if the configuration names it', async () => {
+    const { uid, gid } = statSync(cluster);
     const { postgres, environment } = await findBinaries({
       given: null,
-      user: null,
+      // Whoever runs them: the user of root's server cannot enter a clone below a closed directory.
+      user: process.getuid?.() === 0 ? { uid, gid } : null,
       linksDir: join(directory.path, 'links'),
-      copiesDir: '',
+      copiesDir: join(directory.path, 'copies'),
     });
     const binaries = join(directory.path, 'others');
     mkdirSync(binaries);

@@ -79,6 +79,15 @@ describe('the files of deploy/', () => {
     assert.ok(licences.includes(`\nPostgreSQL ${version}\n`), version);
   });
 
+  it('start the gateway of a container by an init, which collects processes of a server that has ended', () => {
+    const [, entrypoint] = /^ENTRYPOINT (.*)$/m.exec(read('docker/Dockerfile'))!;
+    const { services } = parse(read('docker/compose.yaml'));
+    for (const [init] of [JSON.parse(entrypoint!), services.gateway.entrypoint]) assert.equal(init, 'tini');
+    for (const file of ['gateway', 'migrations']) {
+      assert.doesNotMatch(read(`kubernetes/base/${file}.yaml`), /^\s+command:/m, 'arguments of the same entry point');
+    }
+  });
+
   it('have a compose file that docker-compose reads', (t) => {
     const result = runTool(t, 'docker-compose', ['--file', pathOf('docker/compose.yaml'), 'config', '--quiet']);
     if (result !== null) assert.equal(result.status, 0, result.stderr);

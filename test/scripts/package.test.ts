@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -20,6 +20,8 @@ describe('the package', { timeout: 300_000 }, () => {
   const main = join(modules, '.bin', 'faregate');
   const bare = join(directory.path, 'bin');
 
+  let makeWritable = (): void => undefined;
+
   before(async () => {
     await run(process.execPath, ['scripts/build-package.ts', '--types-checked']);
     // The console is built already; building it again would take it from tests that run at the same time.
@@ -32,10 +34,13 @@ describe('the package', { timeout: 300_000 }, () => {
     });
     mkdirSync(bare);
     symlinkSync(process.execPath, join(bare, 'node'));
+    makeWritable = makeReadOnly(modules);
   });
-  after(() => directory.remove());
+  after(() => {
+    makeWritable();
+    directory.remove();
+  });
 
-  // Before the program has written its cache of compiled code.
   it(`takes at most ${MOST_MEGABYTES} MB, and brings no Node`, (test) => {
     const megabytes = installedMegabytes(modules);
     test.diagnostic(`the package, installed: ${megabytes} MB`);
@@ -43,7 +48,7 @@ describe('the package', { timeout: 300_000 }, () => {
     assert.ok(!readdirSync(modules).includes('node'));
   });
 
-  it('serves the demo with its console, the page of the API, a streamed call, and bodies that a thread reads', async () => {
+  it('serves the demo where modules are only to be read, with its console, the page of the API, a streamed call, and bodies that a thread reads', async () => {
     const environment = { PATH: bare, PORT: '0', FAREGATE_DEMO_DATA: 'none' };
     const demo = startProgram(['serve'], { environment, directory: directory.path, main });
     const printed = await demo.printed(/Ctrl-C/);
@@ -114,3 +119,14 @@ describe('the package', { timeout: 300_000 }, () => {
     );
   });
 });
+
+/** @returns how to undo that. Root may write whatever the rights are. */
+function makeReadOnly(path: string): () => void {
+  if (process.getuid?.() !== 0) {
+    execFileSync('chmod', ['-R', 'a-w', path]);
+    return () => void execFileSync('chmod', ['-R', 'u+w', path]);
+  }
+  execFileSync('mount', ['--bind', path, path]);
+  execFileSync('mount', ['-o', 'remount,bind,ro', path]);
+  return () => void execFileSync('umount', [path]);
+}

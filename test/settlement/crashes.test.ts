@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { openDatabases } from '../../src/db/databases.ts';
+import { readRecord } from '../../src/db/local/cluster.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/seeded-random.ts';
 import { formatYuan } from '../../src/lib/yuan.ts';
 import { plansText } from '../plans/coding.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { serverPid } from '../support/local-servers.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { startProvider } from '../support/provider.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
@@ -20,8 +22,8 @@ import { type ServingProgram, serve } from './programs.ts';
 
 /**
  * The real program under load, killed at random moments, again and again. `CRASH_ROUNDS` says how often in
- * each test (a hundred take a quarter of an hour: `--test-timeout`), `CRASH_SEED` which moments; what a run did is in its
- * diagnostics.
+ * each test (a hundred take a quarter of an hour), `CRASH_SEED` which moments; what a run did is in its diagnostics. Each end on a local
+ * server twenty times: `CRASH_ROUNDS=60 npm test -- --test-name-pattern=local test/settlement/crashes.test.ts`.
  */
 const ROUNDS = process.env.CRASH_ROUNDS === undefined ? null : Number(process.env.CRASH_ROUNDS);
 const SEED = Number(process.env.CRASH_SEED ?? 1);
@@ -41,6 +43,9 @@ interface Place {
 type Fault = 'outage' | 'black hole' | 'locked row';
 const FAULTS: readonly Fault[] = ['outage', 'black hole', 'locked row'];
 
+/** What a round on a local server kills; each in turn. */
+const KILLED = ['gateway', 'server', 'both'] as const;
+
 class Scene {
   readonly #context: TestContext;
   readonly #randomSource: () => number;
@@ -51,6 +56,7 @@ class Scene {
   #nodes: ServingProgram[] = [];
   #purses!: Purse[];
   #load!: CrashLoad;
+  readonly #deliveredAround = { gateway: 0, server: 0, both: 0 };
 
   private constructor(
     context: TestContext,
@@ -104,9 +110,32 @@ class Scene {
     this.#context.after(() => node.kill());
   }
 
+  /** One round on a local server: calls, the end of the gateway, of its server or of both, and a new start of what has ended. */
+  async localRound(number: number): Promise<void> {
+    const { length } = this.#load.attempts;
+    const [{ dataDir }, node] = [this.#places[0]!, this.#nodes[0]!];
+    const killed = KILLED[number % KILLED.length]!;
+    let isOver = false;
+    const calling = this.#load.run(this.#urls, () => isOver);
+    await this.#letPass(10, 60);
+    if (killed !== 'gateway') {
+      process.kill(serverPid(join(readRecord(dataDir)!.home ?? join(dataDir, 'postgres'), 'cluster')), 'SIGKILL');
+    }
+    // Calls in flight end while the server is down.
+    if (killed === 'server') await this.#letPass(10, 60);
+    isOver = true;
+    if (killed !== 'server') await node.kill();
+    await calling;
+    if (killed !== 'server') await this.#start(0);
+    await this.#emptyJournals();
+    const delivered = this.#load.attempts.slice(length).filter(({ belief }) => belief === 'success');
+    this.#deliveredAround[killed] += delivered.length;
+    await this.#assertCharged(0, delivered);
+  }
+
   /**
-   * One round: calls, a fault of the database for a part of them, an end at some moment, and a new start. The first rounds
-   * have every fault, on PostgreSQL; the others any or none. The first one ends all nodes.
+   * One round on PostgreSQL: calls, a fault of the database for a part of them, an end at some moment, and a new start. The first rounds
+   * have every fault; the others any or none. The first one ends all nodes.
    */
   async round(number: number): Promise<void> {
     const { length } = this.#load.attempts;
@@ -160,12 +189,7 @@ class Scene {
   /** Lets every repeated call come to its end, and every dead node be noticed, and compares everything. */
   async finish(): Promise<void> {
     await this.#load.finish(this.#urls);
-    for (const { dataDir } of this.#places) {
-      await until(
-        async () => (await journalEntries(dataDir)).length === 0,
-        'a journal has entries that are not applied',
-      );
-    }
+    await this.#emptyJournals();
     if (this.#stored !== null) {
       const { database } = this.#stored;
       const isNothingHeld = async () => Object.values(await leftHeld(database)).every((left) => left === 0);
@@ -180,9 +204,19 @@ class Scene {
       const { attempts } = this.#load;
       const isAlone = this.#places.length === 1;
       const counts = await assertCrashBooks(database, attempts, this.#purses, this.#provider, { isAlone });
-      this.#context.diagnostic(JSON.stringify(counts));
+      const around = isAlone ? { deliveredAroundTheEndOf: this.#deliveredAround } : {};
+      this.#context.diagnostic(JSON.stringify({ ...counts, ...around }));
     } finally {
       if (this.#stored === null) await database.close();
+    }
+  }
+
+  async #emptyJournals(): Promise<void> {
+    for (const { dataDir } of this.#places) {
+      await until(
+        async () => (await journalEntries(dataDir)).length === 0,
+        'a journal has entries that are not applied',
+      );
     }
   }
 
@@ -262,14 +296,15 @@ describe('killed at random moments under load, every success is charged once, an
   concurrency: true,
   timeout: ROUNDS === null ? 300_000 : 7_200_000,
 }, () => {
-  for (const [name, rounds, where] of [
-    ['on the local server, which outlives its gateway, and is stopped', 2, { isLocal: true, nodeCount: 1 }],
-    ['on two nodes and a PostgreSQL, which is down, silent or locked at times', 3, { isLocal: false, nodeCount: 2 }],
-  ] as const) {
-    test(name, async (context) => {
-      const scene = await Scene.set(context, where);
-      for (let round = 0; round < (ROUNDS ?? rounds); round++) await scene.round(round);
-      await scene.finish();
-    });
-  }
+  test('on the local server: the gateway, its server, or both at once', async (context) => {
+    const scene = await Scene.set(context, { isLocal: true, nodeCount: 1 });
+    for (let round = 0; round < (ROUNDS ?? 2 * KILLED.length); round++) await scene.localRound(round);
+    await scene.finish();
+  });
+
+  test('on two nodes and a PostgreSQL, which is down, silent or locked at times', async (context) => {
+    const scene = await Scene.set(context, { isLocal: false, nodeCount: 2 });
+    for (let round = 0; round < (ROUNDS ?? FAULTS.length); round++) await scene.round(round);
+    await scene.finish();
+  });
 });

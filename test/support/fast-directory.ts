@@ -23,7 +23,7 @@ function hasMemory(): boolean {
   }
 }
 
-/** Removes what runs that were killed have left in memory. */
+/** Removes what killed runs of this user have left in memory. */
 export function sweepFastDirectories(prefix: string): void {
   if (!hasMemory()) return;
   for (const name of readdirSync(MEMORY)) {
@@ -31,7 +31,7 @@ export function sweepFastDirectories(prefix: string): void {
     if (!name.startsWith(prefix)) continue;
     // Another run may remove its own at this moment.
     const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat === undefined || Date.now() - stat.mtimeMs <= FORGOTTEN_MS) continue;
+    if (stat === undefined || stat.uid !== process.getuid?.() || Date.now() - stat.mtimeMs <= FORGOTTEN_MS) continue;
     rmSync(path, { recursive: true, force: true });
   }
 }

@@ -84,14 +84,17 @@ export const newPassword = (): string => randomBytes(24).toString('hex');
 /**
  * Makes the cluster, on the disk and with the owner of the server. It gets its name at the end: a program that a killed gateway has
  * started may still write to an earlier one.
+ *
+ * @param stopped ends the programs that make it.
  */
 export async function makeCluster(
   { home, cluster: name, user }: Place,
   binaries: Binaries,
   password: string,
+  stopped?: AbortSignal,
 ): Promise<void> {
   const maker = initialisingUser(user);
-  const { environment } = binaries;
+  const run = { user: maker, environment: binaries.environment, stopped };
   const cluster = `${name}.${randomBytes(4).toString('hex')}`;
   mkdirSync(cluster, { mode: 0o700 });
   // Where nobody else may read it: the only way to tell it to `initdb`.
@@ -114,13 +117,14 @@ export async function makeCluster(
       // All is synced below, with its new owner.
       ...['--no-sync', '--no-instructions'],
     ];
-    await runAs(binaries.initdb, options, { user: maker, environment });
+    await runAs(binaries.initdb, options, run);
+    stopped?.throwIfAborted();
     await runAs(binaries.postgres, ['--single', '-D', cluster, '-c', 'exit_on_error=on', DATABASE], {
-      user: maker,
-      environment,
+      ...run,
       input: `create role ${ROLE} login password '${password}'\nalter database ${DATABASE} owner to ${ROLE}\n`,
     });
   } catch (error) {
+    stopped?.throwIfAborted();
     if (error instanceof LocalServerError) throw error;
     throw new LocalServerError(
       `PostgreSQL cannot make a database in ${cluster}: ${saidLast(error)}`,

@@ -145,7 +145,7 @@ async function prepare(options: LocalServerOptions, held: (() => void)[]): Promi
   makePlace(place);
   if (made.home !== null) held.push(takeHome(made.home, dataDir));
   const binaries = await programsOf(place);
-  await makeCluster(place, binaries, made.password);
+  await makeCluster(place, binaries, made.password, options.stopped);
   await writeRecord(dataDir, { ...made, isComplete: true });
   return { place, binaries, password: made.password };
 }

@@ -1,5 +1,15 @@
-import { createHash } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdirSync, realpathSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { makeDirectory } from './binaries.ts';
 import { LocalServerError, NoOtherUserError, USE_A_SERVER } from './local-server-error.ts';
@@ -71,7 +81,12 @@ export function makePlace({ home, user }: Place): void {
 }
 
 export function removePlace(home: string): void {
-  rmSync(home, { recursive: true, force: true });
+  if (!existsSync(home)) return;
+  // A program that a killed gateway has started may still work there: it does not find this name, and Node would leave a directory without
+  // an error if a file of it is removed meanwhile.
+  const removed = `${home}.${randomBytes(4).toString('hex')}`;
+  renameSync(home, removed);
+  rmSync(removed, { recursive: true, force: true });
 }
 
 /** Root's, so that the server changes nothing in it, and its group may enter. */

@@ -93,16 +93,21 @@ export interface RunOptions {
   readonly user: ServerUser;
   readonly environment: Readonly<Record<string, string>>;
   readonly input?: string;
+  /** Tells the program to end. */
+  readonly stopped?: AbortSignal | undefined;
 }
 
 /** Runs a program to its end. Its environment is what is given, so that it has no secrets of this process. */
 export function runAs(file: string, given: readonly string[], options: RunOptions): Promise<string> {
-  const { user, environment, input = '' } = options;
+  const { user, environment, input = '', stopped } = options;
   return new Promise((resolve, reject) => {
+    const stop = (): void => void child.kill();
     const child = execFile(file, given, { ...user, cwd: '/', env: environment }, (error, stdout, stderr) => {
+      stopped?.removeEventListener('abort', stop);
       if (error === null) resolve(stdout);
       else reject(Object.assign(error, { stderr }));
     });
+    stopped?.addEventListener('abort', stop);
     // A program that did not start, or ended early, says so above.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
