@@ -8,19 +8,21 @@ const UNCOUNTED_BYTES = 16 * 1024;
  * Sends a text that was made for one client. Until the client has taken it, it counts in the budget as a large body does. `budgets`: `null` if
  * nothing is counted.
  *
+ * Callers return the result and do not await it: a suspended function would keep the text next to the bytes until the client has read them.
+ *
  * @throws GatewayError `overloaded` if there is no memory for it.
  */
-export async function sendText(
+export function sendText(
   reply: FastifyReply,
   text: string,
   budgets: BodyBudgets | null,
   holder: BodyHolder,
-): Promise<void> {
+): FastifyReply {
   const bytes = Buffer.from(text);
   if (budgets !== null && bytes.length > UNCOUNTED_BYTES && !reply.raw.closed) {
     const memory = budgets.memoryOf(holder);
     reply.raw.once('close', () => memory.release());
     memory.need(bytes.length, true);
   }
-  await reply.send(bytes);
+  return reply.send(bytes);
 }

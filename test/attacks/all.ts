@@ -37,8 +37,10 @@ import { namesInThemselves } from './stop/names-in-themselves.ts';
 import { ownLists } from './stop/own-lists.ts';
 import { providerErrors } from './stop/provider-errors.ts';
 import { refusals } from './stop/refusals.ts';
+import { sentAhead } from './stop/sent-ahead.ts';
 import { silentSockets } from './stop/silent-sockets.ts';
 import { slowBodies } from './stop/slow-bodies.ts';
+import { unreadLists } from './stop/unread-lists.ts';
 import { unreadEnds, unreadResponses } from './stop/unread-responses.ts';
 import { valuesInCalls } from './stop/values-in-calls.ts';
 import { valuesInEstimates } from './stop/values-in-estimates.ts';
@@ -75,6 +77,8 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [providerErrors],
     [refusals],
     [ownLists],
+    [sentAhead],
+    [unreadLists],
   ],
   money: [
     [leaving, leavingEarly, leavingAPlan, usageTricks, planWindow],

@@ -230,7 +230,7 @@ function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources, b
     const text = JSON.stringify(body);
     const etag = etagOf(text);
     reply.headers({ ...headers, etag }).type('application/json');
-    if (isKnown(request.headers, etag)) await reply.code(304).send();
-    else await sendText(reply, text, bodyBudgets, principal ?? { accountId: subject.name, isOnlyAccount: false });
+    if (isKnown(request.headers, etag)) return reply.code(304).send();
+    return sendText(reply, text, bodyBudgets, principal ?? { accountId: subject.name, isOnlyAccount: false });
   };
 }

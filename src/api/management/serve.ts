@@ -181,9 +181,8 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     if (typeof response === 'object' && response !== null) {
       return reply.type(response.contentType).send(Readable.from(response.chunks, { objectMode: false }));
     }
-    if (response === null) await reply.send();
-    else await sendText(reply.type('application/json'), response, bodyBudgets, textHolderOf(context, holder, network));
-    return reply;
+    if (response === null) return reply.send();
+    return sendText(reply.type('application/json'), response, bodyBudgets, textHolderOf(context, holder, network));
   }
 
   for (const endpoint of endpoints) {

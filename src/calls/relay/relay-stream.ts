@@ -30,6 +30,10 @@ const BYTES_BEHIND_END_MAX = 1024 * 1024;
 /** How long the terminal event waits for usage that the provider reports behind it. */
 const LATE_USAGE_MS = 2_000;
 
+/** A larger terminal event is held back in pieces, because a buffer of that size leaves too large a hole in the heap of the system. */
+const WHOLE_BYTES_MAX = 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
+
 const EVENT_END = Buffer.from('\n\n');
 
 /** Readers of event streams ignore comments (WHATWG HTML, "Server-sent events"). */
@@ -287,7 +291,7 @@ class StreamRelay {
       this.#send(bytes);
       return;
     }
-    this.#heldBack.push(bytes);
+    this.#heldBack.push(...(bytes.length > WHOLE_BYTES_MAX ? piecesOf(bytes) : [bytes]));
     this.#heldBackBytes += bytes.length;
   }
 
@@ -425,4 +429,8 @@ class StreamRelay {
         else client.endWithError(reason, this.#requestId);
       });
   }
+}
+
+function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield Buffer.from(bytes.subarray(at, at + PIECE_BYTES));
 }

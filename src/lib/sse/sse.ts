@@ -1,3 +1,4 @@
+import { createYoungGarbageCollector } from '../young-garbage.ts';
 import { eventFields, fieldValue } from './event-fields.ts';
 import { CR, eachLine, LF, LineEnds } from './event-lines.ts';
 
@@ -27,8 +28,17 @@ export const EVENT_BYTES_MAX = 1024 * 1024;
  * The longest event that is kept whole when it is needed: a terminal event repeats the output, or contains an image.
  */
 export const NEEDED_EVENT_BYTES_MAX = 64 * 1024 * 1024;
-/** An event is kept in blocks of this size once it is larger, so that its growth leaves no copies behind. */
-const BLOCK_BYTES = 1024 * 1024;
+/**
+ * An event is kept in blocks of this size once it is larger, so that its growth leaves no copies behind. Sockets are read in buffers of the
+ * same size, so that each fills the holes that the other leaves in the heap of the system.
+ */
+const BLOCK_BYTES = 64 * 1024;
+/** A larger event is joined in a mapping of its own. */
+const UNMAPPED_BYTES_MAX = 16 * 1024 * 1024;
+/** glibc takes up to 32 MiB from its heap, whose holes stay resident. It maps more, of which only written pages are resident. */
+const MAPPED_BYTES_MIN = 33 * 1024 * 1024;
+/** Collects the chunks that were copied into blocks, and joined events that are no longer needed. */
+const collectCopied = createYoungGarbageCollector();
 /** The bytes at the beginning of an event that identify it. */
 const BEGINNING_BYTES = 1024;
 
@@ -95,7 +105,7 @@ export class SseSplitter {
 
   #takeKept(): Buffer {
     const last = this.#lastBlock.subarray(0, this.#lastBytes);
-    const taken = this.#blocks.length === 0 ? last : Buffer.concat([...this.#blocks, last], this.#keptBytes);
+    const taken = this.#blocks.length === 0 ? last : joined([...this.#blocks, last], this.#keptBytes);
     this.#blocks = [];
     this.#lastBlock = NO_BYTES;
     this.#lastBytes = 0;
@@ -117,6 +127,7 @@ export class SseSplitter {
         this.#lastBytes += copied;
         at += copied;
       }
+      if (this.#blocks.length > 0) collectCopied(bytes.length);
     }
     this.#keptBytes += bytes.length;
   }
@@ -186,6 +197,19 @@ export class SseSplitter {
     this.#isCrBoundary = this.#isAfterCr && isEmptyLine;
     return boundary;
   }
+}
+
+/** The blocks as one buffer. All but the first one, which may be a chunk, are freed, since collecting garbage would take longer. */
+function joined(blocks: readonly Buffer[], sizeBytes: number): Buffer {
+  collectCopied(sizeBytes);
+  const isMapped = sizeBytes > UNMAPPED_BYTES_MAX;
+  const whole = Buffer.allocUnsafeSlow(isMapped ? Math.max(sizeBytes, MAPPED_BYTES_MIN) : sizeBytes);
+  let at = 0;
+  for (const [index, block] of blocks.entries()) {
+    at += block.copy(whole, at);
+    if (index > 0) (block.buffer as ArrayBuffer).transfer(0);
+  }
+  return whole.subarray(0, sizeBytes);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Stage } from '../attack.ts';
-import { MODELS, type ProviderId } from './models.ts';
+import { CHEAP, MODELS, type ProviderId } from './models.ts';
 
 export interface ConfigOptions {
   readonly stage: Stage;
@@ -17,6 +17,17 @@ const FEW_CONNECTIONS = 256;
 /** What bodies may take of the memory, as little as the largest of them allow: the bound of what memory may grow by. */
 export const BODY_MEMORY_MIB = 256;
 const UPLOAD_DISK_MIB = 1_610;
+
+/** The size of the list of models, if there is a model with many aliases and a long name. */
+export const LIST_MIB = 4;
+const ALIASES = 1_000;
+const LISTED = {
+  aliases: Array.from({ length: ALIASES }, (_, i) => `listed-${i}`),
+  displayName: 'A model with a long name'.padEnd((LIST_MIB * 2 ** 20) / ALIASES, '.'),
+  operations: ['chat'],
+  price: CHEAP,
+  routes: [{ provider: 'shop', model: 'listed' }],
+};
 
 /** Whoever connects from there is a proxy that names its clients. */
 export const PROXY_ADDRESS = '127.0.0.9';
@@ -54,7 +65,7 @@ export function configText({ stage, providerUrl, dataDir, databaseUrl }: ConfigO
       },
       database: { url: databaseUrl, dataDir },
       providers,
-      models: Object.fromEntries(models),
+      models: { ...Object.fromEntries(models), ...(stage === 'people' ? { listed: LISTED } : {}) },
       plans: {
         'few-tokens': { name: 'Few tokens', ...plan, ...limits, fiveHourCalls: 1000, quotaTokens: 50_000 },
         'ten-calls': { name: 'Ten calls', ...plan, ...limits, fiveHourCalls: 10, quotaTokens: 1_000_000_000 },

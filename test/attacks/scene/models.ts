@@ -26,7 +26,7 @@ export interface SceneModel {
  */
 export type ProviderId = 'shop' | 'shop-messages' | 'vault' | 'vault-messages';
 
-const CHEAP = { input: '4', output: '16' };
+export const CHEAP = { input: '4', output: '16' };
 /** A yuan for a thousand tokens, so that one call of any size is worth more than a small balance. */
 const DEAR = { input: '1000', output: '1000' };
 const LIMITS = { contextTokens: 200_000, outputTokensMax: 32_000 };

@@ -172,6 +172,32 @@ export class Scene {
     }
   }
 
+  /** Lets so many seconds pass, and says how much memory of bodies and responses was counted at the most, in MiB. */
+  async mostCountedMiB(seconds: number): Promise<number> {
+    let mostMiB = 0;
+    for (let second = 0; second < seconds; second++) {
+      await wait(1_000);
+      mostMiB = Math.max(mostMiB, await this.#countedMiB());
+    }
+    return mostMiB;
+  }
+
+  /** The memory of bodies and responses is given back. */
+  async expectNothingCounted(): Promise<void> {
+    const endMs = Date.now() + SETTLED_WITHIN_MS;
+    for (;;) {
+      const leftMiB = await this.#countedMiB();
+      if (leftMiB <= 1) return;
+      if (Date.now() > endMs) return this.problem(`${leftMiB} MiB are still counted at the end`);
+      await wait(LOOK_EVERY_MS);
+    }
+  }
+
+  async #countedMiB(): Promise<number> {
+    const response = await fetch(`${this.url}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+    return Number(/^faregate_body_memory_used_bytes (\d+)$/m.exec(await response.text())![1]) / 2 ** 20;
+  }
+
   /** The provider reported all of it, and that is what was charged. */
   expectBill(what: string, { chargedNano, billedNano, bill }: Settled): void {
     const unreported = bill.filter(({ state }) => state !== 'reported').length;

@@ -1,11 +1,8 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Attack } from '../attack.ts';
 import { BODY_MEMORY_MIB } from '../scene/config.ts';
-import { ADMIN_TOKEN } from '../scene/gateway.ts';
 import { headOf } from '../scene/http.ts';
 import type { Scene, Settled } from '../scene/scene.ts';
 
-const MIB = 2 ** 20;
 /** A client that reads nothing of such a response is cut off after ten seconds; the rest is for a busy machine. */
 const SECONDS = 20;
 /** What is counted is what there is, so a chunk or two of each response may come before its provider stops. */
@@ -37,24 +34,14 @@ async function leaveUnread(scene: Scene, { sockets, mebibytes, path, body, mostM
     socket.write(head + text);
     return socket;
   });
-  let usedMiB = 0;
-  for (let second = 0; second < SECONDS; second++) {
-    await wait(1_000);
-    usedMiB = Math.max(usedMiB, await countedMiB(scene));
-  }
+  const usedMiB = await scene.mostCountedMiB(SECONDS);
   const counted = `${Math.round(usedMiB)} MiB were counted`;
   scene.note(counted);
   if (usedMiB > BODY_MEMORY_MIB + mostMiB) scene.problem(counted);
   for (const socket of open) socket.destroy();
   const settled = await scene.settle('funded', WHAT);
-  const leftMiB = await countedMiB(scene);
-  if (leftMiB > 1) scene.problem(`${leftMiB} MiB are counted when all calls are settled`);
+  await scene.expectNothingCounted();
   return settled;
-}
-
-async function countedMiB({ url }: Scene): Promise<number> {
-  const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
-  return Number(/^faregate_body_memory_used_bytes (\d+)$/m.exec(await response.text())![1]) / MIB;
 }
 
 const WHAT = 'responses that nobody reads';
