@@ -67,6 +67,9 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [valuesInEstimates],
   ],
   people: [
+    // First, since what other attacks leave in the heap counts as growth too.
+    [sentAhead],
+    [unreadLists],
     [headerBlanks],
     [nestedSignIns],
     [signInsOfALine],
@@ -77,8 +80,6 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [providerErrors],
     [refusals],
     [ownLists],
-    [sentAhead],
-    [unreadLists],
   ],
   money: [
     [leaving, leavingEarly, leavingAPlan, usageTricks, planWindow],
