@@ -9,7 +9,7 @@ const INVALID_PASSWORD = '28P01';
 const UNKNOWN_DATABASE = '3D000';
 
 const UNREACHED =
-  'The database did not respond in time. It is down or has too much to do, or it is not at the address in DATABASE_URL.';
+  'The database did not respond in time. It is down, overloaded, or not at the address in DATABASE_URL.';
 /** The messages of the driver, without a code, if a server did not respond in time. */
 const DRIVER_TIMEOUT =
   /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;

@@ -46,7 +46,7 @@ export async function* exportDatabase(parts: ExportParts): AsyncGenerator<string
     for await (const account of reader.accounts()) yield* linesOf(account, lines);
     yield* written('account_requests', reader.rowsOf('account_requests'));
     for (const table of ['price_lists', 'dropped_months'] as const) yield* written(table, reader.sharedRows(table));
-    for (const table of OF_NOBODY) yield* written(table, reader.rowsOf(table));
+    for (const table of AFTER_ACCOUNTS) yield* written(table, reader.rowsOf(table));
     for (const table of ['vouchers', 'voucher_batches'] as const) yield* written(table, reader.rowsOfVouchers(table));
     yield* lines.take();
     lines.control('end', lines.end);
@@ -56,7 +56,7 @@ export async function* exportDatabase(parts: ExportParts): AsyncGenerator<string
   }
 }
 
-const OF_NOBODY = [
+const AFTER_ACCOUNTS = [
   'route_drains',
   'admin_tokens',
   'users',
@@ -67,21 +67,25 @@ const OF_NOBODY = [
 ] as const;
 
 async function* linesOf({ id, row, released, rows }: ExportedAccount, lines: LinesOut): AsyncIterable<string> {
-  /** `visit`: looks at each row; `false` leaves it out. */
+  /** `onRow`: looks at each row. */
   async function* written<Table extends AccountTable>(
     table: Table,
-    visit: (row: RowOf<Table>) => boolean = () => true,
+    onRow: (row: RowOf<Table>) => void = () => undefined,
+    isExported: (row: RowOf<Table>) => boolean = () => true,
   ): AsyncIterable<string> {
     const found = rows[table].of(id) as AsyncIterable<readonly RowOf<Table>[]>;
     for await (const some of found) {
-      for (const each of some) if (visit(each)) lines.row(table, each.row);
+      for (const each of some.filter(isExported)) {
+        onRow(each);
+        lines.row(table, each.row);
+      }
       yield* lines.takeIfMany();
     }
   }
   lines.row('accounts', row);
   lines.row('balances', released.balanceRow);
   const keyIds = new Set<string>();
-  yield* written('api_keys', ({ id: keyId }) => keyIds.add(keyId).size > 0);
+  yield* written('api_keys', ({ id: keyId }) => void keyIds.add(keyId));
   // A key that is being made may not be there yet.
   for (const { keyId, row: limits } of released.keyLimitRows) {
     if (isPersonId(keyId) || keyIds.has(keyId)) lines.row('key_limits', limits);
@@ -93,17 +97,18 @@ async function* linesOf({ id, row, released, rows }: ExportedAccount, lines: Lin
   let [entries, entriesSum] = [0, 0n];
   yield* written('ledger_entries', ({ amount_nano: amountNano }) => {
     entriesSum += amountNano;
-    return ++entries > 0;
+    entries++;
   });
   let [calls, chargesSum] = [0, 0n];
   yield* written('calls', ({ charge_nano: chargeNano }) => {
     chargesSum += chargeNano ?? 0n;
-    return ++calls > 0;
+    calls++;
   });
   for (const table of ['dropped_calls', 'dropped_uses', 'dropped_usage'] as const) yield* written(table);
-  yield* written('plan_slots', ({ call_id: callId }) => !released.releasedSlots.has(callId));
+  const isKept = ({ call_id: callId }: RowOf<'plan_slots'>): boolean => !released.releasedSlots.has(callId);
+  yield* written('plan_slots', undefined, isKept);
   for (const subscription of released.subscriptionRows) lines.row('subscriptions', subscription);
-  for (const table of BEHIND_SUBSCRIPTIONS) yield* written(table);
+  for (const table of AFTER_SUBSCRIPTIONS) yield* written(table);
   lines.accountEnd({
     account: id,
     balance: String(released.balanceNano),
@@ -114,7 +119,7 @@ async function* linesOf({ id, row, released, rows }: ExportedAccount, lines: Lin
   });
 }
 
-const BEHIND_SUBSCRIPTIONS = [
+const AFTER_SUBSCRIPTIONS = [
   'subscription_requests',
   'plan_periods',
   'voucher_redemptions',
