@@ -8,7 +8,11 @@ import { requestLane } from './lanes.ts';
 const STATEMENT = { name: 'test.fails', text: 'select' };
 
 async function refusalOf(error: Error, partition: number | null): Promise<unknown> {
-  const failing: Lane = { query: () => Promise.reject(error), transaction: () => Promise.reject(error) };
+  const failing: Lane = {
+    query: () => Promise.reject(error),
+    transaction: () => Promise.reject(error),
+    transactionWithDirectory: () => Promise.reject(error),
+  };
   const lane = requestLane(failing, partition);
   const failures = await Promise.all(
     [lane.query(STATEMENT), lane.transaction(async () => undefined)].map((work) =>

@@ -13,6 +13,7 @@ export function requestLane<Which extends Home>(lane: LaneOf<Which>, partition: 
   return {
     query: (statement, parameters) => orRefused(lane.query(statement, parameters), partition),
     transaction: (work) => orRefused(lane.transaction(work), partition),
+    transactionWithDirectory: (work) => orRefused(lane.transactionWithDirectory(work), partition),
   };
 }
 

@@ -40,6 +40,18 @@ export const limitLocksOnWorker = (lockMaxMs: number): Query => ({
 });
 
 /**
+ * Makes the commit of a transaction one of two phases: a transaction that writes plain tables of the coordinator and those of a worker commits
+ * to one after the other otherwise, and a crash in between leaves one of them without the other. The statement is about a table that Citus
+ * knows, on the coordinator, and changes nothing.
+ */
+export const COMMIT_IN_TWO_PHASES = 'delete from citus_two_phase where id = 0';
+
+/** Makes what that needs. */
+export const CREATE_TWO_PHASE = `create table if not exists citus_two_phase (id integer primary key);
+select citus_add_local_table_to_metadata('citus_two_phase')
+where not exists (select from pg_dist_partition where logicalrelid = 'citus_two_phase'::regclass);`;
+
+/**
  * An insert whose rows are read from arrays. Citus would read them on the coordinator and copy them to the worker, in three messages. With a
  * condition that only the worker can look up, the statement goes there as it is. The table has one row.
  *

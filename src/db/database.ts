@@ -80,6 +80,14 @@ export interface Subscription {
 export interface Lane extends Queryable {
   /** Runs several statements in one transaction; throws roll back. */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
+  /**
+   * A `transaction` whose statements see the tables of the directory too, each statement those of one home. Both are committed or neither,
+   * also on Citus. Of the directory and the first partition it is `transaction`. Locks are taken in one order: the row of the account in
+   * `balances` first, then rows of the directory.
+   *
+   * @throws if the schema of the partition is not there, or on Citus what makes a commit one of two phases.
+   */
+  transactionWithDirectory<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
 }
 
 /** What statements are for that no call waits for (`lanes.ts`). */

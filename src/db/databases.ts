@@ -5,7 +5,7 @@ import type { ConnectionFigures, Database } from './database.ts';
 import type { PartitionedQueryables } from './home-lanes.ts';
 import { STATEMENT_CONNECTIONS_MAX } from './lanes.ts';
 import { isTableThere } from './migrate.ts';
-import { type PartitionRow, readPartitions } from './partitions-store.ts';
+import { type PartitionRow, readPartitions, readSchemaOf } from './partitions-store.ts';
 
 export interface DatabaseLocation {
   /** A postgres:// address, or empty for the local server of `dataDir` (`local/local-server.ts`). */
@@ -99,8 +99,11 @@ async function openPostgresDatabases(url: string, logger: Logger, options: OpenO
     directory = openDirectory(count);
   }
   const isOnCitus = await orClosed(directory, hasCitus);
+  const { schema: directorySchema } = await orClosed(directory, readSchemaOf);
   const share = shareOfPartition(count, statementsMax);
-  return assemble(directory, known, (schema) => openPostgres({ url, logger, schema, share, isOnCitus }));
+  return assemble(directory, known, (schema) =>
+    openPostgres({ url, logger, schema, directorySchema: directorySchema ?? undefined, share, isOnCitus }),
+  );
 }
 
 /** Without a row: a database without a schema, or of a version that had one partition, the first one. */

@@ -14,13 +14,21 @@ interface OfHome<Which extends Home> {
 
 export type QueryableOf<Which extends Home> = Queryable & OfHome<Which>;
 
+/** A transaction of the directory and a partition: its statements may be of either. */
+export type TransactionOverBoth = Queryable;
+
+/** That of a lane of a partition; a lane of the directory knows no partition. */
+type WithDirectory<Which extends Home> = Which extends 'partition' ? TransactionOverBoth : QueryableOf<Which>;
+
 export interface LaneOf<Which extends Home> extends Lane, OfHome<Which> {
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
+  transactionWithDirectory<Result>(work: (transaction: WithDirectory<Which>) => Promise<Result>): Promise<Result>;
 }
 
 interface DatabaseOf<Which extends Home> extends Database, OfHome<Which> {
   lane(name: LaneName): LaneOf<Which>;
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
+  transactionWithDirectory<Result>(work: (transaction: WithDirectory<Which>) => Promise<Result>): Promise<Result>;
   openTables(): Promise<TableReader & OfHome<Which>>;
   openSnapshots(): Promise<SnapshotReader & OfHome<Which>>;
 }

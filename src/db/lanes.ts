@@ -214,4 +214,6 @@ const laneOf = (turns: Turns, target: Lane): Lane => ({
   query: (statement, parameters) =>
     turns.run(() => target.query(statement, parameters), currentHolder(), currentWorkTime()),
   transaction: (work) => turns.run(() => target.transaction(work), currentHolder(), currentWorkTime()),
+  transactionWithDirectory: (work) =>
+    turns.run(() => target.transactionWithDirectory(work), currentHolder(), currentWorkTime()),
 });

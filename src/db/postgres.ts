@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
-import { limitLocksOnWorker } from './citus.ts';
+import { COMMIT_IN_TWO_PHASES, limitLocksOnWorker } from './citus.ts';
 import { type ConnectionShare, shareOfDirectory } from './connection-shares.ts';
 import {
   type Database,
@@ -9,6 +9,7 @@ import {
   type Lane,
   PLANNER_OPTIONS,
   type Query,
+  type Queryable,
   type ReadThenWrite,
   SLICE_PLANS,
   type Statement,
@@ -34,6 +35,8 @@ export interface PostgresOptions {
   readonly logger: Logger;
   /** The schema that its statements are about, and no other one; by default the one that the server takes. */
   readonly schema?: string | undefined;
+  /** That of the directory, which `transactionWithDirectory` adds; absent: it is the schema of this database. */
+  readonly directorySchema?: string | undefined;
   /** Whether that is a schema which Citus moves to a worker. */
   readonly isOnCitus?: boolean | undefined;
   /** By default those of a process to its only partition. */
@@ -154,20 +157,25 @@ export function openPostgres(options: PostgresOptions): Database {
     }
   }
 
+  const { directorySchema } = options;
+  const beginWithDirectory = directorySchema === undefined ? 'begin' : beginOverBoth(options, directorySchema);
+
   function laneOf(from: ConnectionPool, first: readonly Query[]): Lane {
+    const transaction = <Result>(begin: string, work: (transaction: Queryable) => Promise<Result>): Promise<Result> =>
+      withClient(from, (connection) =>
+        inTransaction(connection, async () => {
+          await connection.ask('database.begin', begin);
+          for (const { statement, parameters } of first) await connection.run(statement, parameters);
+          const result = await work({ query: (statement, parameters) => connection.run(statement, parameters) });
+          await connection.ask('database.commit', 'commit');
+          return result;
+        }),
+      );
     return {
       query: (statement, parameters, signal) =>
         withClient(from, (connection) => connection.run(statement, parameters), signal),
-      transaction: (work) =>
-        withClient(from, (connection) =>
-          inTransaction(connection, async () => {
-            await connection.ask('database.begin', 'begin');
-            for (const { statement, parameters } of first) await connection.run(statement, parameters);
-            const result = await work({ query: (statement, parameters) => connection.run(statement, parameters) });
-            await connection.ask('database.commit', 'commit');
-            return result;
-          }),
-        ),
+      transaction: (work) => transaction('begin', work),
+      transactionWithDirectory: (work) => transaction(beginWithDirectory, work),
     };
   }
 
@@ -215,6 +223,15 @@ export function openPostgres(options: PostgresOptions): Database {
       await Promise.all(pools.map((each) => each.end()));
     },
   };
+}
+
+/**
+ * Begins a transaction in the schema of a partition, and behind it that of the directory. No table is in both but `schema_migrations`. If the
+ * partition is not there, the message fails: its statements would be about the first partition, which is in the schema of the directory.
+ */
+function beginOverBoth({ schema, isOnCitus }: PostgresOptions, directorySchema: string): string {
+  const begin = `begin; select 'balances'::regclass; set local search_path = ${schema}, ${pg.escapeIdentifier(directorySchema)}`;
+  return isOnCitus ? `${begin}; ${COMMIT_IN_TWO_PHASES}` : begin;
 }
 
 /** Rolls back what `work` began where it throws. */

@@ -520,10 +520,8 @@ function counting(real: Database, note: (name: string) => void): Database {
   });
   const lane = (target: Lane): Lane => ({
     ...noted({ query: (statement, parameters) => target.query(statement, parameters) }),
-    transaction: (work) =>
-      target.transaction((transaction) =>
-        work(noted({ query: (statement, parameters) => transaction.query(statement, parameters) })),
-      ),
+    transaction: (work) => target.transaction((transaction) => work(noted(transaction))),
+    transactionWithDirectory: (work) => target.transactionWithDirectory((transaction) => work(noted(transaction))),
   });
   return {
     ...lane(real),

@@ -39,6 +39,7 @@ export function createOutage(real: Database): Outage {
   const lane = (target: Lane): Lane => ({
     query: (statement, parameters, signal) => run(() => target.query(statement, parameters, signal)),
     transaction: (work) => run(() => target.transaction(work)),
+    transactionWithDirectory: (work) => run(() => target.transactionWithDirectory(work)),
   });
   return {
     database: behind(real, (handle) => ({

@@ -77,7 +77,13 @@ function storedAt(
   removeDatabase: () => Promise<void>,
 ): TestDatabase {
   const openOne = (schema?: string): Database =>
-    openPostgres({ url: local, logger: silentLogger, schema, isOnCitus: isOnCitus && schema !== undefined });
+    openPostgres({
+      url: local,
+      logger: silentLogger,
+      schema,
+      directorySchema: schema && 'public',
+      isOnCitus: isOnCitus && schema !== undefined,
+    });
   function open(): Database {
     const directory = openOne();
     if (partitions === 1) return directory;

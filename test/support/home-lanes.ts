@@ -48,6 +48,10 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
       require(statement);
       return target.query(statement, parameters, signal);
     },
+    transactionWithDirectory: (work) =>
+      home === 'partition'
+        ? target.transactionWithDirectory(work)
+        : Promise.reject(new Error('the directory knows no partition')),
     transaction: (work) =>
       target.transaction((transaction) =>
         work({
@@ -121,6 +125,10 @@ export function mortalHomes(lane: Lane, stepsMax = Number.POSITIVE_INFINITY): Mo
         requireHome(home, statement);
         await step();
         return lane.query(statement, parameters, signal);
+      },
+      async transactionWithDirectory(work) {
+        await step();
+        return lane.transactionWithDirectory(work);
       },
       async transaction(work) {
         await step();

@@ -118,6 +118,7 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
     query: <Row>(statement: Statement, parameters?: readonly Parameter[], signal?: AbortSignal) =>
       run(() => lane.query<Row>(known(statement), parameters, signal), signal),
     transaction: (work) => run(() => lane.transaction(inside(work))),
+    transactionWithDirectory: (work) => run(() => lane.transactionWithDirectory(inside(work))),
   });
 
   async function lendReader<Reader extends TableReader>(open: () => Promise<Reader>): Promise<Reader> {

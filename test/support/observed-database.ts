@@ -1,4 +1,4 @@
-import type { Database, Lane, Parameter, Query, Statement, TableReader } from '../../src/db/database.ts';
+import type { Database, Lane, Parameter, Query, Queryable, Statement, TableReader } from '../../src/db/database.ts';
 
 /**
  * What a test can do to the statements of one name, or the transactions of two messages, while they are under way. Those of
@@ -68,15 +68,15 @@ export function observeDatabase(real: Database): ObservedDatabase {
   /** `run`: whatever a statement of that name is asked for. */
   const observed = (real: Database, run: RunNamed): Database => {
     /** Statements of all lanes are known by their names alone. */
+    const observeQueries = (transaction: Queryable): Queryable => ({
+      query: (asked, parameters) => run(asked.name, () => transaction.query(asked, parameters)),
+    });
     const observe = (target: Lane): Lane => ({
       query: <Row>(asked: Statement, parameters: readonly Parameter[] = [], signal?: AbortSignal) =>
         run(asked.name, () => target.query<Row>(asked, parameters, signal), signal),
-      transaction: (work) =>
-        target.transaction((transaction) =>
-          work({
-            query: (asked, parameters) => run(asked.name, () => transaction.query(asked, parameters)),
-          }),
-        ),
+      transaction: (work) => target.transaction((transaction) => work(observeQueries(transaction))),
+      transactionWithDirectory: (work) =>
+        target.transactionWithDirectory((transaction) => work(observeQueries(transaction))),
     });
     const observeTables = <Reader extends TableReader>(reader: Reader): Reader => ({
       ...reader,

@@ -73,11 +73,15 @@ export function spreadDatabase(all: SpreadHandles): Database {
     return rows.length === 1 ? rows[0]! : together(rows);
   }
 
-  const lane = (of: readonly Lane[]): Lane => ({
-    query: (statement, parameters, signal) => asked(of, statement, parameters, signal),
-    transaction: (work) =>
-      inAll(of, [], (transactions) => work({ query: (...given) => asked(transactions, ...given) })),
-  });
+  const lane = (of: readonly Lane[]): Lane => {
+    const transaction: Lane['transaction'] = (work) =>
+      inAll(of, [], (transactions) => work({ query: (...given) => asked(transactions, ...given) }));
+    return {
+      query: (statement, parameters, signal) => asked(of, statement, parameters, signal),
+      transaction,
+      transactionWithDirectory: transaction,
+    };
+  };
 
   const database: Database = {
     ...directory,
