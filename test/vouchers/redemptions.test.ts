@@ -8,6 +8,8 @@ import { createSubscriptionStore } from '../../src/accounting/plans/subscription
 import { createRedemptionStore } from '../../src/accounting/vouchers/redemption-store.ts';
 import type { VoucherGift } from '../../src/accounting/vouchers/voucher.ts';
 import { createVoucherStore } from '../../src/accounting/vouchers/vouchers-store.ts';
+import type { Database } from '../../src/db/database.ts';
+import { sqlState } from '../../src/db/errors.ts';
 import { CONTEXT } from '../support/accounting-builders.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
@@ -139,6 +141,40 @@ values ('${accountId}', 'a', true, 'active', now(), now(), ${place})`);
             assert.equal(await redeemedCount(batchId), 1);
           }
       });
+
+  it('lock the account, then the voucher, and its batch for share', async () => {
+    const owner = await account(1);
+    const { batchId, codeHash } = await batch(VALUE);
+    const { directory } = stored.databases;
+    const isFree = (database: Database, text: string, parameters: readonly (string | Buffer)[]): Promise<boolean> =>
+      sql(database, `${text} nowait`, parameters).then(
+        () => true,
+        (error: unknown) => sqlState(error) !== '55P03',
+      );
+    const locks = async (): Promise<Record<string, boolean>> => ({
+      account: !(await isFree(partitionOf(1), 'select from balances where account_id = $1 for update', [owner.id])),
+      voucher: !(await isFree(directory, 'select from vouchers where code_hash = $1 for update', [codeHash])),
+      batch: !(await isFree(directory, 'select from voucher_batches where id = $1 for no key update', [batchId])),
+      batchForShare: !(await isFree(directory, 'select from voucher_batches where id = $1 for share', [batchId])),
+    });
+    const held: Record<string, boolean>[] = [];
+    let redeeming: Promise<string> | null = null;
+    for (const name of ['vouchers.lock-voucher', 'vouchers.insert-redemption']) {
+      const statement = observed[1]!.statement(name);
+      statement.hold();
+      const reached = statement.reached(statement.asked + 1);
+      redeeming ??= redeem(owner, codeHash);
+      if (held.length > 0) observed[1]!.statement('vouchers.lock-voucher').release();
+      await reached;
+      held.push(await locks());
+    }
+    observed[1]!.statement('vouchers.insert-redemption').release();
+    assert.equal(await redeeming, 'redeemed');
+    assert.deepEqual(held, [
+      { account: true, voucher: false, batch: false, batchForShare: false },
+      { account: true, voucher: true, batch: true, batchForShare: false },
+    ]);
+  });
 
   it('renew a plan that runs, and say when it ends', async () => {
     const owner = await account(1);
