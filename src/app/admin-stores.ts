@@ -22,7 +22,7 @@ import { createKeyBudgetStore, routedKeyBudgets } from '../accounting/reservatio
 import { createLatencyStore, joinedLatency } from '../accounting/usage/latency-store.ts';
 import { createStatementStore, routedStatements } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import type { OfferedPlan } from '../accounting/vouchers/redemptions.ts';
+import type { OfferedPlan } from '../accounting/vouchers/redemption-store.ts';
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { PartitionLane } from '../db/home-lanes.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';

@@ -4,9 +4,7 @@ import { createOpenedBalanceStore } from '../accounting/accounts/opened-balance-
 import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
 import type { Place } from '../accounting/partitions/placement.ts';
 import { type Routes, UnknownPartitionError } from '../accounting/partitions/routes.ts';
-import { createGiftStore, routedGifts } from '../accounting/vouchers/gift-store.ts';
-import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
-import { createRedemptions, type OfferedPlan } from '../accounting/vouchers/redemptions.ts';
+import { createRedemptionStore, type OfferedPlan } from '../accounting/vouchers/redemption-store.ts';
 import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.ts';
 import type { Logger } from '../lib/logger.ts';
 import { finishAll } from '../lib/unfinished.ts';
@@ -36,11 +34,7 @@ export function createInSteps(
       },
       place,
     }),
-    redemptions: createRedemptions({
-      directory: createRedemptionStore(directory),
-      partition: routedGifts(partitions.map(createGiftStore)),
-      plans,
-    }),
+    redemptions: createRedemptionStore({ directory, partitions }, plans),
   };
 }
 
@@ -54,13 +48,13 @@ const ROUND_MS = 30_000;
  * @param look whether partitions were added that this process has not opened.
  */
 export function createFinishing(
-  { accountCreations, redemptions }: ReturnType<typeof createInSteps>,
+  { accountCreations }: ReturnType<typeof createInSteps>,
   partitions: Routes<unknown>,
   look: () => Promise<unknown>,
   logger: Logger,
 ): BackgroundJob {
   const placeOf = (accountId: string): unknown => (partitions.all.length === 1 ? null : partitions.of(accountId));
-  const kinds = [accountCreations.unfinished(LEFT_AFTER_MS), redemptions.unfinished(LEFT_AFTER_MS)];
+  const kinds = [accountCreations.unfinished(LEFT_AFTER_MS)];
   return createBackgroundJob({
     intervalMs: ROUND_MS,
     async run(isStopping) {
@@ -69,8 +63,8 @@ export function createFinishing(
     },
     logger,
     failing:
-      'a new account or a redeemed voucher is under way and could not be finished; it is tried again. If that goes on, "faregate audit" ' +
+      'a new account is under way and could not be finished; it is tried again. If that goes on, "faregate audit" ' +
       'says which it is, and the error here says what the database refuses',
-    recovered: 'new accounts and redeemed vouchers that were under way are finished',
+    recovered: 'new accounts that were under way are finished',
   });
 }

@@ -72,7 +72,6 @@ export const HOMES = {
   subscription_requests: 'partition',
   plan_periods: 'partition',
   /** Decided with what the redemption would have given, under the lock of its account. */
-  refused_redemptions: 'partition',
   plan_slots: 'partition',
   key_limits: 'partition',
   /** Written behind calls, for many keys at a time. */

@@ -1,5 +1,5 @@
 import { partAt } from '../accounting/partitions/routes.ts';
-import type { Parameter, Statement } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
 import type { DirectorySnapshots, PartitionSnapshots } from '../db/home-lanes.ts';
 import { HOMES } from '../db/homes.ts';
 import { type ExportedDatabases, type ExportSnapshots, openExportSnapshots } from './export-snapshots-store.ts';
@@ -53,15 +53,14 @@ export function createExportStore(databases: ExportedDatabases, rowsMax?: number
 }
 
 function createReader(snapshots: ExportSnapshots, rowsMax: number) {
-  const { directory, redemptions, redemptionsCut, partitions } = snapshots;
+  const { directory, redemptions, partitions } = snapshots;
 
   function byAccount<Row extends { readonly account_id: string }>(
     reader: DirectorySnapshots | PartitionSnapshots,
     statement: Statement,
-    parameters?: readonly Parameter[],
   ): RowsByAccount<Row> {
     const most = statement === OF_PARTITION.stored_responses ? Math.min(RESPONSES_MAX, rowsMax) : rowsMax;
-    return new RowsByAccount<Row>(reader.cursor<Row>(statement, parameters), most);
+    return new RowsByAccount<Row>(reader.cursor<Row>(statement), most);
   }
 
   async function* rowsIn<Row>(
@@ -113,7 +112,7 @@ function createReader(snapshots: ExportSnapshots, rowsMax: number) {
       const opened = partitions.map(openPartition);
       const shared = {
         api_keys: byAccount(directory, OF_DIRECTORY.api_keys),
-        voucher_redemptions: byAccount(redemptions, OF_DIRECTORY.voucher_redemptions, [redemptionsCut]),
+        voucher_redemptions: byAccount(redemptions, OF_DIRECTORY.voucher_redemptions),
       };
       type Placed = ExportedRow & { readonly id: string; readonly partition: number };
       for await (const found of rowsIn<Placed>(directory, ACCOUNTS)) {

@@ -101,15 +101,7 @@ export const OF_PARTITION = {
 /** Rows of accounts in the directory. */
 export const OF_DIRECTORY = {
   api_keys: readByAccount('api_keys', 't.id', { columns: ', t.id' }),
-  /**
-   * On several servers redemptions are read later than the accounts. One that a transaction from `$1` on has changed may have been given
-   * before, or not: it is exported as pending, and the import gives what the exported account lacks. Rows that are 2³¹
-   * transactions old or older seem to be in the future.
-   */
-  voucher_redemptions: readByAccount('voucher_redemptions', 't.code_hash', {
-    row: `case when $1::text is null or age(t.xmin) > age($1::text::xid) or age(t.xmin) < 0 then row_to_json(t)
-    else (to_jsonb(t) || jsonb_build_object('entry_no', null, 'under_way_since', t.redeemed_at))::json end`,
-  }),
+  voucher_redemptions: readByAccount('voucher_redemptions', 't.code_hash'),
 } as const satisfies Partial<Record<ExportedTable, Statement>>;
 
 interface FurtherColumns {

@@ -109,10 +109,6 @@ const ADD_DROPPED: readonly Statement[] = [
 /** Goes on from now, and not since it was begun elsewhere. */
 const GO_ON: readonly Statement[] = [
   { name: 'import.go-on-with-accounts', text: 'update new_accounts set under_way_since = clock_timestamp()' },
-  {
-    name: 'import.go-on-with-redemptions',
-    text: 'update voucher_redemptions set under_way_since = clock_timestamp() where under_way_since is not null',
-  },
 ];
 
 const setIdentity: Statement = {

@@ -50,7 +50,6 @@ export const IN_EACH_PARTITION: ReadonlySet<ExportedTable> = new Set(['price_lis
 
 export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   reservations: 'calls in flight end in the database in which they began; an export has what they hold as free',
-  refused_redemptions: 'the new database decides on redemptions under way anew',
   usage_queue: 'an import sums all call records anew',
   usage_backfill: 'an import sums all call records anew',
   usage_rollups: 'an import sums all call records anew, and adds what those said that were dropped',

@@ -250,7 +250,7 @@ values ('acct_z', 'z', true, 'active', now(), now())`);
         [
           ['every account', 'acct_z', 'no balance'],
           ['every account', 'acct_lost', 'no account'],
-          ['accounts and ', 'acct_new', 'account, s'],
+          ['accounts that', 'acct_new', 'account, s'],
         ],
       );
     }

@@ -208,7 +208,7 @@ describe('partitions on several servers', { timeout: 120_000 }, () => {
     await assertSound(target.databases);
     await assertSound(databases);
     assert.deepEqual(await createNewAccountStore(target.databases.directory).list('', 0), []);
-    const redeemed = `select id from voucher_redemptions where batch_id = 'vb_2' and under_way_since is null order by id`;
+    const redeemed = `select id from voucher_redemptions where batch_id = 'vb_2' order by id`;
     assert.deepEqual(await sql(target.databases.directory, redeemed), [{ id: 'vr_between' }, { id: 'vr_meanwhile' }]);
   });
 });

@@ -40,7 +40,7 @@ where not exists (select from accounts a where a.id = v.id and a.partition_no = 
 };
 
 /** SQL: whether something is under way for longer than nodes and repeats of requests take to finish it. */
-export const isLate = (since: string): string => `${since} < clock_timestamp() - interval '15 minutes'`;
+const isLate = (since: string): string => `${since} < clock_timestamp() - interval '15 minutes'`;
 
 const findLate: Statement = {
   name: 'audit.find-late-accounts',

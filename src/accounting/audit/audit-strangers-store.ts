@@ -18,7 +18,6 @@ export const RECORDS = [
   'subscriptions',
   'subscription_requests',
   'plan_periods',
-  'refused_redemptions',
   'plan_slots',
   'key_limits',
   'key_uses',

@@ -2,14 +2,12 @@ import { columnsOf, fieldsOf } from '../../db/columns.ts';
 import type { Parameter, SqlValue, Statement } from '../../db/database.ts';
 import type { HomeQueryables, PartitionedQueryables } from '../../db/home-lanes.ts';
 import { partAt } from '../partitions/routes.ts';
-import { isLate } from './audit-accounts-store.ts';
 import type { FoundBreach, FoundIn } from './audit-findings.ts';
 import type { AccountRange } from './audit-slices-store.ts';
 
 /**
- * The SQL that compares redeemed vouchers with what they gave. The two have different homes, so no statement reads both. A redemption is
- * begun before something is given for it, and whole after that; neither changes then. So a redemption that one statement has found whole has
- * given, and what was given has a redemption, whole or under way, whenever a later statement looks.
+ * The SQL that compares redeemed vouchers with what they gave. The two have different homes, so no statement reads both. One
+ * transaction inserts both, and neither changes then: what one statement has found has its other side whenever a later statement looks.
  */
 
 /**
@@ -19,7 +17,7 @@ import type { AccountRange } from './audit-slices-store.ts';
 const sliceRedemptions: Statement = {
   name: 'audit.slice-redemptions',
   text: `select r.account_id, encode(r.code_hash, 'hex') as code_hash, r.id, r.entry_no, r.subscription_id, b.amount_nano, b.plan_id,
-  r.under_way_since is not null as is_under_way, ${isLate('r.under_way_since')} as is_late, a.partition_no::int as partition
+  a.partition_no::int as partition
 from (
   select * from voucher_redemptions where (account_id, code_hash) > ($1::text, decode($2::text, 'hex'))
   order by account_id, code_hash limit $3::int
@@ -30,7 +28,7 @@ left join voucher_batches b on b.id = v.batch_id and b.id = r.batch_id
 order by r.account_id, r.code_hash`,
 };
 
-/** Whole ones that lack their entry of their value, or their subscription. Each is looked up by itself. Plans: primary keys. */
+/** Those that lack their entry of their value, or their subscription. Each is looked up by itself. Plans: primary keys. */
 const findUnpaid: Statement = {
   name: 'audit.find-unpaid-redemptions',
   text: `select 'vouchers' as invariant, v.account_id, 'voucher ' || v.id || case when v.subscription_id is null
@@ -67,9 +65,9 @@ const findUnredeemed: Statement = {
   text: `select 'vouchers' as invariant, v.account_id, 'entry ' || v.entry_no || ', value none, entry ' || v.amount_nano as detail
 from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) as v (account_id, entry_no, amount_nano, code_hash)
 left join lateral (
-  select account_id, entry_no, under_way_since from voucher_redemptions where code_hash = decode(v.code_hash, 'hex') limit 1
+  select account_id, entry_no from voucher_redemptions where code_hash = decode(v.code_hash, 'hex') limit 1
 ) r on true
-where r.account_id is distinct from v.account_id or r.under_way_since is null and r.entry_no is distinct from v.entry_no`,
+where r.account_id is distinct from v.account_id or r.entry_no is distinct from v.entry_no`,
 };
 
 /** Periods that vouchers have granted to the accounts behind $1, up to $2: $5 rows at most, behind one ($3, $4). Plan: primary key. */
@@ -88,10 +86,9 @@ const findUnredeemedGrants: Statement = {
   text: `select 'vouchers' as invariant, v.account_id, 'subscription ' || v.subscription_id || ', voucher none' as detail
 from unnest($1::text[], $2::text[], $3::text[]) as v (account_id, subscription_id, code_hash)
 left join lateral (
-  select account_id, subscription_id, under_way_since from voucher_redemptions where code_hash = decode(v.code_hash, 'hex') limit 1
+  select account_id, subscription_id from voucher_redemptions where code_hash = decode(v.code_hash, 'hex') limit 1
 ) r on true
-where r.account_id is distinct from v.account_id
-  or r.under_way_since is null and r.subscription_id is distinct from v.subscription_id`,
+where r.account_id is distinct from v.account_id or r.subscription_id is distinct from v.subscription_id`,
 };
 
 interface RedemptionRow {
@@ -102,8 +99,6 @@ interface RedemptionRow {
   subscription_id: string | null;
   amount_nano: bigint | null;
   plan_id: string | null;
-  is_under_way: boolean;
-  is_late: boolean | null;
   partition: number;
 }
 
@@ -128,9 +123,7 @@ export async function* auditRedemptions(
 ): AsyncGenerator<FoundIn> {
   for (let last = { account_id: '', code_hash: '' }, isMore = true; isMore; ) {
     const rows = await directory.query<RedemptionRow>(sliceRedemptions, [last.account_id, last.code_hash, rowsMax]);
-    yield { partition: null, breaches: rows.filter((row) => row.is_late).map(late) };
-    const whole = rows.filter((row) => !row.is_under_way);
-    for (const [partition, those] of Map.groupBy(whole, (row) => row.partition)) {
+    for (const [partition, those] of Map.groupBy(rows, (row) => row.partition)) {
       const columns = fieldsOf(
         those,
         'account_id',
@@ -190,12 +183,6 @@ async function* unredeemed<Row extends { readonly account_id: string }>(
     isMore = rows.length === rowsMax;
   }
 }
-
-const late = ({ account_id, id }: RedemptionRow): FoundBreach => ({
-  invariant: 'under-way',
-  account_id,
-  detail: `voucher ${id}`,
-});
 
 const IS_HEX = /^[0-9a-f]{64}$/;
 

@@ -1,19 +1,17 @@
 import type { Statement } from '../../db/database.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../../db/home-lanes.ts';
-import {
-  bigintColumn,
-  booleanColumn,
-  bytesColumn,
-  dateColumn,
-  orNull,
-  type RowOf,
-  selection,
-  textColumn,
-} from '../../db/table.ts';
-import { decideCode, type OpenRedemption, type RedeemRefusal, type RedemptionRequest } from './voucher.ts';
+import { sqlState } from '../../db/errors.ts';
+import type { TransactionOverBoth } from '../../db/home-lanes.ts';
+import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
+import { NUMERIC_OUT_OF_RANGE } from '../ledger/ledger-store.ts';
+import type { PlacedLanes } from '../partitions/placed-lanes.ts';
+import { accountIdOf, mapByPartition } from '../partitions/routes.ts';
+import { type PlanTerms, periodMsOf } from '../plans/plan.ts';
+import { findSubscriptionEnds, giveVoucher, type OfferedPeriod } from './gift-store.ts';
+import { decideCode, type RedeemRefusal, type RedemptionRequest, type VoucherGift } from './voucher.ts';
 import { GIFT } from './vouchers-store.ts';
 
-/** The SQL of codes that are redeemed, in the directory: which account has a code, and what it got as far as that is known here. */
+/** The SQL of redeemed codes, in the directory, and the transaction that redeems one. */
 
 const VOUCHERS = selection({
   batchId: textColumn('v.batch_id'),
@@ -24,8 +22,8 @@ const VOUCHERS = selection({
 });
 
 /**
- * The voucher of a code. Whoever redeems it at the same time waits here, and so does a cancellation of its batch. Plan: primary
- * keys.
+ * The voucher of a code. Redemptions of the code wait here for each other, and a cancellation of its batch for them, and they for
+ * it. Plan: primary keys.
  */
 const lockVoucher: Statement = {
   name: 'vouchers.lock-voucher',
@@ -35,16 +33,8 @@ where v.code_hash = $1::bytea
 for update of v for share of b`,
 };
 
-/** Plan: primary key. */
-const accountExists: Statement = {
-  name: 'vouchers.account-exists',
-  text: 'select from accounts where id = $1',
-};
-
-/** What became of a voucher, once. */
 const REDEMPTIONS = selection({
   id: textColumn('r.id'),
-  codeHash: bytesColumn('r.code_hash'),
   batchId: textColumn('r.batch_id'),
   codeEnd: textColumn('r.code_end'),
   gift: GIFT,
@@ -55,15 +45,27 @@ const REDEMPTIONS = selection({
   entryNo: orNull(bigintColumn('r.entry_no')),
   /** Of a plan. */
   subscriptionId: orNull(textColumn('r.subscription_id')),
-  isWhole: booleanColumn('r.under_way_since is null as is_whole'),
 });
 
-export type StoredRedemption = RowOf<typeof REDEMPTIONS>;
+type StoredRedemption = RowOf<typeof REDEMPTIONS>;
+
+export interface Redemption extends StoredRedemption {
+  /** When the plan ends now. */
+  readonly subscriptionEndsAt: Date | null;
+}
+
+export type RedeemResult =
+  | { readonly outcome: 'redeemed' | 'repeated'; readonly redemption: Redemption }
+  /** Nothing has changed. */
+  | { readonly outcome: RedeemRefusal };
+
+/** What a redemption needs of a plan. */
+export type OfferedPlan = Pick<PlanTerms, 'id' | 'periodDays' | 'sale'>;
 
 const SELECT_REDEMPTIONS = `select ${REDEMPTIONS.list}
 from voucher_redemptions r join voucher_batches b on b.id = r.batch_id`;
 
-/** Whole or under way. Plan: primary keys. */
+/** Plan: primary keys. */
 const selectRedemption: Statement = {
   name: 'vouchers.select-redemption',
   text: `${SELECT_REDEMPTIONS} where r.code_hash = $1::bytea`,
@@ -72,119 +74,81 @@ const selectRedemption: Statement = {
 const insertRedemption: Statement = {
   name: 'vouchers.insert-redemption',
   text: `insert into voucher_redemptions (
-  code_hash, id, batch_id, code_end, account_id, redeemed_at, redeemed_by, subscription_id, under_way_since
+  code_hash, id, batch_id, code_end, account_id, redeemed_at, redeemed_by, entry_no, subscription_id
 )
-values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())`,
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 
-/** Once, whoever does it. Plan: primary key. */
-const completeRedemption: Statement = {
-  name: 'vouchers.complete-redemption',
-  text: `update voucher_redemptions set entry_no = $3, subscription_id = $4, under_way_since = null
-where code_hash = $1::bytea and id = $2 and under_way_since is not null`,
-};
-
-/** Plan: primary key. */
-const deleteRedemption: Statement = {
-  name: 'vouchers.delete-redemption',
-  text: 'delete from voucher_redemptions where code_hash = $1::bytea and id = $2 and under_way_since is not null',
-};
-
-/** Whole ones, newest first. Walks voucher_redemptions_by_batch backwards. */
+/** Newest first. Walks voucher_redemptions_by_batch backwards. */
 const listRedemptions: Statement = {
   name: 'vouchers.list-redemptions',
   text: `${SELECT_REDEMPTIONS}
-where r.batch_id = $1 and r.under_way_since is null and ($2::text is null or r.id < $2)
+where r.batch_id = $1 and ($2::text is null or r.id < $2)
 order by r.id desc limit $3::int`,
 };
 
-/** Of a batch, or of all if there is none, in the order of ids. Walks voucher_redemptions_under_way, which has few. */
-const listUnderWay: Statement = {
-  name: 'vouchers.list-under-way',
-  text: `${SELECT_REDEMPTIONS}
-where r.under_way_since is not null and r.under_way_since <= clock_timestamp() - $1::int * interval '1 millisecond'
-  and ($2::text is null or r.batch_id = $2) and r.id > $3
-order by r.id limit $4::int`,
-};
-
-/** How many are finished at a time. */
-const ROWS_MAX = 100;
-
-/** What a code is for an account. */
-type CodeStanding =
-  | { readonly outcome: 'free' | 'under_way'; readonly open: OpenRedemption }
-  | { readonly outcome: 'whole'; readonly redemption: StoredRedemption }
-  | { readonly outcome: RedeemRefusal };
-
 export type RedemptionStore = ReturnType<typeof createRedemptionStore>;
 
-export function createRedemptionStore(directory: DirectoryLane) {
+/** @param plans those in force. */
+export function createRedemptionStore({ directory, partitions }: PlacedLanes, plans: () => readonly OfferedPlan[]) {
+  async function withEnds(redemptions: readonly StoredRedemption[]): Promise<Redemption[]> {
+    const ends = await mapByPartition(partitions, redemptions, accountIdOf, findSubscriptionEnds);
+    return redemptions.map((each) => withEnd(each, ends));
+  }
+
   return {
-    /** Whole ones, newest first. */
-    list: async (batchId: string, beforeId: string | null, limit: number): Promise<StoredRedemption[]> =>
-      REDEMPTIONS.all(await directory.query(listRedemptions, [batchId, beforeId, limit])),
-    /** Of a code; `null` if it is not redeemed, or not wholly yet. */
-    async find(codeHash: Buffer): Promise<StoredRedemption | null> {
-      const redemption = REDEMPTIONS.first(await directory.query(selectRedemption, [codeHash]));
-      return redemption?.isWhole ? redemption : null;
+    /** Newest first. */
+    list: async (batchId: string, beforeId: string | null, limit: number): Promise<Redemption[]> =>
+      withEnds(REDEMPTIONS.all(await directory.query(listRedemptions, [batchId, beforeId, limit]))),
+    /** Of a code; `null` if it is not redeemed. */
+    async find(codeHash: Buffer): Promise<Redemption | null> {
+      const [found] = await withEnds(REDEMPTIONS.all(await directory.query(selectRedemption, [codeHash])));
+      return found ?? null;
     },
-    /** Changes nothing. Of a code that is `free`: what the redemption would be. */
-    look: (request: RedemptionRequest): Promise<CodeStanding> =>
-      directory.transaction((transaction) => readStanding(transaction, request)),
-    /** As `look`, but of a code that was free the redemption is `under_way` then, and nobody else gets the code. */
-    begin: (request: RedemptionRequest): Promise<CodeStanding> =>
-      directory.transaction(async (transaction) => {
-        const standing = await readStanding(transaction, request);
-        if (standing.outcome !== 'free') return standing;
-        const { open } = standing;
-        const { codeHash, id, batchId, codeEnd, accountId, redeemedAt, subscriptionId } = open;
-        const values = [codeHash, id, batchId, codeEnd, accountId, redeemedAt, request.by, subscriptionId];
-        await transaction.query(insertRedemption, values);
-        return { outcome: 'under_way', open };
-      }),
-    /** Makes a redemption whole. */
-    async complete(
-      { codeHash, id }: OpenRedemption,
-      { entryNo, subscriptionId }: Pick<StoredRedemption, 'entryNo' | 'subscriptionId'>,
-    ): Promise<StoredRedemption> {
-      await directory.query(completeRedemption, [codeHash, id, entryNo, subscriptionId]);
-      const redemption = REDEMPTIONS.first(await directory.query(selectRedemption, [codeHash]));
-      if (redemption?.id !== id || !redemption.isWhole) throw new Error(`the redemption ${id} is not there any more`);
-      return redemption;
+    /** Redeems a code for an account. A repeat by the same account changes nothing. */
+    async redeem(request: RedemptionRequest): Promise<RedeemResult> {
+      const partition = await partitions.of(request.accountId);
+      try {
+        return await partition.transactionWithDirectory((transaction) => redeemIn(transaction, request, plans()));
+      } catch (error) {
+        if (sqlState(error) === NUMERIC_OUT_OF_RANGE) return { outcome: 'out_of_range' };
+        throw error;
+      }
     },
-    /** The code is free again. */
-    async undo({ codeHash, id }: OpenRedemption): Promise<void> {
-      await directory.query(deleteRedemption, [codeHash, id]);
-    },
-    /** Those that are under way for so long, behind an id. */
-    listUnderWay: async (
-      behindId: string,
-      { olderThanMs, batchId = null }: { readonly olderThanMs: number; readonly batchId?: string | null },
-    ): Promise<readonly OpenRedemption[]> =>
-      REDEMPTIONS.all(await directory.query(listUnderWay, [olderThanMs, batchId, behindId, ROWS_MAX])),
   };
 }
 
-async function readStanding(transaction: DirectoryQueryable, request: RedemptionRequest): Promise<CodeStanding> {
-  const { accountId, codeHash, redemptionId, subscriptionId, at } = request;
-  const isAccount = (await transaction.query(accountExists, [accountId])).length > 0;
+async function redeemIn(
+  transaction: TransactionOverBoth,
+  request: RedemptionRequest,
+  plans: readonly OfferedPlan[],
+): Promise<RedeemResult> {
+  const { accountId, codeHash, redemptionId: id, by: redeemedBy, at: redeemedAt } = request;
+  if (!(await lockAccount(transaction, accountId))) return { outcome: 'unknown_account' };
   const voucher = VOUCHERS.first(await transaction.query(lockVoucher, [codeHash]));
-  const redemption = REDEMPTIONS.first(await transaction.query(selectRedemption, [codeHash]));
-  const outcome = decideCode({ isAccount, voucher, redemption }, request);
-  if (outcome === 'whole') return { outcome, redemption: redemption! };
-  if (outcome === 'under_way') return { outcome, open: redemption! };
-  if (outcome !== 'free') return { outcome };
+  const earlier = REDEMPTIONS.first(await transaction.query(selectRedemption, [codeHash]));
+  const decided = decideCode({ voucher, redemption: earlier }, request);
+  const withEndOf = async (redemption: StoredRedemption): Promise<Redemption> =>
+    withEnd(redemption, await findSubscriptionEnds(transaction, [redemption]));
+  if (decided === 'redeemed') return { outcome: 'repeated', redemption: await withEndOf(earlier!) };
+  if (decided !== 'free') return { outcome: decided };
   const { batchId, codeEnd, gift } = voucher!;
-  const begins = gift.kind === 'plan' ? subscriptionId : null;
-  const open = {
-    id: redemptionId,
-    codeHash,
-    codeEnd,
-    batchId,
-    gift,
-    accountId,
-    redeemedAt: at,
-    subscriptionId: begins,
-  };
-  return { outcome, open };
+  const given = await giveVoucher(transaction, request, voucher!, periodOf(gift, plans));
+  if (typeof given === 'string') return { outcome: given };
+  const { entryNo, subscriptionId } = given;
+  const values = [codeHash, id, batchId, codeEnd, accountId, redeemedAt, redeemedBy, entryNo, subscriptionId];
+  await transaction.query(insertRedemption, values);
+  const redemption = { id, batchId, codeEnd, gift, accountId, redeemedAt, redeemedBy, ...given };
+  return { outcome: 'redeemed', redemption: await withEndOf(redemption) };
 }
+
+/** `null` if the plan is not offered any more, or the gift is none. */
+function periodOf(gift: VoucherGift, plans: readonly OfferedPlan[]): OfferedPeriod | null {
+  const plan = gift.kind === 'plan' ? plans.find(({ id }) => id === gift.planId) : undefined;
+  return plan === undefined ? null : { periodMs: periodMsOf(plan), sale: plan.sale };
+}
+
+const withEnd = (redemption: StoredRedemption, ends: ReadonlyMap<string, Date>): Redemption => ({
+  ...redemption,
+  subscriptionEndsAt: redemption.subscriptionId === null ? null : (ends.get(redemption.subscriptionId) ?? null),
+});

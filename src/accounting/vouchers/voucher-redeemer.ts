@@ -1,9 +1,9 @@
 import type { Ids } from '../../lib/ids.ts';
-import type { RedeemResult, Redemptions } from './redemptions.ts';
+import type { RedeemResult, RedemptionStore } from './redemption-store.ts';
 import { hashVoucherCode } from './voucher-code.ts';
 
 interface VoucherRedeemerParts {
-  readonly redemptions: Pick<Redemptions, 'redeem'>;
+  readonly redemptions: Pick<RedemptionStore, 'redeem'>;
   readonly databaseNowMs: () => Promise<number>;
   readonly ids: Ids;
 }

@@ -30,9 +30,7 @@ const BATCHES = selection({
   gift: GIFT,
   voucherCount: countColumn('b.voucher_count'),
   redeemedCount: intColumn(
-    `(
-    select count(*)::int from voucher_redemptions r where r.batch_id = b.id and r.under_way_since is null
-  ) as redeemed_count`,
+    '(select count(*)::int from voucher_redemptions r where r.batch_id = b.id) as redeemed_count',
   ),
   expiresAt: orNull(dateColumn('b.expires_at')),
   createdAt: dateColumn('b.created_at'),
@@ -82,9 +80,7 @@ const selectBatch: Statement = {
   text: `select ${BATCHES.list} from voucher_batches b where b.id = $1`,
 };
 
-/**
- * Waits for redemptions that are begun at the moment; behind it none is. A batch that is canceled already keeps its first date.
- */
+/** Waits for redemptions of the batch, which hold its row. A batch that is canceled already keeps its first date. Plan: primary key. */
 const cancelBatch: Statement = {
   name: 'vouchers.cancel-batch',
   text: 'update voucher_batches set canceled_at = coalesce(canceled_at, $2::timestamptz) where id = $1 returning id',

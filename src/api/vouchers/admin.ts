@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
-import type { Redemptions } from '../../accounting/vouchers/redemptions.ts';
+import type { RedemptionStore } from '../../accounting/vouchers/redemption-store.ts';
 import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
 import { createVoucherCode, hashVoucherCode, shownEnd, storedVoucher } from '../../accounting/vouchers/voucher-code.ts';
 import type { VoucherRedeemer } from '../../accounting/vouchers/voucher-redeemer.ts';
@@ -39,7 +39,7 @@ import {
 export interface VoucherAdminParts {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly vouchers: VoucherStore;
-  readonly redemptions: Pick<Redemptions, 'list' | 'find' | 'finishBatch'>;
+  readonly redemptions: Pick<RedemptionStore, 'list' | 'find'>;
   readonly redeemer: VoucherRedeemer;
   /** The plans in force. */
   readonly plans: () => readonly PlanTerms[];
@@ -186,8 +186,6 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       summary: 'Cancel the vouchers of a batch that are not redeemed',
       async run({ id }) {
         if (!(await vouchers.cancel(id, new Date(await databaseNowMs())))) throw notFound('batch of vouchers', id);
-        // Those that were begun before have their codes: once this has its response no code of the batch is taken any more.
-        await redemptions.finishBatch(id);
       },
     }),
     adminEndpoint({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Redemption } from '../../accounting/vouchers/redemptions.ts';
+import type { Redemption } from '../../accounting/vouchers/redemption-store.ts';
 import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
 import type { VoucherBatch } from '../../accounting/vouchers/vouchers-store.ts';
 import { formatYuan } from '../../lib/yuan.ts';
@@ -72,7 +72,7 @@ export const foundVoucherResponse = z
   .strictObject({
     codeEnd: ownMembers.codeEnd,
     batch: batchResponse,
-    redemption: redemptionResponse.nullable().describe('null: it is not redeemed, or a redemption is under way.'),
+    redemption: redemptionResponse.nullable().describe('null: it is not redeemed.'),
   })
   .meta({ id: 'FoundVoucher' });
 
