@@ -39,7 +39,7 @@ export interface NoticeOptions {
 
 interface NoticesParts {
   readonly databases: PartitionedDatabases;
-  /** Those of requests. */
+  /** Connection pools of the management APIs. */
   readonly adminLanes: PlacedLanes;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;

@@ -8,8 +8,8 @@ import { addNotices, type NewNotices } from './notice-store.ts';
 import { readThresholds } from './threshold-store.ts';
 
 /**
- * The SQL that finds what the accounts of a partition are told of. One transaction takes changes of accounts from the queue, reads their
- * thresholds from the directory, and writes what is said of the accounts from then on, and their notices with deliveries.
+ * The SQL that finds the notices of accounts of a partition. One transaction deletes changes of accounts from the queue, reads the thresholds
+ * of these accounts from the directory, and writes their notice states and their notices with deliveries.
  */
 
 /**
@@ -19,7 +19,7 @@ import { readThresholds } from './threshold-store.ts';
 const CHANGES_ROWS = 500;
 const CHANGES_ACCOUNTS = 1_000;
 
-/** Most rounds find nothing, and begin no transaction. Plan: the queue is short and read from its start, as by the next one. */
+/** Avoids a transaction in rounds that find nothing. Plan: reads the start of the queue, which is short, as the next one. */
 const findChanges: Statement = { name: 'notices.find-changes', text: 'select from account_changes limit 1' };
 
 const takeChanges: Statement = {
@@ -95,7 +95,7 @@ export type AccountNoticeStore = ReturnType<typeof createAccountNoticeStore>;
 /** @param number that of the partition. */
 export function createAccountNoticeStore(partition: PartitionLane, number = 0) {
   return {
-    /** Takes some accounts from the queue, and stores what is decided on them. Nodes may do so at the same time: one of them works. */
+    /** Takes some accounts from the queue, and stores what is decided on them. One node at a time does so. */
     async noticeChanges(
       decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
       options: NewNotices,
@@ -113,7 +113,7 @@ export function createAccountNoticeStore(partition: PartitionLane, number = 0) {
           ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
         }));
         await writeStates(transaction, decisions);
-        // With one statement, which locks receivers in their order: finders of other partitions do the same.
+        // The last statement, because it locks receivers, which finders of other partitions wait for.
         await addNotices(
           transaction,
           decisions.flatMap(({ notices }) => notices),
@@ -136,7 +136,7 @@ async function writeStates(transaction: PartitionQueryable, decisions: readonly 
   if (cleared.length > 0) await transaction.query(deleteStates, fieldsOf(cleared, 'accountId', 'subject'));
 }
 
-/** Facts of those accounts that exist. Thresholds are read after the changes: one that is set later has a change of its own. */
+/** Facts of those accounts that exist. Thresholds are read after the queue: setting one later queues the account again. */
 async function readFacts(
   transaction: TransactionOverBoth,
   ids: readonly string[],

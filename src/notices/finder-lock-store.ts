@@ -3,7 +3,7 @@ import type { QueryableOf } from '../db/home-lanes.ts';
 import type { Home } from '../db/homes.ts';
 import { lockOfPartition } from '../db/partition-locks.ts';
 
-/** The SQL by which one node at a time finds notices, in the directory and in each partition. */
+/** The SQL that lets one node at a time find notices, in the directory and in each partition. */
 
 /** Arbitrary, but the same for every node. The node that has it works; the others do something else. */
 const FINDER_LOCK = 7_212_202_640;
@@ -18,7 +18,7 @@ const waitForLock: Statement = { name: 'notices.lock', text: `select pg_advisory
 export type SliceResult = 'more' | 'idle' | 'elsewhere';
 
 /**
- * Locks out other finders until the end of the transaction; `false` if one of them works.
+ * Excludes other finders until the end of the transaction. Returns `false` if another one has the lock.
  *
  * @param partition the number of a partition; the directory has the lock of the first one.
  */
@@ -27,7 +27,7 @@ export async function lockOutFinders(transaction: QueryableOf<Home>, partition =
   return lock!.is_ours;
 }
 
-/** As `lockOutFinders` in the directory, after those who work now. */
+/** As `lockOutFinders` in the directory, but waits for the lock. */
 export async function waitForFinders(transaction: QueryableOf<Home>): Promise<void> {
   await transaction.query(waitForLock);
 }

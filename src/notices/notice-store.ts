@@ -170,7 +170,7 @@ export function createNoticeStore(directory: DirectoryLane) {
   };
 }
 
-/** Adds those that are not there yet. At most once in a transaction, and last: it locks receivers. */
+/** Inserts notices that do not exist yet. Call it once in a transaction: it locks receivers in the order of their names. */
 export async function addNotices(
   transaction: DirectoryQueryable,
   notices: readonly DueNotice[],

@@ -37,7 +37,7 @@ export function createThresholdStore({ directory, partitions }: PlacedLanes) {
     /** `null` if there is no such account. */
     findLowBalance: async (accountId: string): Promise<LowBalance | null> =>
       THRESHOLDS.first(await directory.query(selectThresholds, [toArray([accountId])])),
-    /** Sets a threshold, and queues the account to be compared with it. Returns whether there is such an account. */
+    /** Also queues the account, whose balance may be below the new threshold. Returns `false` if there is no such account. */
     async setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean> {
       const partition = await partitions.of(accountId);
       return partition.transactionWithDirectory(async (transaction) => {

@@ -150,7 +150,7 @@ function readHead(name: string, json: string, schema: number): ExportHead {
   return head;
 }
 
-/** Columns of exports of schemas before this one that are not read, although they may have values. */
+/** Columns that exports of older schemas may have and that an import ignores. */
 const NOT_READ: ReadonlySet<string> = new Set([PLACE_COLUMN, 'low_balance_set_at']);
 
 /** A table may have more columns here where the file is of an older schema. */

@@ -13,7 +13,7 @@ const PARTITION = 1;
 
 class CutError extends Error {}
 
-/** A lane that runs something before each statement of its transactions, and after the last one, which is the commit. */
+/** A lane that runs something before each statement of its transactions, and after their commit. */
 function watched(lane: Lane, beforeStatement: (n: number) => Promise<void>): Lane {
   let n = 0;
   return {
@@ -47,7 +47,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
   });
   after(() => stored?.remove());
 
-  /** Cuts a round short before each of its statements in turn, then after its commit. Returns how many times it was. */
+  /** Fails a round before each of its statements in turn, then after its commit. Returns how many times it failed. */
   async function cutEverywhere(check: (find: () => Promise<void>, where: string) => Promise<void>): Promise<number> {
     for (let at = 0; ; at++) {
       let isCut = false;
@@ -64,14 +64,14 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
     }
   }
 
-  it('tell a balance that falls once, wherever a round fails, and whatever happens to the balance then', async () => {
+  it('are sent once when a balance falls, whichever statement of a round fails, and whatever happens to the balance then', async () => {
     const cuts = await cutEverywhere(async (find, where) => {
       const accountId = await accounts.account();
       await accounts.setLowBalance(accountId, 5n);
       await accounts.find();
       await accounts.post(accountId, -6n);
       await find();
-      // Another entry: nobody is told of the same fall twice.
+      // Another entry: there is no second notice of the same fall.
       await accounts.post(accountId, -1n);
       await accounts.find();
       const [first, ...more] = await told(accountId);
@@ -88,7 +88,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
     assert.ok(cuts >= 8, `${cuts} cuts`);
   });
 
-  it('tell a threshold that is set above the balance once, wherever a round fails', async () => {
+  it('are sent once when a threshold is set above the balance, whichever statement of a round fails', async () => {
     await cutEverywhere(async (find, where) => {
       const accountId = await accounts.account();
       await accounts.find();
@@ -100,7 +100,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
     });
   });
 
-  it('heed a threshold that is set while its account is looked at', async () => {
+  it('follow from a threshold that is set during a round with its account', async () => {
     for (let at = 0, isReached = true; isReached; at++) {
       const accountId = await accounts.account();
       isReached = false;
@@ -118,7 +118,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
     }
   });
 
-  it('are queued with the threshold that is set, or neither is written', async () => {
+  it('have their account queued by the transaction that sets a threshold, or neither is written', async () => {
     const accountId = await accounts.account();
     await accounts.find();
     const partition = stored.databases.partitions[PARTITION]!;
@@ -132,7 +132,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
     assert.deepEqual(await accounts.queued(), []);
   });
 
-  it('are found by one of two nodes at once, each once', async () => {
+  it('are found once by two nodes at the same time', async () => {
     const another = await openDatabases(stored.location, silentLogger);
     try {
       const all = await Promise.all(Array.from({ length: 20 }, accounts.account));

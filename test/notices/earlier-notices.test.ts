@@ -9,7 +9,7 @@ import { createBareDatabase, type TestDatabase } from '../support/database.ts';
 import { sql } from '../support/sql.ts';
 import { type ToldAccounts, toldAccounts } from './told-accounts.ts';
 
-/** Notices that a database of schema 58 has between two of the transactions in which they were made. */
+/** Notices of a database of schema 58 whose gateway was killed between two of the transactions that made them. */
 
 const VERSION = 59;
 const migrations = readMigrations().filter(({ version }) => version < VERSION);
@@ -81,7 +81,7 @@ values ($1, 'plan.nearly_used tokens sub_1 0 80', 'plan.nearly_used', 'tokens su
     return { accounts, ...left };
   }
 
-  it('are told once, whether they were decided, stored, or their threshold was set', async () => {
+  it('are sent once, whether they were decided, stored, or only their threshold was set', async () => {
     const all = [await leaveIn(0), await leaveIn(1)];
     await migrateAll(databases);
     for (const [number, left] of all.entries()) {

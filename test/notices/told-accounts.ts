@@ -14,7 +14,7 @@ export const NEW_NOTICES = { atMs: NOW_MS, nextId: () => ids.next('ntc'), hasMai
 
 export type ToldAccounts = ReturnType<typeof toldAccounts>;
 
-/** Accounts of a partition, and what they are told of their balances. */
+/** Accounts of a partition, and their notices of low balances. */
 export function toldAccounts({ directory, partitions }: PartitionedDatabases, number: number) {
   const partition = partitions[number]!;
   let made = 0;

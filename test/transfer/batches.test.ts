@@ -163,7 +163,7 @@ describe('an export', { timeout: 120_000 }, () => {
     assert.deepEqual(await sql(target.database, 'select distinct colour from balances'), [{ colour: 'grey' }]);
   });
 
-  it('of a schema before 59 is read, which says whose threshold was set', async () => {
+  it('of a schema before 59 is read without the column that says when thresholds were set', async () => {
     await using source = await createSource();
     await source.database.script('alter table accounts add column low_balance_set_at timestamptz default now()');
     const marked = await exportedBy(source.database, ROWS_MAX[4]!);

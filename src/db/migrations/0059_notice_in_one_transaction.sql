@@ -1,8 +1,8 @@
 -- exclusive: nodes of the version before use what this drops.
--- Notices of accounts are stored by the transaction that decides on them (docs/decisions/0062-keys-and-notices-in-steps.md). One that was decided and
--- that nobody was told of is taken back: what was said of its subject is deleted and its account queued, so the first look after this says it. One
--- that was stored already is not told again. Accounts whose threshold was set are queued. On Citus a crash may leave the partitions changed and the
--- directory not: the next time does the same, and to be queued twice changes nothing.
+-- A notice of an account is stored by the transaction that decides on it (docs/decisions/0062-keys-and-notices-in-steps.md). A notice that was
+-- decided and not stored is taken back: its state is deleted and its account queued, so that the next round decides anew. A stored one is not
+-- repeated. Accounts with a new threshold are queued. On Citus a crash may leave this done in partitions but not in the directory; the
+-- repetition queues accounts twice, which is harmless.
 
 -- home: directory
 
@@ -13,7 +13,7 @@ declare
   marked text[];
 begin
   for place in select number, coalesce(schema, current_schema()) as schema from partitions order by number loop
-    -- A partition that was never completed has no accounts.
+    -- A partition that was not completed has no tables and no accounts.
     continue when to_regclass(format('%I.due_notices', place.schema)) is null;
     for due in execute format('select account_id, dedupe_key, kind, subject from %I.due_notices', place.schema) loop
       continue when exists (select from notices n where n.dedupe_key = due.dedupe_key);
