@@ -120,6 +120,7 @@ export async function createAccounting(parts: AccountingParts) {
     knownPartitions: known,
     /** For the keys of calls. */
     keyStatuses: createKeyStatusStore(directory),
+    adminLanes: admin,
     admin: {
       ...ofPartition.admin,
       ...createPlacedAdmin(admin, plans, place),

@@ -122,7 +122,7 @@ export function createLocalAdmin(
       adminTokens,
       tokenMaker: createAdminTokenMaker({ store: adminTokens, clock, ids, fillRandom: randomFillSync }),
       changes,
-      webhooks: createLocalWebhooks(config, directory, clock, ids),
+      webhooks: createLocalWebhooks(config, lanes, clock, ids),
       lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
       drains: createDrains({

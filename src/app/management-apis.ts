@@ -36,7 +36,8 @@ interface ManagementApis {
 /** Wires the admin API, the account API and the addresses of people, and serves them with their description and the console. */
 export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
   const { app, options, accounting, addresses, brake, changes, databases, settings, clock, guesses } = parts;
-  const notices = createNotices({ ...parts, databaseClock: accounting.databaseClock, options: options.notices ?? {} });
+  const { databaseClock, adminLanes } = accounting;
+  const notices = createNotices({ ...parts, databaseClock, adminLanes, options: options.notices ?? {} });
   notices.start();
   const people = createPeople({
     ...parts,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
 import type { Config } from '../config/schema.ts';
-import type { DirectoryLane, PartitionedDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { AddressRanges } from '../lib/ip-address.ts';
@@ -8,7 +9,6 @@ import { type Logger, loggerWith } from '../lib/logger.ts';
 import type { AccountTerms } from '../notices/account-decision.ts';
 import { createAccountFinder } from '../notices/account-finder.ts';
 import { createAccountNoticeStore } from '../notices/account-notice-store.ts';
-import { createAccountNotices } from '../notices/account-notices.ts';
 import { createDeliveryStore } from '../notices/delivery-store.ts';
 import { createDispatcher, type DeliveryFigures } from '../notices/dispatcher.ts';
 import { createEndpointStore } from '../notices/endpoint-store.ts';
@@ -25,7 +25,6 @@ import { createWebhookSender } from '../notices/webhook-sender.ts';
 import { createWebhooks, type Webhooks } from '../notices/webhooks.ts';
 import { allRoutes } from '../providers/catalog/catalog.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
-import { requestLane } from './lanes.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
 /** What a test sets of the notices of a gateway. */
@@ -40,6 +39,8 @@ export interface NoticeOptions {
 
 interface NoticesParts {
   readonly databases: PartitionedDatabases;
+  /** Connection pools of the management APIs. */
+  readonly adminLanes: PlacedLanes;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;
   readonly nodeId: string;
@@ -67,7 +68,7 @@ export interface Notices {
 }
 
 export function createNotices(parts: NoticesParts): Notices {
-  const { databases, settings, health, nodeId, clock, databaseClock, ids, logger, options } = parts;
+  const { databases, adminLanes, settings, health, nodeId, clock, databaseClock, ids, logger, options } = parts;
   const { directory, partitions } = databases;
   const several = partitions.length > 1;
   const lane = directory.lane('notices');
@@ -101,40 +102,33 @@ export function createNotices(parts: NoticesParts): Notices {
     ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
   });
   const linkMailer = createLinkMailer({ terms: mailTerms, logger });
-  const store = createNoticeStore(lane);
   const finderParts = {
     options: newNotices,
-    clock: databaseClock,
     onNotices: dispatcher.wake,
     intervalMs: options.intervalMs ?? FINDER_INTERVAL_MS,
   };
   const finder = createFinder({
     ...finderParts,
-    store,
+    store: createNoticeStore(lane),
     terms: () => ({ routeDownAfterMs: config().notices.routeDownAfter, keptMs: config().retention.notices }),
     status: () => statusOf(settings, health, clock.nowMs()),
     watch: new NodeWatch(nodeId),
+    clock: databaseClock,
     logger,
   });
   const accountFinders = partitions.map((partition, number) =>
     createAccountFinder({
       ...finderParts,
-      accounts: createAccountNotices({
-        partition: number,
-        changes: createAccountNoticeStore(partition.lane('notices'), number),
-        thresholds: createThresholdStore(lane),
-        notices: store,
-      }),
+      accounts: createAccountNoticeStore(partition.lane('notices'), number),
       terms: () => accountTerms(settings),
       logger: several ? loggerWith(logger, { partition: number }) : logger,
     }),
   );
   const finders = [finder, ...accountFinders];
-  const admin = requestLane(directory.lane('admin'));
   return {
     webhooks: createWebhooks({
-      store: createEndpointStore(admin),
-      thresholds: createThresholdStore(admin),
+      store: createEndpointStore(adminLanes.directory),
+      thresholds: createThresholdStore(adminLanes),
       allowed,
       clock: databaseClock,
       ids,
@@ -178,10 +172,10 @@ function accountTerms({ current }: SettingsInForce): Omit<AccountTerms, 'nowMs'>
 }
 
 /** Webhook endpoints for a command that opens the database itself: what it queues is sent when a gateway runs. */
-export function createLocalWebhooks(config: Config, directory: DirectoryLane, clock: Clock, ids: Ids): Webhooks {
+export function createLocalWebhooks(config: Config, lanes: PlacedLanes, clock: Clock, ids: Ids): Webhooks {
   return createWebhooks({
-    store: createEndpointStore(directory),
-    thresholds: createThresholdStore(directory),
+    store: createEndpointStore(lanes.directory),
+    thresholds: createThresholdStore(lanes),
     allowed: allowedNetworks(() => config),
     clock,
     ids,

@@ -91,8 +91,6 @@ export const HOMES = {
   account_changes: 'partition',
   /** What was said of a balance and of a plan, decided under the changes of these. */
   notice_states: 'partition',
-  /** Written with what was said. */
-  due_notices: 'partition',
 } as const satisfies Readonly<Record<string, Home>>;
 
 export type Table = keyof typeof HOMES;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { createAccountFinder } from './account-finder.ts';
-import type { AccountNotices } from './account-notices.ts';
+import type { AccountNoticeStore } from './account-notice-store.ts';
 
 describe('the finder of notices', () => {
   it('ends with its node, however much waits', { timeout: 10_000 }, async () => {
@@ -14,20 +14,17 @@ describe('the finder of notices', () => {
     const isBegun = new Promise<void>((resolve) => {
       begun = resolve;
     });
-    const accounts: AccountNotices = {
-      queueMarked: async () => undefined,
+    const accounts: AccountNoticeStore = {
       // More than any node can look at; the last one only so that a failure ends.
       noticeChanges: async () => {
         begun();
         return ++slices < 100_000 ? 'more' : 'idle';
       },
-      storeDue: async () => 'idle',
     };
     const finder = createAccountFinder({
       accounts,
       terms: () => ({ lowBalanceNano: null, planPercents: [], plans: new Map() }),
       options: () => ({ atMs: clock.nowMs(), nextId: () => ids.next('ntc'), hasMail: false }),
-      clock,
       logger: silentLogger,
       onNotices: () => undefined,
       intervalMs: 0,

@@ -1,21 +1,19 @@
 import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type AccountTerms, decideAccount } from './account-decision.ts';
-import type { AccountNotices } from './account-notices.ts';
+import type { AccountNoticeStore } from './account-notice-store.ts';
 import type { SliceResult } from './finder-lock-store.ts';
 import type { NewNotices } from './notice-store.ts';
 
 interface AccountFinderParts {
   /** Of one partition. */
-  readonly accounts: AccountNotices;
+  readonly accounts: AccountNoticeStore;
   /** What decides which notices are due; read anew at each slice. */
   readonly terms: () => Omit<AccountTerms, 'nowMs'>;
   /** How notices are stored, read anew each time. */
   readonly options: () => NewNotices;
-  readonly clock: Clock;
   readonly logger: Logger;
-  /** Something was stored that may be sent. */
+  /** Notices may have been stored. */
   readonly onNotices: () => void;
   readonly intervalMs: number;
 }
@@ -25,25 +23,21 @@ interface AccountFinderParts {
  * waits for it, or tells it anything. Each partition has one of its own, so one that fails, or says nothing, keeps no other waiting.
  */
 export function createAccountFinder(parts: AccountFinderParts): BackgroundJob {
-  const { accounts, terms, options, clock, logger, onNotices, intervalMs } = parts;
+  const { accounts, terms, options, logger, onNotices, intervalMs } = parts;
 
-  /** What is due is stored after each slice, and what an earlier round has left, too. */
-  async function lookAtChanges(isStopping: () => boolean): Promise<SliceResult> {
-    const nowMs = clock.nowMs();
-    const found = await accounts.noticeChanges(
-      (facts, states) => decideAccount(facts, states, { ...terms(), nowMs }),
-      nowMs,
+  async function lookAtChanges(): Promise<SliceResult> {
+    const now = options();
+    return accounts.noticeChanges(
+      (facts, states) => decideAccount(facts, states, { ...terms(), nowMs: now.atMs }),
+      now,
     );
-    // A node that stops leaves what is left to the next one: it is in the database.
-    while (!isStopping() && (await accounts.storeDue(options())) === 'more') onNotices();
-    return found;
   }
 
   return createBackgroundJob({
     intervalMs,
     async run(isStopping) {
-      await accounts.queueMarked();
-      while (!isStopping() && (await lookAtChanges(isStopping)) === 'more');
+      // A node that stops leaves what is left to the next one: it is in the database.
+      while (!isStopping() && (await lookAtChanges()) === 'more') onNotices();
     },
     logger,
     failing: 'notices of accounts could not be looked for; it is tried again, and calls go on',

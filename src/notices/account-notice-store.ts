@@ -1,22 +1,15 @@
 import { fieldsOf, writeRows } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
-import type { PartitionLane, PartitionQueryable } from '../db/home-lanes.ts';
-import {
-  bigintColumn,
-  countColumn,
-  instantColumn,
-  jsonbColumn,
-  selection,
-  tableColumns,
-  textColumn,
-} from '../db/table.ts';
+import type { PartitionLane, PartitionQueryable, TransactionOverBoth } from '../db/home-lanes.ts';
+import { bigintColumn, countColumn, instantColumn, selection, tableColumns, textColumn } from '../db/table.ts';
 import type { AccountDecision, AccountFacts, NoticeState } from './account-decision.ts';
-import { alone, type SliceResult } from './finder-lock-store.ts';
-import type { DueNotice } from './notice.ts';
+import { lockOutFinders, type SliceResult } from './finder-lock-store.ts';
+import { addNotices, type NewNotices } from './notice-store.ts';
+import { readThresholds } from './threshold-store.ts';
 
 /**
- * The SQL of a partition that finds what accounts are told of. It is decided in the transaction that takes a change of an account from its
- * queue: what is said of the account from then on, and which notices are due. These stay here until the directory has them.
+ * The SQL that finds the notices of accounts of a partition. One transaction deletes changes of accounts from the queue, reads the thresholds
+ * of these accounts from the directory, and writes their notice states and their notices with deliveries.
  */
 
 /**
@@ -25,30 +18,19 @@ import type { DueNotice } from './notice.ts';
  */
 const CHANGES_ROWS = 500;
 const CHANGES_ACCOUNTS = 1_000;
-/** Notices that go to the directory at a time. */
-const DUE_ROWS = 500;
 
-/** Plan: the queue is short and read from its start. */
-const readChanges: Statement = {
-  name: 'notices.read-changes',
-  text: `select place, made_by, account_ids from (
-  select ctid::text as place, xmin::text as made_by, account_ids,
-    sum(cardinality(account_ids)) over (rows between unbounded preceding and 1 preceding) as accounts_before
-  from (select ctid, xmin, account_ids from account_changes limit ${CHANGES_ROWS}) first_ones
-) counted
-where coalesce(accounts_before, 0) < ${CHANGES_ACCOUNTS}`,
-};
+/** Avoids a transaction in rounds that find nothing. Plan: reads the start of the queue, which is short, as the next one. */
+const findChanges: Statement = { name: 'notices.find-changes', text: 'select from account_changes limit 1' };
 
-/** Those that were read, and that no other node has taken: a row that is at one of these places since then is of another transaction. */
 const takeChanges: Statement = {
   name: 'notices.take-changes',
-  text: `delete from account_changes where ctid = any ($1::tid[]) and xmin = any ($2::xid[]) returning account_ids`,
-};
-
-/** Accounts are looked at anew. */
-const queueAccounts: Statement = {
-  name: 'notices.queue-accounts',
-  text: 'insert into account_changes (account_ids) values ($1::text[])',
+  text: `delete from account_changes where ctid = any (array(
+  select place from (
+    select place, sum(cardinality(account_ids)) over (rows between unbounded preceding and 1 preceding) as accounts_before
+    from (select ctid as place, account_ids from account_changes limit ${CHANGES_ROWS}) first_ones
+  ) counted
+  where coalesce(accounts_before, 0) < ${CHANGES_ACCOUNTS}
+)) returning account_ids`,
 };
 
 const BALANCES = selection({
@@ -108,110 +90,40 @@ const deleteStates: Statement = {
 where s.account_id = v.account_id and s.subject = v.subject`,
 };
 
-const DUE = tableColumns({
-  accountId: textColumn('account_id'),
-  dedupeKey: textColumn('dedupe_key'),
-  kind: textColumn<DueNotice['kind']>('kind'),
-  subject: textColumn('subject'),
-  data: jsonbColumn<DueNotice['data']>('data'),
-});
-
-const insertDue: Statement = {
-  name: 'notices.insert-due',
-  text: `insert into due_notices (${DUE.list}, due_at) select v.*, $6::timestamptz from ${DUE.unnest} as v
-on conflict (account_id, dedupe_key) do nothing`,
-};
-
-/** Plan: due_notices_by_time. */
-const selectDue: Statement = {
-  name: 'notices.select-due',
-  text: `select ${DUE.list} from due_notices order by due_at, dedupe_key limit ${DUE_ROWS}`,
-};
-
-/** Plan: primary key. */
-const deleteDue: Statement = {
-  name: 'notices.delete-due',
-  text: `delete from due_notices d using unnest($1::text[], $2::text[]) as v (account_id, dedupe_key)
-where d.account_id = v.account_id and d.dedupe_key = v.dedupe_key`,
-};
-
-/** What has changed, as it was read from the queue. */
-interface ReadChanges {
-  readonly accountIds: readonly string[];
-  /** Where its rows are, and the transactions that have made them, as array parameters. */
-  readonly places: string;
-  readonly makers: string;
-}
-
-/** The thresholds of `balance.low` of accounts that are there; `null`: the configuration's. */
-export type Thresholds = ReadonlyMap<string, bigint | null>;
-
 export type AccountNoticeStore = ReturnType<typeof createAccountNoticeStore>;
 
 /** @param number that of the partition. */
 export function createAccountNoticeStore(partition: PartitionLane, number = 0) {
   return {
-    /** Some accounts that have changed; `null`: none. They stay in the queue. */
-    async readChanges(): Promise<ReadChanges | null> {
-      const rows = await partition.query<ChangesRow & { place: string; made_by: string }>(readChanges);
-      if (rows.length === 0) return null;
-      return {
-        accountIds: accountsOf(rows),
-        places: toArray(rows.map(({ place }) => place)),
-        makers: toArray(rows.map((row) => row.made_by)),
-      };
-    },
-    /**
-     * Takes them from the queue, those that are there still, and decides on their accounts.
-     *
-     * @param thresholds read after the changes; an account that has none here is left out.
-     */
-    decideChanges: (
-      { places, makers }: ReadChanges,
-      thresholds: Thresholds,
+    /** Takes some accounts from the queue, and stores what is decided on them. One node at a time does so. */
+    async noticeChanges(
       decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
-      atMs: number,
-    ): Promise<SliceResult> =>
-      alone(
-        partition,
-        async (transaction) => {
-          const taken = await transaction.query<ChangesRow>(takeChanges, [places, makers]);
-          const ids = toArray(accountsOf(taken));
-          const facts = await readFacts(transaction, ids, thresholds, atMs);
-          const known = STATES.all(await transaction.query(selectStates, [ids]));
-          const states = Map.groupBy(known, ({ accountId }) => accountId);
-          const decisions = facts.map((each) => ({
-            accountId: each.accountId,
-            ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
-          }));
-          await writeStates(transaction, decisions);
-          await writeDue(transaction, decisions, atMs);
-          return 'more';
-        },
-        number,
-      ),
-    /** Has accounts looked at anew. */
-    async queue(accountIds: readonly string[]): Promise<void> {
-      await partition.query(queueAccounts, [toArray(accountIds)]);
-    },
-    /** Some of the notices that are due, first those that have been so for longest. */
-    async listDue(): Promise<readonly DueNotice[]> {
-      const due = DUE.all(await partition.query(selectDue));
-      return due.map((each): DueNotice => ({ ...each, quietMs: 0 }));
-    },
-    /** The directory has them. */
-    async deleteDue(notices: readonly DueNotice[]): Promise<void> {
-      await partition.query(deleteDue, fieldsOf(notices, 'accountId', 'dedupeKey'));
+      options: NewNotices,
+    ): Promise<SliceResult> {
+      if ((await partition.query(findChanges)).length === 0) return 'idle';
+      return partition.transactionWithDirectory(async (transaction) => {
+        if (!(await lockOutFinders(transaction, number))) return 'elsewhere';
+        const taken = await transaction.query<{ account_ids: string[] }>(takeChanges);
+        const ids = [...new Set(taken.flatMap((row) => row.account_ids))];
+        const facts = await readFacts(transaction, ids, options.atMs);
+        const known = STATES.all(await transaction.query(selectStates, [toArray(ids)]));
+        const states = Map.groupBy(known, ({ accountId }) => accountId);
+        const decisions = facts.map((each) => ({
+          accountId: each.accountId,
+          ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
+        }));
+        await writeStates(transaction, decisions);
+        // The last statement, because it locks receivers, which finders of other partitions wait for.
+        await addNotices(
+          transaction,
+          decisions.flatMap(({ notices }) => notices),
+          options,
+        );
+        return 'more';
+      });
     },
   };
 }
-
-/** A row of the queue. */
-interface ChangesRow {
-  account_ids: string[];
-}
-
-const accountsOf = (rows: readonly ChangesRow[]): string[] => [...new Set(rows.flatMap(({ account_ids: ids }) => ids))];
 
 type DecisionOf = AccountDecision & { readonly accountId: string };
 
@@ -224,25 +136,15 @@ async function writeStates(transaction: PartitionQueryable, decisions: readonly 
   if (cleared.length > 0) await transaction.query(deleteStates, fieldsOf(cleared, 'accountId', 'subject'));
 }
 
-async function writeDue(
-  transaction: PartitionQueryable,
-  decisions: readonly DecisionOf[],
-  atMs: number,
-): Promise<void> {
-  const due = decisions.flatMap(({ accountId, notices }) => notices.map((notice) => ({ ...notice, accountId })));
-  for (const { statement, parameters } of writeRows(insertDue, due, DUE.values, [new Date(atMs)])) {
-    await transaction.query(statement, parameters);
-  }
-}
-
+/** Facts of those accounts that exist. Thresholds are read after the queue: setting one later queues the account again. */
 async function readFacts(
-  transaction: PartitionQueryable,
-  ids: string,
-  thresholds: Thresholds,
+  transaction: TransactionOverBoth,
+  ids: readonly string[],
   atMs: number,
 ): Promise<AccountFacts[]> {
-  const balances = BALANCES.all(await transaction.query(selectBalances, [ids]));
-  const active = SUBSCRIPTIONS.all(await transaction.query(selectSubscriptions, [ids, new Date(atMs)]));
+  const thresholds = await readThresholds(transaction, ids);
+  const balances = BALANCES.all(await transaction.query(selectBalances, [toArray(ids)]));
+  const active = SUBSCRIPTIONS.all(await transaction.query(selectSubscriptions, [toArray(ids), new Date(atMs)]));
   const subscriptions = Map.groupBy(active, ({ accountId }) => accountId);
   return balances.flatMap((balance) => {
     const lowBalanceNano = thresholds.get(balance.accountId);

@@ -1,9 +1,9 @@
 import type { Statement } from '../db/database.ts';
-import type { LaneOf, QueryableOf } from '../db/home-lanes.ts';
+import type { QueryableOf } from '../db/home-lanes.ts';
 import type { Home } from '../db/homes.ts';
 import { lockOfPartition } from '../db/partition-locks.ts';
 
-/** The SQL by which one node at a time finds notices, in each home by itself. */
+/** The SQL that lets one node at a time find notices, in the directory and in each partition. */
 
 /** Arbitrary, but the same for every node. The node that has it works; the others do something else. */
 const FINDER_LOCK = 7_212_202_640;
@@ -18,22 +18,16 @@ const waitForLock: Statement = { name: 'notices.lock', text: `select pg_advisory
 export type SliceResult = 'more' | 'idle' | 'elsewhere';
 
 /**
- * Runs work in a transaction of a home, if no other node does the like there.
+ * Excludes other finders until the end of the transaction. Returns `false` if another one has the lock.
  *
  * @param partition the number of a partition; the directory has the lock of the first one.
  */
-export function alone<Which extends Home>(
-  home: LaneOf<Which>,
-  work: (transaction: QueryableOf<Which>) => Promise<SliceResult>,
-  partition = 0,
-): Promise<SliceResult> {
-  return home.transaction(async (transaction) => {
-    const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock, [lockOfPartition(FINDER_LOCK, partition)]);
-    return lock?.is_ours === true ? work(transaction) : 'elsewhere';
-  });
+export async function lockOutFinders(transaction: QueryableOf<Home>, partition = 0): Promise<boolean> {
+  const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock, [lockOfPartition(FINDER_LOCK, partition)]);
+  return lock!.is_ours;
 }
 
-/** Waits until no other node does the like in this home. */
+/** As `lockOutFinders` in the directory, but waits for the lock. */
 export async function waitForFinders(transaction: QueryableOf<Home>): Promise<void> {
   await transaction.query(waitForLock);
 }

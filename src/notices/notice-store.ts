@@ -1,11 +1,11 @@
 import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { instantColumn, type RowOf, selection, textColumn } from '../db/table.ts';
-import { alone, type SliceResult, waitForFinders } from './finder-lock-store.ts';
+import { lockOutFinders, type SliceResult, waitForFinders } from './finder-lock-store.ts';
 import type { DueNotice } from './notice.ts';
 
 /**
- * The SQL of notices in the directory: of keys that expire, of what a node has seen, and of what is due of accounts
+ * The SQL of notices in the directory: of keys that expire, of what a node has seen, and what stores those of accounts
  * (`account-notice-store.ts`). A notice is stored with a delivery for each of its receivers, or not at all, and once for each occurrence.
  */
 
@@ -134,7 +134,8 @@ export function createNoticeStore(directory: DirectoryLane) {
       decide: (key: ExpiringKey) => DueNotice | null,
       options: NewNotices,
     ): Promise<SliceResult> =>
-      alone(directory, async (transaction) => {
+      directory.transaction(async (transaction) => {
+        if (!(await lockOutFinders(transaction))) return 'elsewhere';
         // Keys that had fewer days left when this began to be watched are not told of.
         const until = new Date(untilMs);
         await transaction.query(startKeyProgress, [daysLeft, until]);
@@ -169,7 +170,8 @@ export function createNoticeStore(directory: DirectoryLane) {
   };
 }
 
-async function addNotices(
+/** Inserts notices that do not exist yet. Call it once in a transaction: it locks receivers in the order of their names. */
+export async function addNotices(
   transaction: DirectoryQueryable,
   notices: readonly DueNotice[],
   { atMs, nextId, hasMail }: NewNotices,

@@ -21,7 +21,7 @@ interface AskedEndpoint {
 
 interface WebhooksParts {
   readonly store: EndpointStore;
-  readonly thresholds: Pick<ThresholdStore, 'findLowBalance' | 'setLowBalance'>;
+  readonly thresholds: ThresholdStore;
   readonly allowed: () => AddressRanges;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -38,8 +38,7 @@ export function createWebhooks(parts: WebhooksParts) {
   const now = (): Date => new Date(clock.nowMs());
   return {
     ...store,
-    findLowBalance: thresholds.findLowBalance,
-    setLowBalance: thresholds.setLowBalance,
+    ...thresholds,
     /** @throws TargetRefusedError */
     create: ({ accountId, url, events, idempotencyKey }: AskedEndpoint): Promise<InsertedEndpoint> => {
       const { href } = parseTarget(url, allowed());

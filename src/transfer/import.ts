@@ -150,11 +150,14 @@ function readHead(name: string, json: string, schema: number): ExportHead {
   return head;
 }
 
+/** Columns that exports of older schemas may have and that an import ignores. */
+const NOT_READ: ReadonlySet<string> = new Set([PLACE_COLUMN, 'low_balance_set_at']);
+
 /** A table may have more columns here where the file is of an older schema. */
 async function useColumns(writer: ImportWriter, head: ExportHead, schema: number): Promise<void> {
   for (const table of EXPORTED_TABLES) {
     const here = (await writer.columnsOf(table)).sort();
-    const there = (head.tables[table] ?? []).filter((name) => name !== PLACE_COLUMN).sort();
+    const there = (head.tables[table] ?? []).filter((name) => !NOT_READ.has(name)).sort();
     const isRead = head.schema < schema ? there.every((name) => here.includes(name)) : isDeepStrictEqual(here, there);
     if (!isRead) {
       throw new TransferError(

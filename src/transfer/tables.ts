@@ -57,7 +57,6 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   route_hours: 'an import makes them of its call records anew',
   nodes: 'processes that run',
   account_changes: 'an import looks at all accounts anew',
-  due_notices: 'as notices',
   notices: 'what was to be told is told by the database in which it happened',
   notice_deliveries: 'as notices',
   notice_receivers: 'as notices',

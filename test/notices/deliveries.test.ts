@@ -6,14 +6,12 @@ import { createIds } from '../../src/lib/ids.ts';
 import { AddressRanges, parseAddressRange } from '../../src/lib/ip-address.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createAccountNoticeStore } from '../../src/notices/account-notice-store.ts';
-import { createAccountNotices } from '../../src/notices/account-notices.ts';
 import { CHANNELS, createDeliveryStore, type DeliveryStore } from '../../src/notices/delivery-store.ts';
 import { createDispatcher, type Dispatcher } from '../../src/notices/dispatcher.ts';
 import { createEndpointStore, type WebhookEndpoint } from '../../src/notices/endpoint-store.ts';
 import type { DueNotice } from '../../src/notices/notice.ts';
 import { createNoticeStore } from '../../src/notices/notice-store.ts';
 import { resolveByName } from '../../src/notices/target.ts';
-import { createThresholdStore } from '../../src/notices/threshold-store.ts';
 import { createWebhookSender } from '../../src/notices/webhook-sender.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -94,6 +92,8 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
 
   const storeOf = (database: Database): DeliveryStore => createDeliveryStore(database.lane('notices'));
 
+  const newNotices = () => ({ atMs: clock.nowMs(), nextId: () => ids.next('ntc'), hasMail: false });
+
   async function notify(times = 1): Promise<void> {
     const notices = Array.from({ length: times }, (): DueNotice => {
       count++;
@@ -106,8 +106,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
         data: { model: 'm', no: count },
       };
     });
-    const options = { atMs: clock.nowMs(), nextId: () => ids.next('ntc'), hasMail: false };
-    await createNoticeStore(stored.database).add(notices, options);
+    await createNoticeStore(stored.database).add(notices, newNotices());
   }
 
   const deliveriesOf = ({ id }: WebhookEndpoint) => createEndpointStore(stored.database).listDeliveries(id, null, 500);
@@ -319,13 +318,9 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     await queue(`insert into account_changes
 select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) from generate_series(1, 3) row`);
     const left: number[] = [];
-    const accounts = createAccountNotices({
-      changes: createAccountNoticeStore(stored.database),
-      thresholds: createThresholdStore(stored.database),
-      notices: createNoticeStore(stored.database),
-    });
+    const { noticeChanges } = createAccountNoticeStore(stored.database);
     const nothing = { notices: [], states: [], cleared: [] };
-    while ((await accounts.noticeChanges(() => nothing, clock.nowMs())) === 'more') {
+    while ((await noticeChanges(() => nothing, newNotices())) === 'more') {
       left.push((await queue('select from account_changes')).length);
     }
     assert.deepEqual(left, [103, 1, 0]);

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { createThresholdStore } from '../../src/notices/threshold-store.ts';
 import { call } from '../support/client.ts';
 import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { readMetrics } from '../support/openmetrics.ts';
@@ -18,8 +17,7 @@ const CHAT = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }
 /** What is done in a partition, by the first statement of it. */
 const FIRST_STATEMENTS = [
   'usage.try-lock',
-  'notices.read-changes',
-  'notices.select-due',
+  'notices.find-changes',
   'calls.find-missing-tables',
   'ended-keys.select-readiness',
   'loose-limits.delete',
@@ -100,25 +98,21 @@ describe(`the background of ${PARTITIONS} partitions`, { timeout: 300_000 }, () 
   it('tells accounts of each what concerns them, and those of the others while one fails', async () => {
     const settle = (): Promise<unknown> => g.gateway.notices.settle().catch((error: unknown) => error);
     const told = (): string[] => receiver.received.map(({ body }) => body.data.accountId);
-    // A threshold is in the directory, what it is compared with in the partition.
-    const thresholds = createThresholdStore(g.database);
-    for (const name of ['notices.read-changes', 'notices.select-due'])
-      g.partitions[DEAD]!.statement(name).fail('before');
-    for (const { id } of accounts) assert.equal(await thresholds.setLowBalance(id, 200_000_000_000n), true);
+    g.partitions[DEAD]!.statement('notices.find-changes').fail('before');
+    for (const { id } of accounts)
+      assert.equal((await g.admin('PUT', `/accounts/${id}/low-balance`, { thresholdYuan: '200' })).status, 200);
     const others = accounts.filter((_, number) => number !== DEAD).map(({ id }) => id);
     await until(async () => {
       await settle();
       return told().length >= others.length;
     });
     assert.deepEqual(told().sort(), others.sort());
-    for (const name of ['notices.read-changes', 'notices.select-due']) g.partitions[DEAD]!.statement(name).recover();
+    g.partitions[DEAD]!.statement('notices.find-changes').recover();
     await until(async () => {
       await settle();
       return told().includes(accounts[DEAD]!.id);
     });
     assert.equal(told().length, PARTITIONS);
-    const left = await inDirectory('select from accounts where low_balance_set_at is not null');
-    assert.equal(left.length, 0);
   });
 
   it('prepares months in each, and in the others while one says nothing', async () => {

@@ -163,6 +163,17 @@ describe('an export', { timeout: 120_000 }, () => {
     assert.deepEqual(await sql(target.database, 'select distinct colour from balances'), [{ colour: 'grey' }]);
   });
 
+  it('of a schema before 59 is read without the column that says when thresholds were set', async () => {
+    await using source = await createSource();
+    await source.database.script('alter table accounts add column low_balance_set_at timestamptz default now()');
+    const marked = await exportedBy(source.database, ROWS_MAX[4]!);
+    assert.ok(marked.includes('"low_balance_set_at"'));
+    await using target = await createTestDatabase();
+    const store = createImportStore(onlyPartition(target.database));
+    const { rows } = await importDatabase(linesOf(marked), { store, schema: schemaVersion() + 1 });
+    assert.ok(rows.accounts! > 0);
+  });
+
   it('with rows of an account or a key that it does not have is refused', async () => {
     const lines = text.trimEnd().split('\n');
     const end = JSON.parse(lines.at(-1)!).end;

@@ -90,20 +90,6 @@ const UNFINISHED: readonly (Statement & { readonly home: Home })[] = [
     text: `select 'finished-steps' as invariant, account_id, 'key ' || key_id || ' is loose' as detail
 from loose_keys where since < statement_timestamp() - ${FINISHED_WITHIN} order by since, key_id limit ${BREACHES_MAX}`,
   },
-  {
-    // Plan: accounts_by_new_threshold.
-    home: 'directory',
-    name: 'audit.unfinished-thresholds',
-    text: `select 'finished-steps' as invariant, id as account_id, 'its threshold of balance.low is not looked at' as detail
-from accounts where low_balance_set_at < statement_timestamp() - ${FINISHED_WITHIN} order by low_balance_set_at, id limit ${BREACHES_MAX}`,
-  },
-  {
-    // Plan: due_notices_by_time.
-    home: 'partition',
-    name: 'audit.unfinished-notices',
-    text: `select 'finished-steps' as invariant, account_id, 'the notice ' || dedupe_key || ' is not stored' as detail
-from due_notices where due_at < statement_timestamp() - ${FINISHED_WITHIN} order by due_at, dedupe_key limit ${BREACHES_MAX}`,
-  },
 ];
 
 /** What is under way for longer than it may, of all accounts. */

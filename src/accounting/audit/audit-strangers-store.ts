@@ -26,7 +26,6 @@ export const RECORDS = [
   'continuation_keys',
   'usage_rollups',
   'notice_states',
-  'due_notices',
   'dropped_calls',
   'dropped_uses',
   'dropped_usage',

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Lane, Queryable } from '../../src/db/database.ts';
+import { openDatabases } from '../../src/db/databases.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import type { PartitionedDatabase } from '../support/opened-partitions.ts';
+import { createPartitioned } from '../support/partitioned.ts';
+import { type ToldAccounts, toldAccounts } from './told-accounts.ts';
+
+/** Balances are in a partition, thresholds and notices in the directory: one transaction writes both. */
+
+const PARTITION = 1;
+
+class CutError extends Error {}
+
+/** A lane that runs something before each statement of its transactions, and after their commit. */
+function watched(lane: Lane, beforeStatement: (n: number) => Promise<void>): Lane {
+  let n = 0;
+  return {
+    ...lane,
+    async transactionWithDirectory(work) {
+      const result = await lane.transactionWithDirectory((transaction) =>
+        work({
+          async query(...asked: Parameters<Queryable['query']>) {
+            await beforeStatement(n++);
+            return transaction.query(...asked);
+          },
+        } as Queryable),
+      );
+      await beforeStatement(n++);
+      return result;
+    },
+  };
+}
+
+describe('notices of accounts', { timeout: 120_000 }, () => {
+  let stored: PartitionedDatabase;
+  let lane: Lane;
+  let told: ToldAccounts['told'];
+  let accounts: ToldAccounts;
+
+  before(async () => {
+    stored = await createPartitioned(2);
+    lane = stored.databases.partitions[PARTITION]!.lane('notices');
+    accounts = toldAccounts(stored.databases, PARTITION);
+    told = accounts.told;
+  });
+  after(() => stored?.remove());
+
+  /** Fails a round before each of its statements in turn, then after its commit. Returns how many times it failed. */
+  async function cutEverywhere(check: (find: () => Promise<void>, where: string) => Promise<void>): Promise<number> {
+    for (let at = 0; ; at++) {
+      let isCut = false;
+      const cut = watched(lane, async (n) => {
+        if (n !== at) return;
+        isCut = true;
+        throw new CutError();
+      });
+      await check(
+        () => accounts.find(cut).catch((error) => assert.ok(error instanceof CutError, String(error))),
+        `${at}`,
+      );
+      if (!isCut) return at;
+    }
+  }
+
+  it('are sent once when a balance falls, whichever statement of a round fails, and whatever happens to the balance then', async () => {
+    const cuts = await cutEverywhere(async (find, where) => {
+      const accountId = await accounts.account();
+      await accounts.setLowBalance(accountId, 5n);
+      await accounts.find();
+      await accounts.post(accountId, -6n);
+      await find();
+      // Another entry: there is no second notice of the same fall.
+      await accounts.post(accountId, -1n);
+      await accounts.find();
+      const [first, ...more] = await told(accountId);
+      assert.match(first!, /^0\.00000000[34]: 1$/, where);
+      assert.deepEqual(more, [], where);
+      // Above the threshold, and below it once more.
+      await accounts.post(accountId, 10n);
+      await accounts.find();
+      await accounts.post(accountId, -10n);
+      await accounts.find();
+      assert.equal((await told(accountId)).length, 2, where);
+      assert.deepEqual(await accounts.queued(), [], where);
+    });
+    assert.ok(cuts >= 8, `${cuts} cuts`);
+  });
+
+  it('are sent once when a threshold is set above the balance, whichever statement of a round fails', async () => {
+    await cutEverywhere(async (find, where) => {
+      const accountId = await accounts.account();
+      await accounts.find();
+      await accounts.setLowBalance(accountId, 20n);
+      await find();
+      await accounts.find();
+      assert.deepEqual(await told(accountId), ['0.00000001: 1'], where);
+      assert.deepEqual(await accounts.queued(), [], where);
+    });
+  });
+
+  it('follow from a threshold that is set during a round with its account', async () => {
+    for (let at = 0, isReached = true; isReached; at++) {
+      const accountId = await accounts.account();
+      isReached = false;
+      const find = accounts.find(
+        watched(lane, async (n) => {
+          if (n !== at) return;
+          isReached = true;
+          assert.equal(await accounts.setLowBalance(accountId, 20n), true);
+        }),
+      );
+      await find;
+      await accounts.find();
+      assert.deepEqual(await told(accountId), isReached ? ['0.00000001: 1'] : [], `before statement ${at}`);
+      assert.deepEqual(await accounts.queued(), []);
+    }
+  });
+
+  it('have their account queued by the transaction that sets a threshold, or neither is written', async () => {
+    const accountId = await accounts.account();
+    await accounts.find();
+    const partition = stored.databases.partitions[PARTITION]!;
+    await partition.script('alter table account_changes add constraint refused check (false)');
+    await assert.rejects(accounts.setLowBalance(accountId, 20n), /refused/);
+    await partition.script('alter table account_changes drop constraint refused');
+    await accounts.post(accountId, -1n);
+    await accounts.find();
+    assert.deepEqual(await told(accountId), []);
+    assert.equal(await accounts.setLowBalance('acct_none', 20n), false);
+    assert.deepEqual(await accounts.queued(), []);
+  });
+
+  it('are found once by two nodes at the same time', async () => {
+    const another = await openDatabases(stored.location, silentLogger);
+    try {
+      const all = await Promise.all(Array.from({ length: 20 }, accounts.account));
+      for (const each of all) await accounts.setLowBalance(each, 20n);
+      await Promise.all([accounts.find(lane), accounts.find(another.partitions[PARTITION]!.lane('notices'))]);
+      await accounts.find();
+      for (const each of all) assert.deepEqual(await told(each), ['0.00000001: 1']);
+      assert.deepEqual(await accounts.queued(), []);
+    } finally {
+      await another.close();
+    }
+  });
+});

@@ -1,0 +1,65 @@
+import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
+import { createRoutes } from '../../src/accounting/partitions/routes.ts';
+import type { PartitionedDatabases, PartitionLane } from '../../src/db/home-lanes.ts';
+import { createIds } from '../../src/lib/ids.ts';
+import { decideAccount } from '../../src/notices/account-decision.ts';
+import { createAccountNoticeStore } from '../../src/notices/account-notice-store.ts';
+import { createThresholdStore } from '../../src/notices/threshold-store.ts';
+import { NOW_MS } from '../support/accounting-builders.ts';
+import { sql } from '../support/sql.ts';
+
+const ids = createIds({ nowMs: () => NOW_MS });
+const TERMS = { nowMs: NOW_MS, lowBalanceNano: null, planPercents: [], plans: new Map() };
+export const NEW_NOTICES = { atMs: NOW_MS, nextId: () => ids.next('ntc'), hasMail: true };
+
+export type ToldAccounts = ReturnType<typeof toldAccounts>;
+
+/** Accounts of a partition, and their notices of low balances. */
+export function toldAccounts({ directory, partitions }: PartitionedDatabases, number: number) {
+  const partition = partitions[number]!;
+  let made = 0;
+
+  async function post(accountId: string, amountNano: bigint): Promise<void> {
+    const entry = { kind: 'adjustment', memo: 'm', idempotencyKey: null, at: new Date(NOW_MS) } as const;
+    await createLedgerStore(partition).post({ accountId, amountNano, ...entry });
+  }
+
+  return {
+    post,
+    /** With a balance of 10, and an address that gets mail. */
+    async account(): Promise<string> {
+      const id = `acct_told_${number}_${++made}`;
+      await sql(
+        directory,
+        `insert into accounts (id, name, email, verified, status, partition_no, created_at, updated_at)
+values ($1, 'n', $1 || '@example.com', true, 'active', $2::smallint, now(), now())`,
+        [id, number],
+      );
+      await sql(partition, 'insert into balances (account_id) values ($1)', [id]);
+      await post(id, 10n);
+      return id;
+    },
+    setLowBalance: createThresholdStore({ directory, partitions: createRoutes(partitions, { find: () => number }) })
+      .setLowBalance,
+    /** What a finder does in a round. */
+    async find(lane: PartitionLane = partition): Promise<void> {
+      const { noticeChanges } = createAccountNoticeStore(lane, number);
+      while ((await noticeChanges((facts, states) => decideAccount(facts, states, TERMS), NEW_NOTICES)) === 'more');
+    },
+    /** The balances that notices of an account say, each with how many deliveries it has. */
+    async told(accountId: string): Promise<string[]> {
+      const found = await sql<{ balance: string; deliveries: number }>(
+        directory,
+        `select data ->> 'balanceYuan' as balance,
+  (select count(*)::int from notice_deliveries d where d.notice_id = n.id) as deliveries
+from notices n where account_id = $1 order by id`,
+        [accountId],
+      );
+      return found.map(({ balance, deliveries }) => `${balance}: ${deliveries}`);
+    },
+    queued: async () =>
+      (await sql<{ account_ids: string[] }>(partition, 'select account_ids from account_changes')).flatMap(
+        ({ account_ids: queued }) => queued,
+      ),
+  };
+}
