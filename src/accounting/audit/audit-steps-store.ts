@@ -33,17 +33,14 @@ ${ownersIn('rate_limits', `key_id <> ''`)}
 const isThere = (from: string, id: string): string =>
   `coalesce((select true from ${from} o where o.account_id = v.account_id and o.${id} = v.key_id limit 1), false)`;
 
-/**
- * Those that are no keys, nor loose. A key is in one of the two from before its limits are set until they are gone, and one statement
- * sees both. Plans: primary keys.
- */
+/** Those that are no keys. A key and its limits come and go in one transaction. Plans: primary keys. */
 const findStrange: Statement = {
   name: 'audit.find-strange-keys',
   text: `select v.account_id, v.key_id from unnest($1::text[], $2::text[]) as v (account_id, key_id)
-where not ${isThere('api_keys', 'id')} and not ${isThere('loose_keys', 'key_id')}`,
+where not ${isThere('api_keys', 'id')}`,
 };
 
-/** Those that have limits still: the others were removed meanwhile. Plans: primary keys. */
+/** Those that have limits still: the others were forgotten meanwhile. Plans: primary keys. */
 const findOwnerless: Statement = {
   name: 'audit.find-ownerless-limits',
   text: `select 'key-owners' as invariant, v.account_id, 'limits of key ' || v.key_id as detail
@@ -83,13 +80,6 @@ const selectIsTried: Statement = {
 };
 
 const UNFINISHED: readonly (Statement & { readonly home: Home })[] = [
-  {
-    // Plan: loose_keys_by_time.
-    home: 'directory',
-    name: 'audit.unfinished-keys',
-    text: `select 'finished-steps' as invariant, account_id, 'key ' || key_id || ' is loose' as detail
-from loose_keys where since < statement_timestamp() - ${FINISHED_WITHIN} order by since, key_id limit ${BREACHES_MAX}`,
-  },
   {
     // Plan: accounts_by_new_threshold.
     home: 'directory',
