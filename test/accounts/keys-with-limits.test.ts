@@ -288,25 +288,6 @@ select $1, $1 || n, 'n', decode(md5($1 || n), 'hex'), 'p', '2026-01-01' from gen
         const { limits } = await make(await account(), {}, keys(failingAt(lane(), 0)));
         assert.equal(limits.dailyCallsMax, null);
       });
-
-      it('are found by the audit if their limits are there without them', async () => {
-        const accountId = await account();
-        await sql(partitions[number]!, `insert into key_limits (account_id, key_id) values ($1, 'key_lost')`, [
-          accountId,
-        ]);
-        await sql(
-          partitions[number]!,
-          `insert into rate_limits (account_id, key_id, model) values ($1, 'key_other', '')`,
-          [accountId],
-        );
-        const words = 'limits of keys are of keys that are there';
-        assert.deepEqual(
-          await breaches(),
-          ['key_lost', 'key_other'].map((id) => `${words}: partition ${number}: limits of key ${id}`),
-        );
-        await sql(partitions[number]!, 'delete from key_limits where account_id = $1', [accountId]);
-        await sql(partitions[number]!, 'delete from rate_limits where account_id = $1', [accountId]);
-      });
     });
   }
 });

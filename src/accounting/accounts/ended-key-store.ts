@@ -155,8 +155,32 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
       let isLeft = false;
       let isAll = true;
 
-      /** Those that no call names, as far as their partitions can tell. */
-      async function unnamedOf(page: readonly EndedKey[]): Promise<EndedKey[]> {
+      /** Forgets those of a partition that no call names, an account a transaction, so that none is locked for the length of the others. */
+      async function forgetUnnamed(partition: PartitionLane, keys: readonly EndedKey[]): Promise<void> {
+        const tells = telling.get(partition) ?? (await canTell(partition));
+        telling.set(partition, tells);
+        if (!tells) {
+          isLeft = true;
+          return;
+        }
+        const named = await namedIn(partition, keys);
+        const unnamed = keys.filter(({ id }) => !named.has(id));
+        for (const [accountId, ended] of Map.groupBy(unnamed, (key) => key.account_id)) {
+          if (signal.aborted) return;
+          try {
+            await forget(
+              partition,
+              accountId,
+              ended.map(({ id }) => id),
+            );
+          } catch (error) {
+            if (!isLockTimeout(error)) throw error;
+            isAll = false;
+          }
+        }
+      }
+
+      async function forgetPage(page: readonly EndedKey[]): Promise<void> {
         const byPartition = new Map<PartitionLane, EndedKey[]>();
         for (const key of page) {
           const isPlaced = await walk.visit(key.account_id, async (partition) => {
@@ -164,21 +188,9 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
           });
           if (!isPlaced) isLeft = true;
         }
-        const unnamed: EndedKey[] = [];
         for (const keys of byPartition.values()) {
-          const isTold = await walk.visit(keys[0]!.account_id, async (partition) => {
-            const tells = telling.get(partition) ?? (await canTell(partition));
-            telling.set(partition, tells);
-            if (!tells) {
-              isLeft = true;
-              return;
-            }
-            const named = await namedIn(partition, keys);
-            unnamed.push(...keys.filter(({ id }) => !named.has(id)));
-          });
-          if (!isTold) isLeft = true;
+          if (!(await walk.visit(keys[0]!.account_id, (partition) => forgetUnnamed(partition, keys)))) isLeft = true;
         }
-        return unnamed;
       }
 
       const tellsNone = (): boolean => telling.size === partitions.all.length && ![...telling.values()].includes(true);
@@ -186,21 +198,12 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
       let isMore = true;
       for (let rows = 0; isMore && rows < RUN_ROWS; rows += PAGE_ROWS) {
         const page = await directory.query<EndedKey>(selectEnded, [last!.ended_at, last!.id, new Date(instantMs)]);
-        for (const [accountId, keys] of Map.groupBy(await unnamedOf(page), (key) => key.account_id)) {
-          if (signal.aborted) return isAll;
-          const ids = keys.map(({ id }) => id);
-          try {
-            const isForgotten = await walk.visit(accountId, (partition) => forget(partition, accountId, ids));
-            if (!isForgotten) isLeft = true;
-          } catch (error) {
-            if (!isLockTimeout(error)) throw error;
-            isAll = false;
-          }
-        }
+        await forgetPage(page);
+        if (signal.aborted) return isAll;
         last = page.at(-1) ?? last;
         // What was locked, or left, is behind the place that is kept.
         if (isAll && !isLeft) await directory.query(setProgress, [last!.ended_at, last!.id]);
-        isMore = page.length === PAGE_ROWS && !signal.aborted && !walk.isOver && !tellsNone();
+        isMore = page.length === PAGE_ROWS && !walk.isOver && !tellsNone();
       }
       walk.throwFailure();
       return isAll;
