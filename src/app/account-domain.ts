@@ -13,9 +13,7 @@ import type { Accounting } from './accounting.ts';
 type Stores = Pick<
   Accounting['admin'],
   | 'accounts'
-  | 'looseKeys'
-  | 'looseLimits'
-  | 'keyLimits'
+  | 'keysWithLimits'
   | 'memberLimits'
   | 'keyReplacements'
   | 'rateLimits'

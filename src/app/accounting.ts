@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { createEndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
-import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
 import { createKeyStatusStore } from '../accounting/accounts/status-store.ts';
 import { createAccountPartitionStore } from '../accounting/partitions/account-partition-store.ts';
 import { createAddedPartitions } from '../accounting/partitions/added-partitions.ts';
@@ -135,10 +134,8 @@ export async function createAccounting(parts: AccountingParts) {
     housekeeping: {
       partitions: routes.all.map((part) => part.housekeeping),
       isOutgrown: addedPartitions.look,
-      looseLimits: routes.map((part) => part.housekeeping.looseLimits),
       refusals: createRefusalsStore(housekeeping.directory),
       nodes: createNodeStore(housekeeping.directory),
-      looseKeys: createLooseKeyStore(housekeeping.directory),
       endedKeys: createEndedKeyStore(housekeeping),
     },
     finishing: createFinishing(

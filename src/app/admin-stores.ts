@@ -2,8 +2,7 @@ import { createKeyLimitStore, createMemberLimitStore, routedLimits } from '../ac
 import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createKeyUseStore, routedKeyUses } from '../accounting/accounts/key-use-store.ts';
-import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
-import { createLooseLimitStore, routedLooseLimits } from '../accounting/accounts/loose-limit-store.ts';
+import { createKeyWithLimitsStore } from '../accounting/accounts/key-with-limits-store.ts';
 import { createRateLimitStore, routedRateLimits } from '../accounting/accounts/rate-limit-store.ts';
 import { createKeyStatusStore } from '../accounting/accounts/status-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
@@ -32,7 +31,6 @@ import { createInSteps } from './in-steps.ts';
 
 /** The stores of one partition. */
 export const createPartitionAdmin = (partition: PartitionLane) => ({
-  looseLimits: createLooseLimitStore(partition),
   keyLimits: createKeyLimitStore(partition),
   memberLimits: createMemberLimitStore(partition),
   keyBudgets: createKeyBudgetStore(partition),
@@ -53,7 +51,6 @@ export type PartitionAdmin = ReturnType<typeof createPartitionAdmin>;
 export function joinPartitionAdmins(routes: Routes<PartitionAdmin>): PartitionAdmin {
   if (routes.all.length === 1) return routes.all[0]!;
   return {
-    looseLimits: routedLooseLimits(routes.map(({ looseLimits }) => looseLimits)),
     keyLimits: routedLimits(routes.map(({ keyLimits }) => keyLimits)),
     memberLimits: routedLimits(routes.map(({ memberLimits }) => memberLimits)),
     keyBudgets: routedKeyBudgets(routes.map(({ keyBudgets }) => keyBudgets)),
@@ -80,8 +77,8 @@ export function createPlacedAdmin(lanes: PlacedLanes, plans: () => readonly Offe
   return {
     accounts: createAccountStore(directory),
     refusals: createRefusalsStore(directory),
-    looseKeys: createLooseKeyStore(directory),
-    keyReplacements: createKeyReplacementStore(directory),
+    keysWithLimits: createKeyWithLimitsStore(lanes),
+    keyReplacements: createKeyReplacementStore(lanes),
     keyStatuses: createKeyStatusStore(directory),
     vouchers: createVoucherStore(directory),
     keySearch: createKeySearchStore(lanes),

@@ -1,11 +1,7 @@
 import { ENDED_KEYS_KEPT_DAYS, type EndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
-import type { LooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
-import { removeLooseLimits } from '../accounting/accounts/loose-keys.ts';
-import type { LooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
 import type { CallsStore } from '../accounting/calls/calls-store.ts';
 import type { ContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { oldestContinuationKey } from '../accounting/continuation/continuation-keys.ts';
-import type { Routes } from '../accounting/partitions/routes.ts';
 import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import type { StoredResponseStore } from '../accounting/repeats/stored-response-store.ts';
 import type { Dropping } from '../accounting/retention/dropping.ts';
@@ -35,8 +31,6 @@ interface HousekeepingParts {
   readonly partitions: readonly PartitionStores[];
   readonly nodes: Pick<NodeStore, 'forget'>;
   readonly endedKeys: EndedKeyStore;
-  readonly looseKeys: LooseKeyStore;
-  readonly looseLimits: Routes<LooseLimitStore>;
   /** Whether there are partitions that this process has not opened: what it does not find may be there. */
   readonly isOutgrown: () => Promise<boolean>;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
@@ -65,11 +59,6 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       run: (signal) => run(stores, signal),
       ...when,
     }));
-  /** A node that has opened all partitions does it. */
-  const unlessOutgrown =
-    (run: HousekeepingTask['run']): HousekeepingTask['run'] =>
-    async (signal) =>
-      (await parts.isOutgrown()) ? undefined : run(signal);
   return [
     { name: 'budgets of bodies', isBeforeCalls: true, run: setBodyBudgets },
     // The records of a month without one go to the default, and stay there.
@@ -96,12 +85,12 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
     { name: 'nodes that are gone', run: () => nodes.forget() },
     {
       name: 'keys that have ended',
-      run: unlessOutgrown((signal) =>
-        parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
-      ),
+      // A node that has opened all partitions does it.
+      run: async (signal) =>
+        (await parts.isOutgrown())
+          ? undefined
+          : parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },
-    // Behind them, because each of these is loose from then on.
-    { name: 'limits of keys that are not there', run: unlessOutgrown((signal) => removeLooseLimits(parts, signal)) },
     // Last, because the first time it may take long.
     ...inEach('call records of months that are over', ({ dropping }, signal) => dropping.run(signal)),
   ];

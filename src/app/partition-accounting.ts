@@ -2,7 +2,6 @@ import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
 import { createLimitedKeyStore } from '../accounting/accounts/limited-key-store.ts';
 import { createLimitedKeys } from '../accounting/accounts/limited-keys.ts';
-import { createLooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
 import { createCallBatches } from '../accounting/batches/call-batches.ts';
 import { createBatchStore } from '../accounting/batches/store.ts';
 import { createCallsStore } from '../accounting/calls/calls-store.ts';
@@ -144,7 +143,6 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
       continuationKeys: createContinuationKeyStore(housekeeping),
       subscriptions: createSubscriptionStore(housekeeping),
       storedResponses: createStoredResponseStore(housekeeping),
-      looseLimits: createLooseLimitStore(housekeeping),
       latency: createLatencyStore(housekeeping),
       dropping: createDropping({
         store: createRetentionStore(housekeeping),

@@ -19,7 +19,6 @@ export const HOMES = {
   /** Only the hash of a key is known of a request: it leads to the account. */
   api_keys: 'directory',
   /** Which limits belong to no key is asked of keys. */
-  loose_keys: 'directory',
   users: 'directory',
   memberships: 'directory',
   sessions: 'directory',

@@ -63,7 +63,6 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   send_rates: 'what was sent lately is counted where it was sent',
   key_expiry_progress: 'keys that expire later are found by the new database',
   ended_keys_progress: 'the new database looks at all keys that have ended anew',
-  loose_keys: 'limits of keys that are not there are not exported',
   key_uses: 'the new database learns by itself when keys are used',
   refusals: 'what was refused is kept for some days, and nothing follows from it',
   sessions: 'people sign in again',

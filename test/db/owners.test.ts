@@ -40,7 +40,7 @@ describe(`what belongs to accounts and keys`, { timeout: 60_000 }, () => {
     const limits = createKeyLimitStore(stored.database);
     const none = { accountId: 'acct_owner', id: 'key_none' } as ApiKey;
     const keys = keysOn(inOneDatabase(stored.database), { nowMs: () => AT.getTime() });
-    assert.equal(await keys.change(none, { limits: { dailyCallsMax: 1 }, rates: { requestsMax: 1 } }), 'absent');
+    assert.equal(await keys.change(none, { limits: { dailyCallsMax: 1 }, rates: { requestsMax: 1 } }), null);
     assert.equal(await limits.change('acct_none', 'key_none', { dailyCallsMax: 1 }), null);
     assert.equal(await countOf('key_limits'), 0);
     assert.equal(await countOf('rate_limits'), 0);

@@ -8,8 +8,6 @@ import {
 } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../../src/accounting/accounts/key-replacement-store.ts';
 import { createLimitedKeyStore } from '../../src/accounting/accounts/limited-key-store.ts';
-import { createLooseKeyStore } from '../../src/accounting/accounts/loose-key-store.ts';
-import { createLooseLimitStore } from '../../src/accounting/accounts/loose-limit-store.ts';
 import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
@@ -35,7 +33,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { inOneDatabase } from '../support/in-one-database.ts';
+import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 import { waitingForLocks } from '../support/locks.ts';
 import { isQuickRun, propertyRuns } from '../support/scope.ts';
 import { type KeyVerdict, ReferenceKey } from './reference.ts';
@@ -389,12 +387,10 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
                 const old = keys[taken.key % keys.length]!;
                 if (old.isEnded) break;
                 const next = addKey(old.person, old.reference.replacement());
-                const begun = { accountId, keyId: next.id, replacedId: old.id, endsReplaced: true, at: NOW };
-                await createLooseKeyStore(database).begin(begun);
-                await createLooseLimitStore(database).copy(begun, old.id);
                 const made = { accountId, keyId: old.id, id: next.id, keyHash: hashOf(next.id), prefix: 'sk-fg-…' };
                 const replacement = { ...made, expiresAt: null, keepOldMs: 0, at: NOW };
-                assert.ok((await createKeyReplacementStore(database).replace(replacement)) !== null);
+                const replacements = createKeyReplacementStore(placedInOne(inOneDatabase(database)));
+                assert.ok((await replacements.replace(replacement)) !== null);
                 old.isEnded = true;
                 break;
               }

@@ -1,41 +1,27 @@
 import { randomFillSync } from 'node:crypto';
 import { createApiKeyStore } from '../../src/accounting/accounts/api-key-store.ts';
-import { createKeyLimitStore, type KeyLimitChange } from '../../src/accounting/accounts/key-limit-store.ts';
+import type { KeyLimitChange } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../../src/accounting/accounts/key-replacement-store.ts';
+import { createKeyWithLimitsStore } from '../../src/accounting/accounts/key-with-limits-store.ts';
 import { createKeys, type Keys } from '../../src/accounting/accounts/keys.ts';
-import { createLooseKeyStore } from '../../src/accounting/accounts/loose-key-store.ts';
-import { makeLimited, removeLooseLimits } from '../../src/accounting/accounts/loose-keys.ts';
-import { createLooseLimitStore } from '../../src/accounting/accounts/loose-limit-store.ts';
-import { createRateLimitStore, type RateLimitChange } from '../../src/accounting/accounts/rate-limit-store.ts';
+import type { RateLimitChange } from '../../src/accounting/accounts/rate-limit-store.ts';
 import type { Lane } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { type HomeLanes, inOneDatabase, placedInOne } from './in-one-database.ts';
 
 /** The keys of a process: nothing of what it does is cached by it. */
-export function keysOn({ directory, partition }: HomeLanes, clock: Clock): Keys {
+export function keysOn(homes: HomeLanes, clock: Clock): Keys {
+  const lanes = placedInOne(homes);
   return createKeys({
-    accounts: createApiKeyStore(directory),
-    looseKeys: createLooseKeyStore(directory),
-    looseLimits: createLooseLimitStore(partition),
-    keyLimits: createKeyLimitStore(partition),
-    keyReplacements: createKeyReplacementStore(directory),
-    rateLimits: createRateLimitStore(partition),
+    accounts: createApiKeyStore(homes.directory),
+    keysWithLimits: createKeyWithLimitsStore(lanes),
+    keyReplacements: createKeyReplacementStore(lanes),
     principals: { forget: () => undefined },
     clock,
     ids: createIds(clock),
     fillRandom: randomFillSync,
   });
-}
-
-/** Removes the limits of loose keys, as the housekeeping does. */
-export function removeLoose(homes: HomeLanes): Promise<boolean> {
-  const { directory, partitions } = placedInOne(homes);
-  const stores = {
-    looseKeys: createLooseKeyStore(directory),
-    looseLimits: partitions.map((partition) => createLooseLimitStore(partition)),
-  };
-  return removeLooseLimits(stores, new AbortController().signal);
 }
 
 /** Makes a key with limits, of an id that the test knows. */
@@ -44,13 +30,6 @@ export async function insertLimitedKey(
   { accountId, id, at }: { readonly accountId: string; readonly id: string; readonly at: Date },
   given: { readonly limits?: KeyLimitChange; readonly rates?: RateLimitChange },
 ): Promise<void> {
-  const { directory, partition } = inOneDatabase(lane);
-  const key = { accountId, keyId: id, replacedId: null, endsReplaced: false, at };
-  const made = { accountId, id, name: id, keyHash: Buffer.from(id), prefix: 'p', expiresAt: null, isBegun: true, at };
-  await makeLimited(
-    createLooseKeyStore(directory),
-    key,
-    () => createLooseLimitStore(partition).set(key, given),
-    () => createApiKeyStore(directory).insertKey(made),
-  );
+  const key = { accountId, id, name: id, keyHash: Buffer.from(id), prefix: 'p', expiresAt: null, at };
+  await createKeyWithLimitsStore(placedInOne(inOneDatabase(lane))).insert(key, given);
 }

@@ -249,27 +249,6 @@ from balances b order by account_id`,
   });
 });
 
-describe('a key that is being made while its account is exported', { timeout: 60_000 }, () => {
-  it('is not in the export, and neither are its limits', async () => {
-    await using source = await createTestDatabase();
-    await using target = await createTestDatabase();
-    await openAccount(source.database, 'acct_a', 0n);
-    await source.database.script(`
-insert into api_keys (account_id, id, name, key_hash, prefix, created_at) values ('acct_a', 'key_works', 'k', '\\x01', 'p', now());
-insert into loose_keys (account_id, key_id, is_begun, since) values ('acct_a', 'key_begun', true, now());
-insert into key_limits (account_id, key_id, daily_calls_max) values ('acct_a', 'key_works', 5), ('acct_a', 'key_begun', 5);
-insert into rate_limits (account_id, key_id, model, requests_max)
-values ('acct_a', '', '', 5), ('acct_a', 'key_works', '', 5), ('acct_a', 'key_begun', '', 5)`);
-    await imported(target.database, await exported(source.database));
-    const rows = await sql<object>(
-      target.database,
-      'select key_id from key_limits union all select key_id from rate_limits order by key_id',
-    );
-    assert.deepEqual(rows, [{ key_id: '' }, { key_id: 'key_works' }, { key_id: 'key_works' }]);
-    await assertSound(inOneDatabase(target.database));
-  });
-});
-
 describe('a key that is forgotten while its account is exported', { timeout: 60_000 }, () => {
   it('is in the export with its limits', async () => {
     await using source = await createTestDatabase();

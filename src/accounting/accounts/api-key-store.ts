@@ -1,10 +1,9 @@
 import { type Statement, toArray } from '../../db/database.ts';
-import type { DirectoryLane } from '../../db/home-lanes.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../../db/home-lanes.ts';
 import { dateColumn, listColumn, orNull, type RowOf, type Selection, selection, textColumn } from '../../db/table.ts';
 import { type AllowListChange, type AllowLists, NO_ALLOW_LISTS } from './allow-lists.ts';
 import { findOwnKeyIds, type OwnKeysLimit, requireMembership, requireRoomForKey } from './key-owner-store.ts';
 import { DEFAULT_SCOPES, type KeyScope } from './key-scopes.ts';
-import { takeBegun } from './loose-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
 /** The SQL of API keys. */
@@ -69,17 +68,6 @@ const selectKeyNames: Statement = {
   text: 'select id, name from api_keys where id = any ($1::text[])',
 };
 
-/** Sets the name and the lists that are given. By the unique index api_keys_by_id. */
-const updateKey: Statement = {
-  name: 'accounts.update-key',
-  text: `update api_keys set
-  allowed_models = case when $2::boolean then $3::text[] else allowed_models end,
-  allowed_networks = case when $4::boolean then $5::text[] else allowed_networks end,
-  name = coalesce($6::text, name)
-where id = $1
-returning ${KEYS.list}`,
-};
-
 /** By the unique index api_keys_by_id. A key that is already revoked keeps its first date. */
 const revokeKey: Statement = {
   name: 'accounts.revoke-key',
@@ -93,8 +81,6 @@ export interface NewKey {
   readonly keyHash: Buffer;
   readonly prefix: string;
   readonly expiresAt: Date | null;
-  /** Whether it has been begun (`loose-keys.ts`), so that it has limits; absent: it has none. */
-  readonly isBegun?: boolean;
   /** Absent: none. */
   readonly allowed?: AllowListChange;
   /** Absent: for calls. */
@@ -123,14 +109,16 @@ export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const;
 type KeyStatus = (typeof KEY_STATUSES)[number];
 
 export interface ApiKeyStore {
-  /** @throws TooManyKeysError, NoMemberError, OverdueKeyError */
+  /**
+   * Makes a key without limits.
+   *
+   * @throws TooManyKeysError, NoMemberError
+   */
   insertKey(key: NewKey): Promise<ApiKey>;
   /** Newest first. */
   listKeys(accountId: string, beforeId: string | null, limit: number, filter?: KeyFilter): Promise<ApiKey[]>;
   /** The ids of the keys of a person, the newest first, revoked ones too. */
   findOwnKeyIds(accountId: string, userId: string): Promise<string[]>;
-  /** Sets the name and the lists that are given; `null` if there is no such key. Every node drops the account's cached keys. */
-  changeKey(keyId: string, allowed: AllowListChange, name?: string): Promise<ApiKey | null>;
   /** Returns the account of the revoked key, or `null` if there is no such key. Every node drops it from its cache. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
   /** `null` if there is no such key. */
@@ -139,45 +127,52 @@ export interface ApiKeyStore {
   findKeyNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
+/**
+ * In a transaction of its caller.
+ *
+ * @throws TooManyKeysError, NoMemberError
+ */
+export async function makeKey(
+  transaction: DirectoryQueryable,
+  {
+    accountId,
+    id,
+    name,
+    keyHash,
+    prefix,
+    expiresAt,
+    allowed = NO_ALLOW_LISTS,
+    scopes = DEFAULT_SCOPES,
+    userId = null,
+    ownKeys,
+    isImported = false,
+    isRevoked = false,
+    at,
+  }: NewKey,
+): Promise<ApiKey> {
+  await requireRoomForKey(transaction, accountId, ownKeys, at, false);
+  if (userId !== null) await requireMembership(transaction, accountId, userId);
+  const rows = await transaction.query(insertKey, [
+    accountId,
+    id,
+    name,
+    keyHash,
+    prefix,
+    at,
+    expiresAt,
+    arrayOrNull(allowed.models),
+    arrayOrNull(allowed.networks),
+    toArray(scopes),
+    userId,
+    isRevoked ? at : null,
+  ]);
+  if (isImported) await announceChange(transaction, accountId);
+  return KEYS.read(rows[0]!);
+}
+
 export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
   return {
-    insertKey: ({
-      accountId,
-      id,
-      name,
-      keyHash,
-      prefix,
-      expiresAt,
-      isBegun = false,
-      allowed = NO_ALLOW_LISTS,
-      scopes = DEFAULT_SCOPES,
-      userId = null,
-      ownKeys,
-      isImported = false,
-      isRevoked = false,
-      at,
-    }) =>
-      database.transaction(async (transaction) => {
-        await requireRoomForKey(transaction, accountId, ownKeys, at, false);
-        if (userId !== null) await requireMembership(transaction, accountId, userId);
-        if (isBegun) await takeBegun(transaction, accountId, id);
-        const rows = await transaction.query(insertKey, [
-          accountId,
-          id,
-          name,
-          keyHash,
-          prefix,
-          at,
-          expiresAt,
-          arrayOrNull(allowed.models),
-          arrayOrNull(allowed.networks),
-          toArray(scopes),
-          userId,
-          isRevoked ? at : null,
-        ]);
-        if (isImported) await announceChange(transaction, accountId);
-        return KEYS.read(rows[0]!);
-      }),
+    insertKey: (key) => database.transaction((transaction) => makeKey(transaction, key)),
     async listKeys(accountId, beforeId, limit, { userId = null, status = null, at = null } = {}) {
       const of = [accountId, beforeId, limit, status, at];
       return KEYS.all(
@@ -185,20 +180,6 @@ export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
       );
     },
     findOwnKeyIds: (accountId, userId) => findOwnKeyIds(database, accountId, userId),
-    changeKey: (keyId, { models, networks }, name) =>
-      database.transaction(async (transaction) => {
-        const rows = await transaction.query(updateKey, [
-          keyId,
-          models !== undefined,
-          arrayOrNull(models),
-          networks !== undefined,
-          arrayOrNull(networks),
-          name ?? null,
-        ]);
-        const key = KEYS.first(rows);
-        if (key !== null) await announceChange(transaction, key.accountId);
-        return key;
-      }),
     revokeKey: (keyId, at) =>
       database.transaction(async (transaction) => {
         const [row] = await transaction.query<{ account_id: string }>(revokeKey, [keyId, at]);
@@ -222,6 +203,6 @@ export async function namesOf(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-function arrayOrNull(values: readonly string[] | null | undefined): string | null {
+export function arrayOrNull(values: readonly string[] | null | undefined): string | null {
   return values == null ? null : toArray(values);
 }

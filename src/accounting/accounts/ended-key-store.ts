@@ -2,15 +2,14 @@ import { fieldsOf } from '../../db/columns.ts';
 import { type Statement, toArray } from '../../db/database.ts';
 import { isLockTimeout } from '../../db/errors.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
 import { PartitionWalk } from '../partitions/partition-walk.ts';
 import type { PlacedLanes } from '../partitions/placed-lanes.ts';
-import { addLoose } from './loose-key-store.ts';
 
 /**
  * The SQL that forgets keys that have ended and that no call names, so that an account does not gather rows of keys that it makes and
  * revokes. Each key is looked at once, some days after its end: no call can begin with it then, so one that calls name stays for good.
- * What else names a key (refusals, the change log, notices) says its id and its name itself. Its limits and uses are left to
- * `loose-keys.ts`.
+ * What else names a key (refusals, the change log, notices) says its id and its name itself. Its limits and its uses go with it.
  */
 
 /** For how long a key that no call names is kept after its end: whoever still uses it is told that it was revoked or has expired. */
@@ -92,7 +91,18 @@ where ${isThere('usage_rollups u where u.account_id = p.account_id and u.key_id 
 /** Plan: primary key. */
 const deleteKeys: Statement = {
   name: 'ended-keys.delete',
-  text: 'delete from api_keys where account_id = $1 and id = any ($2::text[]) returning id',
+  text: 'delete from api_keys where account_id = $1 and id = any ($2::text[])',
+};
+
+/** All that a partition has of keys alone. Plans: primary keys. */
+const deleteLimits: Statement = {
+  name: 'ended-keys.delete-limits',
+  text: `with limits as (
+  delete from key_limits where account_id = $1 and key_id = any ($2::text[])
+), rates as (
+  delete from rate_limits where account_id = $1 and key_id = any ($2::text[])
+)
+delete from key_uses where account_id = $1 and key_id = any ($2::text[])`,
 };
 
 interface EndedKey {
@@ -116,20 +126,13 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
     return true;
   }
 
-  /** Returns whether they are gone. */
-  async function forget(accountId: string, ids: readonly string[]): Promise<boolean> {
-    try {
-      await directory.transaction(async (transaction) => {
-        const deleted = await transaction.query<{ id: string }>(deleteKeys, [accountId, toArray(ids)]);
-        const deletedIds = deleted.map(({ id }) => id);
-        await addLoose(transaction, accountId, deletedIds);
-      });
-      return true;
-    } catch (error) {
-      if (isLockTimeout(error)) return false;
-      throw error;
-    }
-  }
+  /** Nobody sets limits of a key that is not there: that is done under the same lock. */
+  const forget = (partition: PartitionLane, accountId: string, ids: readonly string[]): Promise<void> =>
+    partition.transactionWithDirectory(async (transaction) => {
+      await lockAccount(transaction, accountId);
+      await transaction.query(deleteKeys, [accountId, toArray(ids)]);
+      await transaction.query(deleteLimits, [accountId, toArray(ids)]);
+    });
 
   /** The ids of those keys of a partition that calls name. */
   async function namedIn(partition: PartitionLane, keys: readonly EndedKey[]): Promise<ReadonlySet<string>> {
@@ -152,8 +155,32 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
       let isLeft = false;
       let isAll = true;
 
-      /** Those that no call names, as far as their partitions can tell. */
-      async function unnamedOf(page: readonly EndedKey[]): Promise<EndedKey[]> {
+      /** Forgets those of a partition that no call names, an account a transaction, so that none is locked for the length of the others. */
+      async function forgetUnnamed(partition: PartitionLane, keys: readonly EndedKey[]): Promise<void> {
+        const tells = telling.get(partition) ?? (await canTell(partition));
+        telling.set(partition, tells);
+        if (!tells) {
+          isLeft = true;
+          return;
+        }
+        const named = await namedIn(partition, keys);
+        const unnamed = keys.filter(({ id }) => !named.has(id));
+        for (const [accountId, ended] of Map.groupBy(unnamed, (key) => key.account_id)) {
+          if (signal.aborted) return;
+          try {
+            await forget(
+              partition,
+              accountId,
+              ended.map(({ id }) => id),
+            );
+          } catch (error) {
+            if (!isLockTimeout(error)) throw error;
+            isAll = false;
+          }
+        }
+      }
+
+      async function forgetPage(page: readonly EndedKey[]): Promise<void> {
         const byPartition = new Map<PartitionLane, EndedKey[]>();
         for (const key of page) {
           const isPlaced = await walk.visit(key.account_id, async (partition) => {
@@ -161,21 +188,9 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
           });
           if (!isPlaced) isLeft = true;
         }
-        const unnamed: EndedKey[] = [];
         for (const keys of byPartition.values()) {
-          const isTold = await walk.visit(keys[0]!.account_id, async (partition) => {
-            const tells = telling.get(partition) ?? (await canTell(partition));
-            telling.set(partition, tells);
-            if (!tells) {
-              isLeft = true;
-              return;
-            }
-            const named = await namedIn(partition, keys);
-            unnamed.push(...keys.filter(({ id }) => !named.has(id)));
-          });
-          if (!isTold) isLeft = true;
+          if (!(await walk.visit(keys[0]!.account_id, (partition) => forgetUnnamed(partition, keys)))) isLeft = true;
         }
-        return unnamed;
       }
 
       const tellsNone = (): boolean => telling.size === partitions.all.length && ![...telling.values()].includes(true);
@@ -183,15 +198,12 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
       let isMore = true;
       for (let rows = 0; isMore && rows < RUN_ROWS; rows += PAGE_ROWS) {
         const page = await directory.query<EndedKey>(selectEnded, [last!.ended_at, last!.id, new Date(instantMs)]);
-        for (const [accountId, keys] of Map.groupBy(await unnamedOf(page), (key) => key.account_id)) {
-          if (signal.aborted) return isAll;
-          const ids = keys.map(({ id }) => id);
-          isAll = (await forget(accountId, ids)) && isAll;
-        }
+        await forgetPage(page);
+        if (signal.aborted) return isAll;
         last = page.at(-1) ?? last;
         // What was locked, or left, is behind the place that is kept.
         if (isAll && !isLeft) await directory.query(setProgress, [last!.ended_at, last!.id]);
-        isMore = page.length === PAGE_ROWS && !signal.aborted && !walk.isOver && !tellsNone();
+        isMore = page.length === PAGE_ROWS && !walk.isOver && !tellsNone();
       }
       walk.throwFailure();
       return isAll;

@@ -26,7 +26,7 @@ const countKeys: Statement = {
   count(*) filter (where created_at > $3::timestamptz - interval '1 day')::int as made
 from (
   select user_id, created_at,
-    revoked_at is null and (expires_at is null or expires_at > $3::timestamptz) and id is distinct from $4::text as is_active
+    revoked_at is null and (expires_at is null or expires_at > $3::timestamptz) as is_active
   from api_keys where account_id = $1
 ) k`,
 };
@@ -86,7 +86,7 @@ export async function requireMembership(
 
 /**
  * In the transaction that makes a key, before it does. `own`: if a person makes it. `replaces`: it takes the place of another
- * one, so that an account with more keys than it may have can still change them. `endedId`: one that ends with it, and is not counted.
+ * one, so that an account with more keys than it may have can still change them.
  *
  * @throws TooManyKeysError
  */
@@ -96,16 +96,10 @@ export async function requireRoomForKey(
   own: OwnKeysLimit | undefined,
   at: Date,
   replaces: boolean,
-  endedId: string | null = null,
 ): Promise<void> {
   // Two requests at a time count one after the other.
   await lockAccountRow(transaction, accountId);
-  const [row] = await transaction.query<Record<KeysLimit, number>>(countKeys, [
-    accountId,
-    own?.userId ?? null,
-    at,
-    endedId,
-  ]);
+  const [row] = await transaction.query<Record<KeysLimit, number>>(countKeys, [accountId, own?.userId ?? null, at]);
   const keys = row!;
   if (own !== undefined && keys.own >= own.keysMax) throw new TooManyKeysError('own');
   if (!replaces && keys.active >= ACTIVE_KEYS_MAX) throw new TooManyKeysError('active');

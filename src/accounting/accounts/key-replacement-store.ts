@@ -1,9 +1,11 @@
 import type { Statement } from '../../db/database.ts';
-import type { DirectoryLane } from '../../db/home-lanes.ts';
+import { placeSql } from '../counts/counted-use.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
+import type { PlacedLanes } from '../partitions/placed-lanes.ts';
 import { lockAccountRow } from './account-row-store.ts';
 import { type ApiKey, KEYS } from './api-key-store.ts';
+import { KEY_COUNTERS, TAKEN_OVER } from './key-limit-tables.ts';
 import { type OwnKeysLimit, requireMembership, requireRoomForKey } from './key-owner-store.ts';
-import { takeBegun } from './loose-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
 /** The SQL by which a key is replaced by another one that may do the same. */
@@ -32,6 +34,31 @@ from api_keys where id = $1
 returning ${KEYS.list}`,
 };
 
+/** SQL: what the old key had counted, as `counted_before` has it. */
+const COUNTED_BEFORE = [
+  ...['day', 'week', 'month'].map((period) => `'${period}', ${placeSql(`${period}_no`, `${period}_began_at`)}`),
+  ...KEY_COUNTERS.map(({ before, column }) => `'${before}', ${column}`),
+].join(', ');
+
+/**
+ * With what is used of them: a budget does not begin anew. The records of it name the old key, so the new one says what it had
+ * counted before. What is in flight ends at the old key. Plan: primary key.
+ */
+const copyLimits: Statement = {
+  name: 'keys.copy-limits',
+  text: `insert into key_limits (account_id, key_id, ${TAKEN_OVER.list}, counted_before)
+select account_id, $3, ${TAKEN_OVER.list}, jsonb_build_object(${COUNTED_BEFORE})
+from key_limits where account_id = $1 and key_id = $2`,
+};
+
+/** Plan: primary key. */
+const copyRates: Statement = {
+  name: 'keys.copy-rates',
+  text: `insert into rate_limits (account_id, key_id, model, requests_max, tokens_max)
+select account_id, $3, model, requests_max, tokens_max from rate_limits
+where account_id = $1 and key_id = $2 and (requests_max is not null or tokens_max is not null)`,
+};
+
 export interface KeyReplacement {
   readonly accountId: string;
   /** The key that is replaced. */
@@ -50,28 +77,32 @@ export interface KeyReplacement {
 
 export type KeyReplacementStore = ReturnType<typeof createKeyReplacementStore>;
 
-export function createKeyReplacementStore(database: DirectoryLane) {
+export function createKeyReplacementStore({ partitions }: Pick<PlacedLanes, 'partitions'>) {
   return {
     /**
-     * Makes a key with the name, allow-lists, scopes and person of another one, also the former one, and ends that one. It has been begun,
-     * and has the limits of that one already (`loose-keys.ts`). `null` where that one is revoked or has expired, or there is none.
+     * Makes a key with the name, allow-lists, scopes and person of another one, also the former one, and with its limits and what is used of
+     * them, and ends that one. `null` where that one is revoked or has expired, or there is none.
      *
-     * @throws TooManyKeysError, NoMemberError, OverdueKeyError
+     * @throws TooManyKeysError, NoMemberError
      */
-    replace: (replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null> =>
-      database.transaction(async (transaction) => {
-        const { accountId, keyId, id, keyHash, prefix, expiresAt, keepOldMs, ownKeys, at } = replacement;
-        const until = new Date(at.getTime() + keepOldMs);
+    async replace(replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null> {
+      const { accountId, keyId, id, keyHash, prefix, expiresAt, keepOldMs, ownKeys, at } = replacement;
+      const until = new Date(at.getTime() + keepOldMs);
+      const lane = await partitions.of(accountId);
+      return lane.transactionWithDirectory(async (transaction) => {
+        await lockAccount(transaction, accountId);
         await lockAccountRow(transaction, accountId);
         const replaced = KEYS.first(await transaction.query(endKey, [keyId, at, until, keepOldMs === 0]));
         if (replaced === null) return null;
         await requireRoomForKey(transaction, accountId, ownKeys, at, true);
         // Keys whose person has left are replaced by owners and operators.
         if (ownKeys !== undefined) await requireMembership(transaction, accountId, ownKeys.userId);
-        await takeBegun(transaction, accountId, id);
         const key = KEYS.first(await transaction.query(copyKey, [keyId, id, keyHash, prefix, at, expiresAt]));
+        await transaction.query(copyLimits, [accountId, keyId, id]);
+        await transaction.query(copyRates, [accountId, keyId, id]);
         await announceChange(transaction, accountId);
         return { key: key!, replaced };
-      }),
+      });
+    },
   };
 }

@@ -3,14 +3,11 @@ import type { FillRandom, Ids } from '../../lib/ids.ts';
 import type { AllowListChange } from './allow-lists.ts';
 import type { ApiKey, ApiKeyStore, NewKey } from './api-key-store.ts';
 import { createApiKey, displayPrefix, hashApiKey } from './key-format.ts';
-import { type KeyLimitChange, type KeyLimitStore, NO_LIMITS } from './key-limit-store.ts';
-import type { KeyLimits } from './key-limit-tables.ts';
+import { type KeyLimitChange, NO_LIMITS } from './key-limit-store.ts';
 import type { KeyReplacement, KeyReplacementStore } from './key-replacement-store.ts';
-import type { LooseKeyStore } from './loose-key-store.ts';
-import { makeLimited } from './loose-keys.ts';
-import type { LooseLimitStore } from './loose-limit-store.ts';
+import type { KeyChange, KeyWithLimits, KeyWithLimitsStore } from './key-with-limits-store.ts';
 import type { Principals } from './principals.ts';
-import { NO_RATE_LIMITS, type RateLimitChange, type RateLimitStore, type RateLimits } from './rate-limit-store.ts';
+import { NO_RATE_LIMITS, type RateLimitChange } from './rate-limit-store.ts';
 
 /** What a key is to be. */
 interface AskedKey extends Pick<NewKey, 'accountId' | 'name' | 'expiresAt' | 'scopes' | 'ownKeys'> {
@@ -26,20 +23,7 @@ interface AskedKey extends Pick<NewKey, 'accountId' | 'name' | 'expiresAt' | 'sc
 /** A key that another program made and that clients have already: the hash of what clients send, and what lists show of it. */
 export type ImportedKeyText = Required<Pick<NewKey, 'keyHash' | 'prefix' | 'isRevoked'>>;
 
-/** What of a key is to be changed; what is absent stays. */
-interface KeyChange {
-  readonly limits?: KeyLimitChange | undefined;
-  readonly rates?: RateLimitChange | undefined;
-  readonly allowed?: AllowListChange | undefined;
-  readonly name?: string | undefined;
-}
-
 type AskedReplacement = Pick<KeyReplacement, 'accountId' | 'keyId' | 'expiresAt' | 'keepOldMs' | 'ownKeys'>;
-
-interface NewLimits {
-  readonly limits: KeyLimits;
-  readonly rates: RateLimits;
-}
 
 /** A new key with its text, which nobody can read again. */
 interface MadeKey {
@@ -48,12 +32,9 @@ interface MadeKey {
 }
 
 interface KeysParts {
-  readonly accounts: Pick<ApiKeyStore, 'insertKey' | 'changeKey' | 'revokeKey' | 'findKey'>;
-  readonly looseKeys: Pick<LooseKeyStore, 'begin' | 'giveUp' | 'giveUpReplacing' | 'add'>;
-  readonly looseLimits: Pick<LooseLimitStore, 'set' | 'copy'>;
-  readonly keyLimits: Pick<KeyLimitStore, 'change'>;
+  readonly accounts: Pick<ApiKeyStore, 'insertKey' | 'revokeKey'>;
+  readonly keysWithLimits: KeyWithLimitsStore;
   readonly keyReplacements: KeyReplacementStore;
-  readonly rateLimits: Pick<RateLimitStore, 'change'>;
   readonly principals: Pick<Principals, 'forget'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -67,8 +48,7 @@ export type Keys = ReturnType<typeof createKeys>;
  * a change is done.
  */
 export function createKeys(parts: KeysParts) {
-  const { accounts, looseKeys, looseLimits, keyLimits, keyReplacements, rateLimits, principals } = parts;
-  const { clock, ids, fillRandom } = parts;
+  const { accounts, keysWithLimits, keyReplacements, principals, clock, ids, fillRandom } = parts;
 
   const now = (): Date => new Date(clock.nowMs());
 
@@ -77,65 +57,35 @@ export function createKeys(parts: KeysParts) {
     return { text, stored: { id: ids.next('key'), keyHash: hashApiKey(text), prefix: displayPrefix(text) } };
   }
 
-  async function changeLimits(
-    { accountId, id: keyId }: ApiKey,
-    { limits, rates }: KeyChange,
-  ): Promise<'absent' | 'too_many_models' | null> {
-    if (limits === undefined && rates === undefined) return null;
-    if ((await accounts.findKey(keyId)) === null) return 'absent';
-    if (rates !== undefined && (await rateLimits.change({ accountId, keyId }, rates)) === 'too_many') {
-      return 'too_many_models';
-    }
-    if (limits !== undefined && (await keyLimits.change(accountId, keyId, limits)) === null) return 'absent';
-    principals.forget(accountId);
-    await looseKeys.giveUpReplacing({ accountId, keyId });
-    if ((await accounts.findKey(keyId)) !== null) return null;
-    // It was forgotten meanwhile, and its limits may have been removed before these were set.
-    await looseKeys.add({ accountId, keyId });
-    return 'absent';
-  }
-
-  async function insertLimited(
+  async function insert(
     { limits, rates, ...asked }: AskedKey,
     stored: Pick<NewKey, 'id' | 'keyHash' | 'prefix' | 'isImported' | 'isRevoked'>,
-  ): Promise<{ readonly key: ApiKey } & NewLimits> {
-    const at = now();
-    const insert = (isBegun: boolean): Promise<ApiKey> => accounts.insertKey({ ...asked, ...stored, isBegun, at });
-    if (limits === undefined && rates === undefined) {
-      return { key: await insert(false), limits: NO_LIMITS, rates: NO_RATE_LIMITS };
-    }
-    const { accountId, ownKeys } = asked;
-    const begun = { accountId, keyId: stored.id, replacedId: null, endsReplaced: false, ownKeys, at };
-    const set = (): ReturnType<LooseLimitStore['set']> => looseLimits.set(begun, { limits, rates });
-    const done = await makeLimited(looseKeys, begun, set, () => insert(true));
-    return { key: done!.made, ...done!.limits };
+  ): Promise<KeyWithLimits> {
+    const key = { ...asked, ...stored, at: now() };
+    if (limits !== undefined || rates !== undefined) return keysWithLimits.insert(key, { limits, rates });
+    return { key: await accounts.insertKey(key), limits: NO_LIMITS, rates: NO_RATE_LIMITS };
   }
 
   return {
     /** @throws TooManyKeysError, NoMemberError */
-    async make(asked: AskedKey): Promise<MadeKey & NewLimits> {
+    async make(asked: AskedKey): Promise<MadeKey & KeyWithLimits> {
       const { text, stored } = makeText();
-      return { ...(await insertLimited(asked, stored)), text };
+      return { ...(await insert(asked, stored)), text };
     },
     /**
      * Makes a key of a text that clients have already, of which nothing but its hash is known here. No other key has this hash.
      *
      * @throws TooManyKeysError; StatementError if another key has the hash.
      */
-    makeImported: (asked: AskedKey, text: ImportedKeyText): Promise<{ readonly key: ApiKey } & NewLimits> =>
-      insertLimited(asked, { ...text, id: ids.next('key'), isImported: true }),
+    makeImported: (asked: AskedKey, text: ImportedKeyText): Promise<KeyWithLimits> =>
+      insert(asked, { ...text, id: ids.next('key'), isImported: true }),
     /**
-     * Returns the changed key. `too_many_models`: of more models than there may be, and nothing is changed.
+     * Returns the changed key; `null` if it is not there any more. `too_many`: limits of more models than there may be, and nothing is changed.
      *
      * @param key as it was read before.
      */
-    async change(key: ApiKey, change: KeyChange): Promise<ApiKey | 'absent' | 'too_many_models'> {
-      const refusal = await changeLimits(key, change);
-      if (refusal !== null) return refusal;
-      const { allowed = {}, name } = change;
-      if (allowed.models === undefined && allowed.networks === undefined && name === undefined) return key;
-      const changed = await accounts.changeKey(key.id, allowed, name);
-      if (changed === null) return 'absent';
+    async change(key: ApiKey, change: KeyChange): Promise<ApiKey | 'too_many' | null> {
+      const changed = await keysWithLimits.change(key, change);
       principals.forget(key.accountId);
       return changed;
     },
@@ -146,18 +96,10 @@ export function createKeys(parts: KeysParts) {
      */
     async replace(asked: AskedReplacement): Promise<(MadeKey & { readonly replaced: ApiKey }) | null> {
       const { text, stored } = makeText();
-      const { accountId, keyId: replacedId, ownKeys, keepOldMs } = asked;
-      const at = now();
-      const begun = { accountId, keyId: stored.id, replacedId, endsReplaced: keepOldMs === 0, ownKeys, at };
-      const done = await makeLimited(
-        looseKeys,
-        begun,
-        () => looseLimits.copy(begun, replacedId),
-        () => keyReplacements.replace({ ...asked, ...stored, at }),
-      );
+      const done = await keyReplacements.replace({ ...asked, ...stored, at: now() });
       if (done === null) return null;
-      principals.forget(accountId);
-      return { ...done.made, text };
+      principals.forget(asked.accountId);
+      return { ...done, text };
     },
     /** Returns whether there is such a key. */
     async revoke(keyId: string): Promise<boolean> {

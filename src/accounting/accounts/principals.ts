@@ -149,7 +149,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
     }
     if (!status.isOnlyAccount) hasSeveralAccounts = true;
     partitions.note(status.accountId, status.partition);
-    // Behind the key: one that is there has had its limits since before it was there.
+    // After the key, so that limits that were committed with it are seen.
     const limitation = await limitedKeys.find(status);
     const found = { status, principal: toPrincipal(status, limitation, keyPrefix), readAtMs };
     if (generation === generationBefore) cache.set(keyHash, found);

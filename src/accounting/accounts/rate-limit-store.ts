@@ -95,18 +95,14 @@ export function createRateLimitStore(database: PartitionLane) {
      * Sets the limits that the change names, and returns all; `too_many`: of more models than there may be, and nothing is set. Every node
      * drops the cached keys of the account.
      */
-    async change(owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'> {
-      try {
-        return await database.transaction(async (transaction) => {
+    change: (owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'> =>
+      orTooMany(
+        database.transaction(async (transaction) => {
           const limits = await setRateLimits(transaction, owner, change);
           await announceChange(transaction, owner.accountId);
           return limits;
-        });
-      } catch (error) {
-        if (error instanceof TooManyModelsError) return 'too_many';
-        throw error;
-      }
-    },
+        }),
+      ),
     /** Of those accounts that have any, by account. */
     ofAccounts: (accountIds: readonly string[]): Promise<ReadonlyMap<string, RateLimits>> =>
       readLimits(database, accountIds, [''], (row) => row.accountId),
@@ -123,6 +119,13 @@ export function createRateLimitStore(database: PartitionLane) {
 
 /** The limits would be of more models than there may be. */
 class TooManyModelsError extends Error {}
+
+/** What a transaction returns that sets limits; `too_many`: they would be of more models than there may be, and nothing is set. */
+export const orTooMany = <Result>(transaction: Promise<Result>): Promise<Result | 'too_many'> =>
+  transaction.catch((error: unknown) => {
+    if (error instanceof TooManyModelsError) return 'too_many';
+    throw error;
+  });
 
 /**
  * In a transaction of its caller.

@@ -15,7 +15,6 @@ import { readCounterCheck, wrongCounters } from './audit-counts-store.ts';
 import { readDroppedCheck, readDrops } from './audit-dropped-store.ts';
 import { BREACHES_MAX, Findings, type FoundBreach, type InvariantId, type InvariantResult } from './audit-findings.ts';
 import { type AccountRange, auditCalls, auditEntries, inRange, type Slice } from './audit-slices-store.ts';
-import { auditKeyOwners, auditSteps } from './audit-steps-store.ts';
 import { auditUsage } from './audit-usage-store.ts';
 import { auditGifts, auditRedemptions } from './audit-vouchers-store.ts';
 
@@ -24,7 +23,7 @@ import { auditGifts, auditRedemptions } from './audit-vouchers-store.ts';
  * (`audit-slices-store.ts`), and its sums of usage by as many accounts as have so many of them (`audit-usage-store.ts`). What an
  * invariant compares is read by one statement, so all of it is of one moment; or it is a counter that is read with a mark, and final
  * records up to that mark (`audit-counts.ts`); or one side of it is there before the other, and stays (`audit-accounts-store.ts`,
- * `audit-vouchers-store.ts`); or it is read again if it seems to be missing (`audit-steps-store.ts`).
+ * `audit-vouchers-store.ts`).
  *
  * Ranges are of one partition after the other. What is compared with the directory is compared with the accounts that it says are there.
  */
@@ -222,7 +221,6 @@ async function auditRange(
   await readAll(auditEntries(reader, range, rowsMax, counters.marks), 'entries');
   add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
   for await (const breaches of auditGifts(tables, range, rowsMax)) add(breaches);
-  for await (const breaches of auditKeyOwners(tables, range, rowsMax)) add(breaches);
   for await (const breaches of auditUsage(reader, range, rowsMax)) add(breaches);
   await readAll(auditCalls(reader, range, rowsMax, counters.marks), 'calls');
   add(await wrongCounters(reader, counters));
@@ -309,7 +307,6 @@ async function auditTables(
     }
   }
   for await (const found of auditRedemptions(tables, rowsMax)) findings.add(found);
-  for (const found of await auditSteps(tables)) findings.add(found);
   onProgress?.({ ...progress });
   return findings.results();
 }

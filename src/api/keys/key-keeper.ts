@@ -118,9 +118,8 @@ export function keyKeeper(parts: KeyAdminParts) {
       const allowed = toAllowListChange(body, key.allowed, catalog());
       const rates = toRateChange(body, catalog());
       const changed = await keys.change(key, { name: body.name, limits: toLimitChange(body), rates, allowed });
-      if (changed === 'absent') throw notFound('key', id);
-      if (changed === 'too_many_models') throw tooManyModels();
-      const [wire] = await withUse(key.accountId, [changed]);
+      if (changed === 'too_many') throw tooManyModels();
+      const [wire] = await withUse(key.accountId, [orNotFound(changed, 'key', id)]);
       return wire!;
     },
 

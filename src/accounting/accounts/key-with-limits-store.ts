@@ -1,0 +1,91 @@
+import type { Statement } from '../../db/database.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
+import type { PlacedLanes } from '../partitions/placed-lanes.ts';
+import type { AllowListChange } from './allow-lists.ts';
+import { type ApiKey, arrayOrNull, KEYS, makeKey, type NewKey } from './api-key-store.ts';
+import { type KeyLimitChange, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
+import type { KeyLimits } from './key-limit-tables.ts';
+import { announceChange } from './principal-change-store.ts';
+import { NO_RATE_LIMITS, orTooMany, type RateLimitChange, type RateLimits, setRateLimits } from './rate-limit-store.ts';
+
+/**
+ * The SQL of keys together with their limits: the key is in the directory, its limits are in the partition of its account, and one
+ * transaction changes both.
+ */
+
+/** Sets the name and the lists that are given. By the unique index api_keys_by_id. */
+const updateKey: Statement = {
+  name: 'keys.update',
+  text: `update api_keys set
+  allowed_models = case when $2::boolean then $3::text[] else allowed_models end,
+  allowed_networks = case when $4::boolean then $5::text[] else allowed_networks end,
+  name = coalesce($6::text, name)
+where id = $1
+returning ${KEYS.list}`,
+};
+
+/** Limits to set; what is absent stays as it is. */
+interface LimitChange {
+  readonly limits?: KeyLimitChange | undefined;
+  readonly rates?: RateLimitChange | undefined;
+}
+
+/** What of a key is to be changed; what is absent stays. */
+export interface KeyChange extends LimitChange {
+  readonly allowed?: AllowListChange | undefined;
+  readonly name?: string | undefined;
+}
+
+export interface KeyWithLimits {
+  readonly key: ApiKey;
+  readonly limits: KeyLimits;
+  readonly rates: RateLimits;
+}
+
+export type KeyWithLimitsStore = ReturnType<typeof createKeyWithLimitsStore>;
+
+export function createKeyWithLimitsStore({ partitions }: Pick<PlacedLanes, 'partitions'>) {
+  return {
+    /**
+     * Makes a key with limits.
+     *
+     * @throws TooManyKeysError, NoMemberError
+     */
+    async insert(key: NewKey, { limits, rates }: LimitChange): Promise<KeyWithLimits> {
+      const { accountId, id: keyId } = key;
+      const lane = await partitions.of(accountId);
+      return lane.transactionWithDirectory(async (transaction) => {
+        // Before the insertion, which locks the account's row in the directory.
+        await lockAccount(transaction, accountId);
+        return {
+          key: await makeKey(transaction, key),
+          limits: limits === undefined ? NO_LIMITS : await setKeyLimits(transaction, accountId, keyId, limits),
+          rates: rates === undefined ? NO_RATE_LIMITS : await setRateLimits(transaction, { accountId, keyId }, rates),
+        };
+      });
+    },
+    /**
+     * Changes a key and its limits; `null` if there is no such key, `too_many` if limits would be of more models than there may be. Every
+     * node drops the cached keys of the account.
+     */
+    async change(
+      { accountId, id: keyId }: Pick<ApiKey, 'accountId' | 'id'>,
+      { limits, rates, allowed = {}, name }: KeyChange,
+    ): Promise<ApiKey | 'too_many' | null> {
+      const lane = await partitions.of(accountId);
+      const changed = lane.transactionWithDirectory(async (transaction) => {
+        // Whoever deletes the key has this lock, too, so it stays while its limits are set.
+        if (limits !== undefined || rates !== undefined) await lockAccount(transaction, accountId);
+        const { models, networks } = allowed;
+        const values = [models !== undefined, arrayOrNull(models), networks !== undefined, arrayOrNull(networks)];
+        const key = KEYS.first(await transaction.query(updateKey, [keyId, ...values, name ?? null]));
+        if (key === null) return null;
+        if (rates !== undefined) await setRateLimits(transaction, { accountId, keyId }, rates);
+        if (limits !== undefined) await setKeyLimits(transaction, accountId, keyId, limits);
+        await announceChange(transaction, accountId);
+        return key;
+      });
+      return orTooMany(changed);
+    },
+  };
+}
