@@ -1,9 +1,7 @@
-import { createAccountCreations } from '../accounting/accounts/account-creations.ts';
-import { createNewAccountStore } from '../accounting/accounts/new-account-store.ts';
-import { createOpenedBalanceStore } from '../accounting/accounts/opened-balance-store.ts';
+import { createAccountCreations } from '../accounting/accounts/account-creation-store.ts';
 import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
 import type { Place } from '../accounting/partitions/placement.ts';
-import { type Routes, UnknownPartitionError } from '../accounting/partitions/routes.ts';
+import type { Routes } from '../accounting/partitions/routes.ts';
 import { createGiftStore, routedGifts } from '../accounting/vouchers/gift-store.ts';
 import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
 import { createRedemptions, type OfferedPlan } from '../accounting/vouchers/redemptions.ts';
@@ -22,20 +20,8 @@ export function createInSteps(
   plans: () => readonly OfferedPlan[],
   place: Place = async () => 0,
 ) {
-  const openedBalances = partitions.map((partition) => createOpenedBalanceStore(partition));
   return {
-    accountCreations: createAccountCreations({
-      directory: createNewAccountStore(directory),
-      partition: {
-        // Also with one partition: the account may be in another one, which this process has not opened.
-        async open(opening) {
-          const balances = openedBalances.all[opening.partition];
-          if (balances === undefined) throw new UnknownPartitionError(opening.partition);
-          await balances.open(opening);
-        },
-      },
-      place,
-    }),
+    accountCreations: createAccountCreations(partitions, place),
     redemptions: createRedemptions({
       directory: createRedemptionStore(directory),
       partition: routedGifts(partitions.map(createGiftStore)),
@@ -54,13 +40,13 @@ const ROUND_MS = 30_000;
  * @param look whether partitions were added that this process has not opened.
  */
 export function createFinishing(
-  { accountCreations, redemptions }: ReturnType<typeof createInSteps>,
+  { redemptions }: ReturnType<typeof createInSteps>,
   partitions: Routes<unknown>,
   look: () => Promise<unknown>,
   logger: Logger,
 ): BackgroundJob {
   const placeOf = (accountId: string): unknown => (partitions.all.length === 1 ? null : partitions.of(accountId));
-  const kinds = [accountCreations.unfinished(LEFT_AFTER_MS), redemptions.unfinished(LEFT_AFTER_MS)];
+  const kinds = [redemptions.unfinished(LEFT_AFTER_MS)];
   return createBackgroundJob({
     intervalMs: ROUND_MS,
     async run(isStopping) {
@@ -69,8 +55,8 @@ export function createFinishing(
     },
     logger,
     failing:
-      'a new account or a redeemed voucher is under way and could not be finished; it is tried again. If that goes on, "faregate audit" ' +
+      'a redeemed voucher is under way and could not be finished; it is tried again. If that goes on, "faregate audit" ' +
       'says which it is, and the error here says what the database refuses',
-    recovered: 'new accounts and redeemed vouchers that were under way are finished',
+    recovered: 'redeemed vouchers that were under way are finished',
   });
 }

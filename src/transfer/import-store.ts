@@ -47,13 +47,10 @@ const lockTable = (table: (typeof LOCKED_TABLES)[number]): Statement => ({
 /** Columns that say something of the database that was exported, so that they are here what they are by default. */
 const LEFT_OUT: Partial<Record<ExportedTable, string>> = { calls: 'is_queued' };
 
-/** Whose rows say in which partition an account is. */
-const isPlaced = (table: ExportedTable): boolean => table === 'accounts' || table === 'new_accounts';
-
 /** @param columns names that the table has; others of its columns are what they are by default. */
 function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
   const names = columns.filter((name) => name !== LEFT_OUT[table]).join(', ');
-  const [placeName, place] = isPlaced(table) ? [`, ${PLACE_COLUMN}`, ', $2::smallint'] : ['', ''];
+  const [placeName, place] = table === 'accounts' ? [`, ${PLACE_COLUMN}`, ', $2::smallint'] : ['', ''];
   return {
     name: `import.insert-${table}`,
     text: `insert into ${table} (${names}${placeName})
@@ -108,7 +105,6 @@ const ADD_DROPPED: readonly Statement[] = [
 
 /** Goes on from now, and not since it was begun elsewhere. */
 const GO_ON: readonly Statement[] = [
-  { name: 'import.go-on-with-accounts', text: 'update new_accounts set under_way_since = clock_timestamp()' },
   {
     name: 'import.go-on-with-redemptions',
     text: 'update voucher_redemptions set under_way_since = clock_timestamp() where under_way_since is not null',
@@ -272,7 +268,7 @@ function createWriter({ directory, partitions: transactions }: PartitionedQuerya
     },
     /** Rows of accounts of a place. What each partition has goes to all of them. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
-      const parameters = [`[${rows.join(',')}]`, ...(isPlaced(table) ? [place] : [])];
+      const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
       const transactions = IN_EACH_PARTITION.has(table) ? partitions : [at(table, place)];
       for (const transaction of transactions) await transaction.query(inserts.get(table)!, parameters);
     },

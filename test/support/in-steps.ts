@@ -1,18 +1,16 @@
-import type { NewAccount } from '../../src/accounting/accounts/new-account-store.ts';
-import { createInSteps } from '../../src/app/in-steps.ts';
-import type { Lane } from '../../src/db/database.ts';
+import type { NewAccount } from '../../src/accounting/accounts/account-creation-store.ts';
+import { createAccountCreations } from '../../src/accounting/accounts/account-creation-store.ts';
+import type { createInSteps } from '../../src/app/in-steps.ts';
+import type { Database } from '../../src/db/database.ts';
 import { finishAll } from '../../src/lib/unfinished.ts';
-import { inOneDatabase, placedInOne } from './in-one-database.ts';
+import { handlesOf } from './spread-database.ts';
 
-/** Creates an account as the admin API does. */
-export async function createAccountIn(database: Lane, account: NewAccount): Promise<string | null> {
-  return createInSteps(placedInOne(inOneDatabase(database)), () => []).accountCreations.create(account);
+/** Creates an account in the first partition, as the admin API does. */
+export async function createAccountIn(database: Database, account: NewAccount): Promise<string | null> {
+  return createAccountCreations({ all: handlesOf(database).partitions }, async () => 0).create(account);
 }
 
 /** Finishes everything that is under way, as a node does in the background. */
-export function finishNow({
-  accountCreations,
-  redemptions,
-}: Pick<ReturnType<typeof createInSteps>, 'accountCreations' | 'redemptions'>): Promise<void> {
-  return finishAll([accountCreations.unfinished(0), redemptions.unfinished(0)], () => false);
+export function finishNow({ redemptions }: Pick<ReturnType<typeof createInSteps>, 'redemptions'>): Promise<void> {
+  return finishAll([redemptions.unfinished(0)], () => false);
 }

@@ -55,7 +55,7 @@ const INVARIANTS = {
   'ended-reservations': 'an ended call has nothing reserved',
   vouchers:
     'every redeemed voucher has its ledger entry of its value, or its subscription, and every such entry its voucher',
-  'under-way': 'accounts and redemptions that are under way are whole after some minutes',
+  'under-way': 'redemptions that are under way are whole after some minutes',
   'usage-sums': 'sums of usage have the charges and refunds of the ledger',
   'key-owners': 'limits of keys are of keys that are there, or that are being made or forgotten',
   'finished-steps': 'what is done in several transactions is finished within six hours',
