@@ -17,7 +17,6 @@ import { createDatabaseClock } from '../db/nodes/database-clock.ts';
 import { createNodes } from '../db/nodes/nodes.ts';
 import { createNodeStore } from '../db/nodes/nodes-store.ts';
 import { probeDatabase } from '../db/nodes/probe-store.ts';
-import { readPartitions } from '../db/partitions-store.ts';
 import { createQuestions } from '../db/questions/database-questions.ts';
 import type { Disk } from '../journal/disk.ts';
 import { openJournal } from '../journal/journal.ts';
@@ -63,15 +62,8 @@ export async function createAccounting(parts: AccountingParts) {
     logger,
     ...parts.timing,
   });
-  const addedPartitions = createAddedPartitions(
-    partitions.length,
-    async () => (await readPartitions(directory.lane('housekeeping'))).length,
-    logger,
-  );
-  const known = createKnownPartitions(placed, directoryQuestions, {
-    count: partitions.length,
-    onUnknown: addedPartitions.found,
-  });
+  const addedPartitions = createAddedPartitions(partitions.length, logger);
+  const known = createKnownPartitions(placed, directoryQuestions, partitions.length);
   const place = createPlacement(partitions.length, placed, databaseClock);
   const routes = createRoutes(
     partitions.map((partition, number) =>
@@ -133,19 +125,14 @@ export async function createAccounting(parts: AccountingParts) {
     }),
     housekeeping: {
       partitions: routes.all.map((part) => part.housekeeping),
-      isOutgrown: addedPartitions.look,
+      isOutgrown: () => addedPartitions.count > 0,
       looseLimits: routes.map((part) => part.housekeeping.looseLimits),
       refusals: createRefusalsStore(housekeeping.directory),
       nodes: createNodeStore(housekeeping.directory),
       looseKeys: createLooseKeyStore(housekeeping.directory),
       endedKeys: createEndedKeyStore(housekeeping),
     },
-    finishing: createFinishing(
-      createInSteps(housekeeping, plans, place),
-      housekeeping.partitions,
-      addedPartitions.look,
-      logger,
-    ),
+    finishing: createFinishing(createInSteps(housekeeping, plans, place), housekeeping.partitions, logger),
     settlement,
     journal,
     nodes: createNodes({
@@ -154,6 +141,7 @@ export async function createAccounting(parts: AccountingParts) {
       logger,
       clock,
       databaseClock,
+      onPartitions: addedPartitions.note,
       sweeps: routes.all.map(({ resolveDeadCalls }) => resolveDeadCalls),
     }),
   };

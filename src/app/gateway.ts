@@ -178,7 +178,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   });
   await recoverAndStart({
     ...accounting,
-    databases,
     maintenance,
     isOnlyNode: options.isOnlyNode ?? false,
     removeOldUploads: () => sweepSpool(spoolDirectory),

@@ -38,7 +38,7 @@ interface HousekeepingParts {
   readonly looseKeys: LooseKeyStore;
   readonly looseLimits: Routes<LooseLimitStore>;
   /** Whether there are partitions that this process has not opened: what it does not find may be there. */
-  readonly isOutgrown: () => Promise<boolean>;
+  readonly isOutgrown: () => boolean;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   readonly changes: Pick<ChangesStore, 'deleteBefore'>;
   /** How long records are kept, in milliseconds. */
@@ -69,7 +69,7 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
   const unlessOutgrown =
     (run: HousekeepingTask['run']): HousekeepingTask['run'] =>
     async (signal) =>
-      (await parts.isOutgrown()) ? undefined : run(signal);
+      parts.isOutgrown() ? undefined : run(signal);
   return [
     { name: 'budgets of bodies', isBeforeCalls: true, run: setBodyBudgets },
     // The records of a month without one go to the default, and stay there.

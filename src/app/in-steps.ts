@@ -36,23 +36,17 @@ const ROUND_MS = 30_000;
 
 /**
  * Finishes what requests have left between two steps, on any node. A partition that does not respond keeps none of the others' from it.
- *
- * @param look whether partitions were added that this process has not opened.
  */
 export function createFinishing(
   { redemptions }: ReturnType<typeof createInSteps>,
   partitions: Routes<unknown>,
-  look: () => Promise<unknown>,
   logger: Logger,
 ): BackgroundJob {
   const placeOf = (accountId: string): unknown => (partitions.all.length === 1 ? null : partitions.of(accountId));
   const kinds = [redemptions.unfinished(LEFT_AFTER_MS)];
   return createBackgroundJob({
     intervalMs: ROUND_MS,
-    async run(isStopping) {
-      await look();
-      await finishAll(kinds, isStopping, placeOf);
-    },
+    run: (isStopping) => finishAll(kinds, isStopping, placeOf),
     logger,
     failing:
       'a redeemed voucher is under way and could not be finished; it is tried again. If that goes on, "faregate audit" ' +

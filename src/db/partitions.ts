@@ -168,20 +168,12 @@ const asManyAsCanBe = (): SchemaError =>
     advice: 'A larger server, or Citus, lets them take more.',
   });
 
-const addedMeanwhile = (number: number): SchemaError =>
+/** This process has not opened a partition, because it was added since it has opened the others. */
+export const addedMeanwhile = (number: number): SchemaError =>
   new SchemaError({
     reason: `The database has a partition ${number} that was added when this program had opened the others;`,
     advice: 'start it again.',
   });
-
-/**
- * Makes sure that all partitions are open.
- *
- * @throws SchemaError if one was added since.
- */
-export async function requireAllOpen({ directory, partitions }: Opened): Promise<void> {
-  if ((await readPartitions(directory)).length > partitions.length) throw addedMeanwhile(partitions.length);
-}
 
 const schemaOf = (number: number): string => `faregate_${String(number).padStart(2, '0')}`;
 

@@ -6,16 +6,19 @@ import { createGateway } from '../../src/app/gateway.ts';
 import type { GatewayOptions } from '../../src/app/gateway-options.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
-import { type Databases, openDatabases } from '../../src/db/databases.ts';
+import { type DatabaseLocation, type Databases, openDatabases } from '../../src/db/databases.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { linesByHome, type Migration, readMigrations } from '../../src/db/migrations.ts';
-import { addPartition, makePartitions, migrateAll, requireAllOpen } from '../../src/db/partitions.ts';
+import { createNodeStore } from '../../src/db/nodes/nodes-store.ts';
+import { addPartition, makePartitions, migrateAll } from '../../src/db/partitions.ts';
 import { readPartitions } from '../../src/db/partitions-store.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { catalogOf } from '../support/catalog.ts';
 import { createBareDatabase } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
+import { locksAwaited } from '../support/locks.ts';
+import { observeDatabase } from '../support/observed-database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
@@ -57,6 +60,11 @@ async function versionsOf(database: Queryable): Promise<number[]> {
 
 const schemasOf = async ({ directory }: Databases): Promise<unknown[]> =>
   (await readPartitions(directory)).map(({ number, schema }) => [number, schema]);
+
+async function openDatabasesAt(location: DatabaseLocation): Promise<Databases & AsyncDisposable> {
+  const databases = await openDatabases(location, silentLogger);
+  return { ...databases, [Symbol.asyncDispose]: () => databases.close() };
+}
 
 function startOn(databases: GatewayOptions['databases'], wanted = 1, logger = silentLogger) {
   const config = parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {});
@@ -197,13 +205,30 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       for (const each of databases.partitions) await assert.rejects(sql(each, 'select 1'));
     }));
 
-  it('are not served by what has opened fewer', () =>
-    withPartitions(2, ({ directory }) =>
-      assert.rejects(
-        requireAllOpen({ directory, partitions: [directory] }),
-        /has a partition 1 that was added .* start it again\.$/,
-      ),
-    ));
+  it('are not served by a gateway that one is added beside while it starts', () =>
+    withPartitions(1, async (databases) => {
+      const { database, statement } = observeDatabase(databases.directory);
+      const beat = statement('nodes.beat');
+      beat.hold();
+      const starting = startOn({ ...databases, directory: database, partitions: [database] });
+      await beat.reached(1);
+      await addPartition(databases);
+      beat.release();
+      await assert.rejects(starting, /has a partition 1 that was added .* start it again\.$/);
+    }));
+
+  it('that are added while a node writes its first heartbeat are counted by it', () =>
+    withPartitions(1, async ({ directory }, { location }) => {
+      await using node = await openDatabasesAt(location);
+      const beating = await directory.transaction(async (transaction) => {
+        await sql(transaction, 'lock table nodes in share mode');
+        const waiting = createNodeStore(node.directory).beat('node_1');
+        await locksAwaited(directory, 1);
+        await sql(transaction, `insert into partitions (number, schema) values (1, 'faregate_01')`);
+        return [waiting] as const;
+      });
+      assert.equal((await beating[0]).partitions, 2);
+    }));
 
   it('are not served if one is missing, damaged, newer or of something else, and the error names it', () =>
     withPartitions(3, async (databases) => {
