@@ -148,19 +148,20 @@ async function make(
     return true;
   };
   const isMade = await untilApplied(directory, options, attempt).catch((error: unknown) => {
-    throw cannotBeMade(`Partition ${number} (schema ${schema})`, error);
+    const advice = isDuplicateSchema(error)
+      ? 'Look at what that schema has. If nothing of it is needed, drop it, and start again.'
+      : 'Mend that, then start again.';
+    throw explained(error, `${nameOf({ number, schema })} could not be made`, advice);
   });
   if (isMade && partitions[number] === undefined) openNext(schema);
   return isMade;
 }
 
-function cannotBeMade(name: string, error: unknown): unknown {
-  if (!(error instanceof StatementError)) return error;
-  const advice = isDuplicateSchema(error)
-    ? 'Look at what that schema has. If nothing of it is needed, drop it, and start again.'
-    : 'Mend that, then start again.';
-  return new SchemaError({ reason: `${name} could not be made: ${error.reason}.`, advice }, { cause: error });
-}
+/** A statement that failed, with what it was for. */
+const explained = (error: unknown, what: string, advice: string): unknown =>
+  error instanceof StatementError
+    ? new SchemaError({ reason: `${what}: ${error.reason}.`, advice }, { cause: error })
+    : error;
 
 const asManyAsCanBe = (): SchemaError =>
   new SchemaError({
@@ -195,7 +196,9 @@ async function bringUp(
     return pending;
   };
   return untilApplied(partition, waits, attempt).catch((error: unknown) => {
-    throw withPartition(row, error);
+    const advice =
+      'The directory and the partitions before it are up to date. Mend that, then go on: faregate db migrate';
+    throw explained(error, `${nameOf(row)} could not be brought up to date, and is as it was`, advice);
   });
 }
 
@@ -213,7 +216,8 @@ async function pendingOf(
   return pendingMigrations(migrations, applied);
 }
 
-const nameOf = ({ number, schema }: PartitionRow): string => `Partition ${number} (schema ${schema})`;
+const nameOf = ({ number, schema }: Pick<PartitionRow, 'number' | 'schema'>): string =>
+  `Partition ${number} (schema ${schema})`;
 
 const RESTORE = 'Restore it together with the rest of the database. Accounts may have their money there.';
 
@@ -241,11 +245,3 @@ async function requireOwn(partition: Database, row: PartitionRow): Promise<void>
 }
 
 const stepOfPartition = (step: Migration): string => stepOf(step, linesByHome(step.sql).partition);
-
-function withPartition(row: PartitionRow, error: unknown): unknown {
-  if (!(error instanceof StatementError)) return error;
-  const reason = `${nameOf(row)} could not be brought up to date, and is as it was: ${error.reason}.`;
-  const advice =
-    'The directory and the partitions before it are up to date. Mend that, then go on: faregate db migrate';
-  return new SchemaError({ reason, advice }, { cause: error });
-}
