@@ -16,7 +16,6 @@ import { createDatabaseClock } from '../db/nodes/database-clock.ts';
 import { createNodes } from '../db/nodes/nodes.ts';
 import { createNodeStore } from '../db/nodes/nodes-store.ts';
 import { probeDatabase } from '../db/nodes/probe-store.ts';
-import { readPartitions } from '../db/partitions-store.ts';
 import { createQuestions } from '../db/questions/database-questions.ts';
 import type { Disk } from '../journal/disk.ts';
 import { openJournal } from '../journal/journal.ts';
@@ -26,7 +25,6 @@ import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
 import { createPlacedAdmin } from './admin-stores.ts';
-import { createFinishing, createInSteps } from './in-steps.ts';
 import { joinPartitions } from './joined-partitions.ts';
 import { namedPartition, requestLane } from './lanes.ts';
 import { createPartitionAccounting, type PartitionAccountingParts } from './partition-accounting.ts';
@@ -62,15 +60,8 @@ export async function createAccounting(parts: AccountingParts) {
     logger,
     ...parts.timing,
   });
-  const addedPartitions = createAddedPartitions(
-    partitions.length,
-    async () => (await readPartitions(directory.lane('housekeeping'))).length,
-    logger,
-  );
-  const known = createKnownPartitions(placed, directoryQuestions, {
-    count: partitions.length,
-    onUnknown: addedPartitions.found,
-  });
+  const addedPartitions = createAddedPartitions(partitions.length, logger);
+  const known = createKnownPartitions(placed, directoryQuestions, partitions.length);
   const place = createPlacement(partitions.length, placed, databaseClock);
   const routes = createRoutes(
     partitions.map((partition, number) =>
@@ -133,17 +124,11 @@ export async function createAccounting(parts: AccountingParts) {
     }),
     housekeeping: {
       partitions: routes.all.map((part) => part.housekeeping),
-      isOutgrown: addedPartitions.look,
+      isOutgrown: () => addedPartitions.count > 0,
       refusals: createRefusalsStore(housekeeping.directory),
       nodes: createNodeStore(housekeeping.directory),
       endedKeys: createEndedKeyStore(housekeeping),
     },
-    finishing: createFinishing(
-      createInSteps(housekeeping, plans, place),
-      housekeeping.partitions,
-      addedPartitions.look,
-      logger,
-    ),
     settlement,
     journal,
     nodes: createNodes({
@@ -152,6 +137,7 @@ export async function createAccounting(parts: AccountingParts) {
       logger,
       clock,
       databaseClock,
+      onPartitions: addedPartitions.note,
       sweeps: routes.all.map(({ resolveDeadCalls }) => resolveDeadCalls),
     }),
   };

@@ -1,3 +1,4 @@
+import { createAccountCreations } from '../accounting/accounts/account-creation-store.ts';
 import { createKeyLimitStore, createMemberLimitStore, routedLimits } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
@@ -21,11 +22,10 @@ import { createKeyBudgetStore, routedKeyBudgets } from '../accounting/reservatio
 import { createLatencyStore, joinedLatency } from '../accounting/usage/latency-store.ts';
 import { createStatementStore, routedStatements } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import type { OfferedPlan } from '../accounting/vouchers/redemption-store.ts';
+import { createRedemptionStore, type OfferedPlan } from '../accounting/vouchers/redemption-store.ts';
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { PartitionLane } from '../db/home-lanes.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
-import { createInSteps } from './in-steps.ts';
 
 /** What both management APIs read and change, by a gateway or by a command that opens the databases itself. */
 
@@ -84,6 +84,7 @@ export function createPlacedAdmin(lanes: PlacedLanes, plans: () => readonly Offe
     keySearch: createKeySearchStore(lanes),
     inFlight: createInFlightStore(lanes),
     usage: createUsageStore(lanes),
-    ...createInSteps(lanes, plans, place),
+    accountCreations: createAccountCreations(lanes.partitions, place),
+    redemptions: createRedemptionStore(lanes, plans),
   };
 }

@@ -38,7 +38,6 @@ export async function closeParts(parts: ClosedParts): Promise<void> {
   await parts.observers.close();
   await parts.notices.stop();
   await accounting.rollups.stop();
-  await accounting.finishing.stop();
   await settlement.drain();
   await storedResponses.drain();
   await reservations.drain();

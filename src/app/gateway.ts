@@ -25,7 +25,6 @@ import { RefusalBrake } from '../http/refusal-brake.ts';
 import { createHttpServer } from '../http/server.ts';
 import { sweepSpool } from '../http/spool.ts';
 import { nodeDisk } from '../journal/disk.ts';
-import type { BackgroundJob } from '../lib/background-job.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import { WHOLE } from '../lib/part.ts';
@@ -85,8 +84,6 @@ export interface Gateway {
   readonly own: { readonly report: () => Promise<MetricsReport>; readonly readReadiness: ReadReadiness };
   /** Looks for what is due to be told, and sends it. For tests. */
   readonly notices: Pick<Notices, 'settle'>;
-  /** Finishes what requests have left between two steps. For tests. */
-  readonly finishing: Pick<BackgroundJob, 'round'>;
   /** Does what is done every hour. For tests. */
   readonly housekeeping: Pick<Maintenance, 'round'>;
   /** The configuration file was read: whether what it says is in force. For metrics. */
@@ -178,13 +175,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   });
   await recoverAndStart({
     ...accounting,
-    databases,
     maintenance,
     isOnlyNode: options.isOnlyNode ?? false,
     removeOldUploads: () => sweepSpool(spoolDirectory),
   });
   accounting.rollups.start();
-  accounting.finishing.start();
   const principals = await createPrincipals({
     store: accounting.keyStatuses,
     limitedKeys: accounting.limitedKeys,
@@ -310,7 +305,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     own: { report: servedMetrics.report, readReadiness: status.readReadiness },
     notices,
-    finishing: accounting.finishing,
     housekeeping: maintenance,
     callsWaiting: (accountId) => admissionQueue.waiting(accountId),
     reload(next) {

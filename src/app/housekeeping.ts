@@ -32,7 +32,7 @@ interface HousekeepingParts {
   readonly nodes: Pick<NodeStore, 'forget'>;
   readonly endedKeys: EndedKeyStore;
   /** Whether there are partitions that this process has not opened: what it does not find may be there. */
-  readonly isOutgrown: () => Promise<boolean>;
+  readonly isOutgrown: () => boolean;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   readonly changes: Pick<ChangesStore, 'deleteBefore'>;
   /** How long records are kept, in milliseconds. */

@@ -1,13 +1,13 @@
+import type { AddedPartitions } from '../accounting/partitions/added-partitions.ts';
 import type { StoredResponses } from '../accounting/repeats/stored-responses.ts';
 import type { Reservations } from '../accounting/reservations/reservations.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
-import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import type { Nodes } from '../db/nodes/nodes.ts';
-import { requireAllOpen } from '../db/partitions.ts';
+import { addedMeanwhile } from '../db/partitions.ts';
 import type { Maintenance } from './maintenance.ts';
 
 interface StartUpParts {
-  readonly databases: PartitionedDatabases;
+  readonly addedPartitions: Pick<AddedPartitions, 'count' | 'opened'>;
   readonly settlement: Settlement;
   readonly reservations: Pick<Reservations, 'drain'>;
   readonly storedResponses: Pick<StoredResponses, 'freeLeftClaims'>;
@@ -28,7 +28,7 @@ interface StartUpParts {
  * @throws if a step fails; all parts that were started are stopped then.
  */
 export async function recoverAndStart(parts: StartUpParts): Promise<void> {
-  const { databases, settlement, reservations, storedResponses, nodes, maintenance } = parts;
+  const { addedPartitions, settlement, reservations, storedResponses, nodes, maintenance } = parts;
   try {
     const unsettled = await settlement.recover();
     if (parts.isOnlyNode) {
@@ -38,7 +38,7 @@ export async function recoverAndStart(parts: StartUpParts): Promise<void> {
     }
     await nodes.start(parts.isOnlyNode);
     // One that is added from now on takes no account before this node ends.
-    await requireAllOpen(databases);
+    if (addedPartitions.count > 0) throw addedMeanwhile(addedPartitions.opened);
     await maintenance.start();
     await parts.removeOldUploads();
   } catch (error) {

@@ -118,6 +118,7 @@ const CANNOT_SERVE = /^(08|53|57|55P03)/;
 
 const UNIQUE_VIOLATION = '23505';
 const LOCK_NOT_AVAILABLE = '55P03';
+const DUPLICATE_SCHEMA = '42P06';
 
 /** How long a batch of calls waits for a lock: far longer than another node's batch takes, far shorter than its calls may wait. */
 export const BATCH_LOCK_MAX_MS = 100;
@@ -127,6 +128,9 @@ export const isLockTimeout = (error: unknown): boolean => sqlState(error) === LO
 
 /** True if a row of the same value was there already, which an index lets be there once. */
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === UNIQUE_VIOLATION;
+
+/** True if a schema of the same name was there already. */
+export const isDuplicateSchema = (error: unknown): boolean => sqlState(error) === DUPLICATE_SCHEMA;
 
 /** True where the database could not be asked, or did not respond: another attempt, a little later, may succeed. */
 export function isUnavailable(error: unknown): boolean {

@@ -12,10 +12,8 @@ export type Home = 'directory' | 'partition';
 export const HOMES = {
   /** The directory says which accounts there are, so that names and e-mail addresses are looked for in one place. */
   accounts: 'directory',
-  /** The key of a request that creates an account comes before the account. */
+  /** By their keys, whichever account they have made. */
   account_requests: 'directory',
-  /** Accounts that have no balance yet, or whose balance was just made. */
-  new_accounts: 'directory',
   /** Only the hash of a key is known of a request: it leads to the account. */
   api_keys: 'directory',
   /** Which limits belong to no key is asked of keys. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Queryable, Statement } from './database.ts';
-import { isLockTimeout, isUniqueViolation, StatementError, sqlState } from './errors.ts';
+import { isDuplicateSchema, isLockTimeout, isUniqueViolation, StatementError, sqlState } from './errors.ts';
 
 /** What a migration waits for: nodes of an earlier version, and locks that others hold. */
 
@@ -76,14 +76,12 @@ export async function untilApplied<Result>(
   }
 }
 
-const DUPLICATE_SCHEMA = '42P06';
-
 /** Another process may have been quicker, between what was read and the lock: then there is nothing left to do. */
 async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> {
   try {
     return await attempt();
   } catch (error) {
-    if (!isUniqueViolation(error) && sqlState(error) !== DUPLICATE_SCHEMA) throw error;
+    if (!isUniqueViolation(error) && !isDuplicateSchema(error)) throw error;
     return attempt();
   }
 }

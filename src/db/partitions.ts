@@ -1,7 +1,7 @@
 import { ALLOW_TRIGGERS, distribute, functionsOf, hasCitus, isDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import type { Databases } from './databases.ts';
-import { StatementError } from './errors.ts';
+import { isDuplicateSchema, StatementError } from './errors.ts';
 import {
   appliedVersions,
   CREATE_RECORD,
@@ -14,13 +14,7 @@ import {
 } from './migrate.ts';
 import { untilApplied } from './migration-waits.ts';
 import { linesByHome, type Migration, readMigrations } from './migrations.ts';
-import {
-  beginPartition,
-  completePartition,
-  type PartitionRow,
-  readPartitions,
-  readSchemaOf,
-} from './partitions-store.ts';
+import { type PartitionRow, readPartitions, readSchemaOf, registration } from './partitions-store.ts';
 
 /**
  * The schemas of partitions: made, and brought to the version of the program, each by a transaction of its own
@@ -42,8 +36,8 @@ type Openable = Pick<Databases, 'directory' | 'partitions' | 'openNext'>;
 const PARTITIONS_MAX = 100;
 
 /**
- * Brings the directory to the version of this program as `migrate` does, then each partition, in order; a partition that was being made is
- * completed, and one that another process has added meanwhile is opened. What is done stays done if a later one fails, and the next time goes on there.
+ * Brings the directory to the version of this program as `migrate` does, then each partition, in order; one that another process has added
+ * meanwhile is opened. What is done stays done if a later one fails, and the next time goes on there.
  *
  * @throws SchemaError as `migrate`; and, with its number, if a partition is not there, is of another database, newer than this
  * program, or cannot be brought up to date.
@@ -53,14 +47,13 @@ export async function migrateAll(databases: Openable, options: MigrateOptions = 
   const applied = inPartition(0, await migrate(directory, options));
   for (const row of (await readPartitions(directory)).slice(1)) {
     const partition = partitions[row.number] ?? openNext(row.schema!);
-    applied.push(...inPartition(row.number, await bringUp(directory, partition, row, options)));
+    applied.push(...inPartition(row.number, await bringUp(partition, row, options)));
   }
   return applied;
 }
 
 /**
- * Partitions that `migrateAll` would change, by number: they are behind, or were being made. Changes nothing. The directory must be of this
- * version.
+ * Partitions of an earlier version, by number. Changes nothing. The directory must be of this version.
  *
  * @throws SchemaError as `migrateAll`, for what it would not mend.
  */
@@ -69,8 +62,7 @@ export async function partitionsBehind({ directory, partitions }: Opened): Promi
   for (const row of (await readPartitions(directory)).slice(1)) {
     const partition = partitions[row.number];
     if (partition === undefined) throw addedMeanwhile(row.number);
-    const { isThere, pending } = await stateOf(partition, row, readMigrations());
-    if (!isThere || pending.length > 0 || row.state === 'making') behind.push(row.number);
+    if ((await pendingOf(partition, row, readMigrations())).length > 0) behind.push(row.number);
   }
   return behind;
 }
@@ -84,7 +76,7 @@ export async function requireCurrentPartitions(databases: Opened): Promise<void>
   const [behind] = await partitionsBehind(databases);
   if (behind === undefined) return;
   throw new SchemaError({
-    reason: `Partition ${behind} of the database is of an earlier version, or was not made to its end;`,
+    reason: `Partition ${behind} of the database is of an earlier version;`,
     advice: 'bring it up to date: faregate db migrate',
   });
 }
@@ -93,24 +85,22 @@ const inPartition = (partition: number, steps: readonly Migration[]): AppliedSte
   steps.map(({ version, name }) => ({ partition, version, name }));
 
 /**
- * Makes one more partition, without accounts, or completes one that was being made. Other processes may do so at the same time. The
- * directory must be of this version.
+ * Makes one more partition, without accounts. Other processes may do so at the same time. The directory must be of this version.
  *
  * @returns its number
- * @throws SchemaError if it cannot be made; the next time goes on with it.
+ * @throws SchemaError if it cannot be made.
  */
 export async function addPartition(databases: Openable, options: MigrateOptions = {}): Promise<number> {
   for (;;) {
-    const added = await makeNext(databases, Number.POSITIVE_INFINITY, options);
-    if (typeof added === 'number') return added;
+    const number = await openAll(databases);
+    if (await make(databases, number, options)) return number;
   }
 }
 
 /**
- * Makes partitions until there are so many, and completes those that were being made. Those that other processes make meanwhile are opened
- * and count. None is ever removed.
+ * Makes partitions until there are so many. Those that other processes make meanwhile are opened and count. None is ever removed.
  *
- * @returns the numbers of those that this process has made or completed
+ * @returns the numbers of those that this process has made
  * @throws SchemaError as `addPartition`.
  */
 export async function makePartitions(
@@ -120,32 +110,58 @@ export async function makePartitions(
 ): Promise<number[]> {
   const made: number[] = [];
   for (;;) {
-    const next = await makeNext(databases, count, options);
-    if (next === 'enough') return made;
-    if (next !== 'taken') made.push(next);
+    const number = await openAll(databases);
+    if (number >= count) return made;
+    if (await make(databases, number, options)) made.push(number);
   }
 }
 
-/** Makes the next partition, unless there are so many; `taken`: another process was quicker. */
-async function makeNext(
-  databases: Openable,
-  count: number,
-  options: MigrateOptions,
-): Promise<number | 'enough' | 'taken'> {
-  const { directory, partitions, openNext } = databases;
+/** Opens partitions that others have added since this process has opened the rest; returns how many there are. */
+async function openAll({ directory, partitions, openNext }: Openable): Promise<number> {
   const known = await readPartitions(directory);
-  // What others have added since this process has opened the rest.
   for (const { schema } of known.slice(partitions.length)) openNext(schema!);
-  let row = known.find(({ state }) => state === 'making') ?? null;
-  if (row === null) {
-    if (known.length >= count) return 'enough';
-    if (known.length >= PARTITIONS_MAX) throw asManyAsCanBe();
-    row = await beginPartition(directory, known.length, schemaOf(known.length));
-    if (row === null) return 'taken';
-  }
-  await bringUp(directory, partitions[row.number] ?? openNext(row.schema!), row, options);
-  return row.number;
+  return known.length;
 }
+
+/** Makes a partition in one transaction, and opens it. Returns false if another process was quicker. */
+async function make(
+  { directory, partitions, openNext }: Openable,
+  number: number,
+  options: MigrateOptions,
+): Promise<boolean> {
+  if (number >= PARTITIONS_MAX) throw asManyAsCanBe();
+  const { migrations = readMigrations() } = options;
+  const schema = schemaOf(number);
+  const isOnCitus = await hasCitus(directory);
+  const script = underMigrationLock([
+    // Plain statements, because Citus makes no tables from within a block.
+    `create schema ${schema};\nset local search_path to ${schema};`,
+    CREATE_RECORD,
+    ...migrations.map(stepOfPartition),
+    ...(isOnCitus ? [ALLOW_TRIGGERS, distribute(schema), functionsOf(schema)] : []),
+    'set local search_path to default;',
+    registration(number, schema),
+  ]);
+  const attempt = async (): Promise<boolean> => {
+    if ((await readPartitions(directory)).length > number) return false;
+    await directory.script(script);
+    return true;
+  };
+  const isMade = await untilApplied(directory, options, attempt).catch((error: unknown) => {
+    const advice = isDuplicateSchema(error)
+      ? 'Look at what that schema has. If nothing of it is needed, drop it, and start again.'
+      : 'Mend that, then start again.';
+    throw explained(error, `${nameOf({ number, schema })} could not be made`, advice);
+  });
+  if (isMade && partitions[number] === undefined) openNext(schema);
+  return isMade;
+}
+
+/** A statement that failed, with what it was for. */
+const explained = (error: unknown, what: string, advice: string): unknown =>
+  error instanceof StatementError
+    ? new SchemaError({ reason: `${what}: ${error.reason}.`, advice }, { cause: error })
+    : error;
 
 const asManyAsCanBe = (): SchemaError =>
   new SchemaError({
@@ -153,95 +169,62 @@ const asManyAsCanBe = (): SchemaError =>
     advice: 'A larger server, or Citus, lets them take more.',
   });
 
-const addedMeanwhile = (number: number): SchemaError =>
+/** This process has not opened a partition, because it was added since it has opened the others. */
+export const addedMeanwhile = (number: number): SchemaError =>
   new SchemaError({
     reason: `The database has a partition ${number} that was added when this program had opened the others;`,
     advice: 'start it again.',
   });
 
-/**
- * Makes sure that all partitions are open.
- *
- * @throws SchemaError if one was added since.
- */
-export async function requireAllOpen({ directory, partitions }: Opened): Promise<void> {
-  if ((await readPartitions(directory)).length > partitions.length) throw addedMeanwhile(partitions.length);
-}
-
 const schemaOf = (number: number): string => `faregate_${String(number).padStart(2, '0')}`;
 
-/** Returns what it applied; all steps if it has made the partition. */
+/** Returns what it applied. */
 async function bringUp(
-  directory: Database,
   partition: Database,
   row: PartitionRow,
-  options: MigrateOptions,
+  { migrations = readMigrations(), ...waits }: MigrateOptions,
 ): Promise<readonly Migration[]> {
-  const { migrations = readMigrations() } = options;
-  const isOnCitus = await hasCitus(directory);
-  const attempt = (): Promise<readonly Migration[]> => applyTo(partition, row, migrations, isOnCitus);
-  const applied = await untilApplied(partition, options, attempt).catch((error: unknown) => {
-    throw withPartition(row, error);
+  const attempt = async (): Promise<readonly Migration[]> => {
+    const pending = await pendingOf(partition, row, migrations);
+    if (pending.length === 0) return [];
+    const statements = pending.map(stepOfPartition);
+    if ((await hasCitus(partition)) && (await isDistributed(partition, row.schema!))) {
+      statements.unshift(ALLOW_TRIGGERS);
+      statements.push(functionsOf(row.schema!));
+    }
+    await partition.script(underMigrationLock(statements));
+    return pending;
+  };
+  return untilApplied(partition, waits, attempt).catch((error: unknown) => {
+    const advice =
+      'The directory and the partitions before it are up to date. Mend that, then go on: faregate db migrate';
+    throw explained(error, `${nameOf(row)} could not be brought up to date, and is as it was`, advice);
   });
-  if (row.state !== 'making') return applied;
-  if (isOnCitus && !(await isDistributed(directory, row.schema!))) throw notDistributed(row);
-  await completePartition(directory, row.number);
-  return applied;
 }
 
-async function applyTo(
+/** The steps that a partition lacks. @throws SchemaError if its schema is not as it must be. */
+async function pendingOf(
   partition: Database,
   row: PartitionRow,
   migrations: readonly Migration[],
-  isOnCitus: boolean,
 ): Promise<readonly Migration[]> {
-  const { isThere, pending } = await stateOf(partition, row, migrations);
-  if (pending.length === 0) return [];
-  const statements = isThere ? pending.map(stepOfPartition) : makingOf(row, migrations);
-  const schema = row.schema!;
-  if (isOnCitus && !isThere) statements.push(distribute(schema));
-  if (isOnCitus && (!isThere || (await isDistributed(partition, schema)))) {
-    statements.unshift(ALLOW_TRIGGERS);
-    statements.push(functionsOf(schema));
-  }
-  await partition.script(underMigrationLock(statements));
-  return pending;
-}
-
-/** Whether the schema of a partition is there, and the steps that it lacks. @throws SchemaError if it is not as it must be. */
-async function stateOf(
-  partition: Database,
-  row: PartitionRow,
-  migrations: readonly Migration[],
-): Promise<{ readonly isThere: boolean; readonly pending: readonly Migration[] }> {
-  if (!(await requireOwn(partition, row))) return { isThere: false, pending: migrations };
+  await requireOwn(partition, row);
   const applied = await appliedVersions(partition, migrations, nameOf(row));
   if (applied.size === 0) {
     throw new SchemaError({ reason: `${nameOf(row)} is damaged: it does not say its version.`, advice: RESTORE });
   }
-  return { isThere: true, pending: pendingMigrations(migrations, applied) };
+  return pendingMigrations(migrations, applied);
 }
 
-const nameOf = ({ number, schema }: PartitionRow): string => `Partition ${number} (schema ${schema})`;
-
-/** Somebody has made its tables by hand, or the extension came while it was being made. */
-const notDistributed = (row: PartitionRow): SchemaError =>
-  new SchemaError({
-    reason: `${nameOf(row)} is on the coordinator: Citus does not know the schema as a distributed one.`,
-    advice: `No account is in it yet: drop schema ${row.schema} cascade, then go on: faregate db migrate`,
-  });
+const nameOf = ({ number, schema }: Pick<PartitionRow, 'number' | 'schema'>): string =>
+  `Partition ${number} (schema ${schema})`;
 
 const RESTORE = 'Restore it together with the rest of the database. Accounts may have their money there.';
 
-/**
- * Whether the schema of a partition is there.
- *
- * @throws SchemaError if it is not, and the partition was made before; or if it is not that of the partition.
- */
-async function requireOwn(partition: Database, row: PartitionRow): Promise<boolean> {
+/** @throws SchemaError unless the schema of a partition is there, and is its own. */
+async function requireOwn(partition: Database, row: PartitionRow): Promise<void> {
   const { schema, mark } = await readSchemaOf(partition);
   if (schema === null) {
-    if (row.state === 'making') return false;
     throw new SchemaError({
       reason: `${nameOf(row)} is missing: the database has no such schema, or its user may not use it.`,
       advice: RESTORE,
@@ -254,29 +237,11 @@ async function requireOwn(partition: Database, row: PartitionRow): Promise<boole
         'What stands between the gateway and the server must hand on the options of a connection, search_path among them.',
     });
   }
-  if (mark === row.mark) return true;
+  if (mark === row.mark) return;
   throw new SchemaError({
     reason: `${nameOf(row)} is not there: the schema of that name is ${mark === null ? 'something else' : `"${mark}"`}.`,
-    advice: 'Look at what it has. If nothing of it is needed, drop it, and start again.',
+    advice: RESTORE,
   });
 }
 
-/** Plain statements, because a schema may be one whose tables are spread over servers, which make none from within a block. */
-function makingOf({ schema, mark }: PartitionRow, migrations: readonly Migration[]): string[] {
-  return [
-    `create schema ${schema};`,
-    `comment on schema ${schema} is '${mark}';`,
-    CREATE_RECORD,
-    ...migrations.map(stepOfPartition),
-  ];
-}
-
 const stepOfPartition = (step: Migration): string => stepOf(step, linesByHome(step.sql).partition);
-
-function withPartition(row: PartitionRow, error: unknown): unknown {
-  if (!(error instanceof StatementError)) return error;
-  const reason = `${nameOf(row)} could not be brought up to date, and is as it was: ${error.reason}.`;
-  const advice =
-    'The directory and the partitions before it are up to date. Mend that, then go on: faregate db migrate';
-  return new SchemaError({ reason, advice }, { cause: error });
-}

@@ -116,7 +116,6 @@ export type RowOf<Table> = AccountRow & (Table extends keyof FurtherColumns ? Fu
 
 /** Tables whose rows belong to no account of a partition. Plans: primary keys. */
 export const WHOLE_TABLES = {
-  new_accounts: read('new_accounts', 't.id', { row: `to_jsonb(t) - 'partition_no'` }),
   account_requests: read('account_requests', 't.idempotency_key'),
   route_drains: read('route_drains', 't.provider, t.model, t.provider_model'),
   admin_tokens: read('admin_tokens', 't.id'),

@@ -41,8 +41,6 @@ export async function* exportDatabase(parts: ExportParts): AsyncGenerator<string
     };
     lines.control('faregate_export', head);
     yield* lines.take();
-    // An import places these accounts before others.
-    yield* written('new_accounts', reader.rowsOf('new_accounts'));
     for await (const account of reader.accounts()) yield* linesOf(account, lines);
     yield* written('account_requests', reader.rowsOf('account_requests'));
     for (const table of ['price_lists', 'dropped_months'] as const) yield* written(table, reader.sharedRows(table));

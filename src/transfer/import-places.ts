@@ -11,8 +11,6 @@ export class Places {
   readonly #partitions: number;
   readonly #find: (accountId: string) => Promise<number | null>;
   readonly #next: () => Promise<number>;
-  /** Of accounts that are under way. One that became whole while it was exported is among the others too, and stays where it is. */
-  readonly #underWay = new Map<string, number>();
   /** Rows of an account follow each other. */
   #last = { accountId: '', place: 0 };
 
@@ -29,14 +27,8 @@ export class Places {
   /** 0 for what belongs to no account of a partition. */
   async ofRow(table: ExportedTable, row: string): Promise<number> {
     if (this.#partitions === 1) return 0;
-    if (table === 'new_accounts') {
-      const place = await this.#next();
-      this.#underWay.set(idIn(ID, row), place);
-      return place;
-    }
     if (table === 'accounts') {
-      const accountId = idIn(ID, row);
-      this.#last = { accountId, place: this.#underWay.get(accountId) ?? (await this.#next()) };
+      this.#last = { accountId: idIn(ID, row), place: await this.#next() };
       return this.#last.place;
     }
     return isOfAccount(table) ? this.of(idIn(ACCOUNT_ID, row)) : 0;
@@ -45,7 +37,7 @@ export class Places {
   /** Of an account that is not there it is the first one: nothing is imported then. */
   async of(accountId: string): Promise<number> {
     if (this.#partitions === 1 || accountId === this.#last.accountId) return this.#last.place;
-    this.#last = { accountId, place: this.#underWay.get(accountId) ?? (await this.#find(accountId)) ?? 0 };
+    this.#last = { accountId, place: (await this.#find(accountId)) ?? 0 };
     return this.#last.place;
   }
 }

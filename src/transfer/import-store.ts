@@ -47,13 +47,10 @@ const lockTable = (table: (typeof LOCKED_TABLES)[number]): Statement => ({
 /** Columns that say something of the database that was exported, so that they are here what they are by default. */
 const LEFT_OUT: Partial<Record<ExportedTable, string>> = { calls: 'is_queued' };
 
-/** Whose rows say in which partition an account is. */
-const isPlaced = (table: ExportedTable): boolean => table === 'accounts' || table === 'new_accounts';
-
 /** @param columns names that the table has; others of its columns are what they are by default. */
 function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
   const names = columns.filter((name) => name !== LEFT_OUT[table]).join(', ');
-  const [placeName, place] = isPlaced(table) ? [`, ${PLACE_COLUMN}`, ', $2::smallint'] : ['', ''];
+  const [placeName, place] = table === 'accounts' ? [`, ${PLACE_COLUMN}`, ', $2::smallint'] : ['', ''];
   return {
     name: `import.insert-${table}`,
     text: `insert into ${table} (${names}${placeName})
@@ -104,11 +101,6 @@ select ${[...key, ...ROLLUP_SUMS.map((name) => `sum(${name})`)].join(', ')} from
 const ADD_DROPPED: readonly Statement[] = [
   { name: 'import.add-dropped-usage', text: `insert into usage_rollups ${droppedSums(ROLLUP_KEY)}` },
   { name: 'import.add-dropped-totals', text: `insert into usage_totals ${droppedSums(TOTALS_KEY)}` },
-];
-
-/** Goes on from now, and not since it was begun elsewhere. */
-const GO_ON: readonly Statement[] = [
-  { name: 'import.go-on-with-accounts', text: 'update new_accounts set under_way_since = clock_timestamp()' },
 ];
 
 const setIdentity: Statement = {
@@ -268,7 +260,7 @@ function createWriter({ directory, partitions: transactions }: PartitionedQuerya
     },
     /** Rows of accounts of a place. What each partition has goes to all of them. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
-      const parameters = [`[${rows.join(',')}]`, ...(isPlaced(table) ? [place] : [])];
+      const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
       const transactions = IN_EACH_PARTITION.has(table) ? partitions : [at(table, place)];
       for (const transaction of transactions) await transaction.query(inserts.get(table)!, parameters);
     },
@@ -284,10 +276,6 @@ function createWriter({ directory, partitions: transactions }: PartitionedQuerya
     /** Adds what dropped records said to the sums of usage, behind the last row. */
     async addDroppedUsage(): Promise<void> {
       for (const partition of partitions) for (const statement of ADD_DROPPED) await partition.query(statement);
-    },
-    /** What is under way goes on here, behind the last row. */
-    async goOn(): Promise<void> {
-      for (const statement of GO_ON) await directory.query(statement);
     },
     /** What accounts of a place have; those that are not there are left out. */
     sums: async (accounts: readonly string[], place: number): Promise<AccountEnd[]> =>

@@ -89,7 +89,6 @@ export function importDatabase(
     await sums.compare();
     await batches.write();
     await writer.addDroppedUsage();
-    await writer.goOn();
     await requireOwners(writer);
     return { head, end, rows: await compareRows(writer, end, sums), emptied, unsound: sums.unsound };
   });

@@ -12,7 +12,6 @@ export const PLACE_COLUMN = 'partition_no';
 export const EXPORTED_TABLES = [
   'accounts',
   'account_requests',
-  'new_accounts',
   'balances',
   'api_keys',
   'key_limits',

@@ -8,8 +8,8 @@ import { createPrincipals, type Principals } from '../../src/accounting/accounts
 import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { createAccountIn } from '../support/created-accounts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { createAccountIn } from '../support/in-steps.ts';
 import { patientQuestions } from '../support/questions.ts';
 
 const AT = new Date('2026-11-20T04:00:00Z');

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createBatchStore } from '../../src/accounting/batches/store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
-import { createInSteps } from '../../src/app/in-steps.ts';
 import type { Database } from '../../src/db/database.ts';
 import { sqlState } from '../../src/db/errors.ts';
 import {
@@ -15,6 +14,7 @@ import {
   termsOf,
   verdictOf,
 } from '../support/accounting-builders.ts';
+import { createMakers } from '../support/created-accounts.ts';
 import { placedInOne } from '../support/in-one-database.ts';
 import { sql } from '../support/sql.ts';
 
@@ -29,7 +29,7 @@ const SUM_LEDGER =
 
 /** Creates an account in a partition, with money. */
 export async function createAccount(directory: Database, partition: Database, id: string): Promise<void> {
-  const { accountCreations } = createInSteps(placedInOne({ directory, partition }), () => []);
+  const { accountCreations } = createMakers(placedInOne({ directory, partition }));
   const account = { name: id, email: null, verified: true, dailyCapNano: null, at: new Date(NOW_MS) };
   assert.equal(await accountCreations.create({ ...account, id, openingNano: OPENED_NANO }), id);
 }

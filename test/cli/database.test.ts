@@ -6,8 +6,8 @@ import type { Database } from '../../src/db/database.ts';
 import { readMigrations } from '../../src/db/migrations.ts';
 import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
 import { runCommand } from '../support/command.ts';
+import { createAccountIn } from '../support/created-accounts.ts';
 import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { createAccountIn } from '../support/in-steps.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { sql } from '../support/sql.ts';
 

@@ -5,9 +5,9 @@ import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-sto
 import { createRateLimitStore } from '../../src/accounting/accounts/rate-limit-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { openAccount } from '../support/accounting-builders.ts';
+import { createAccountIn } from '../support/created-accounts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { inOneDatabase } from '../support/in-one-database.ts';
-import { createAccountIn } from '../support/in-steps.ts';
 import { keysOn } from '../support/keys.ts';
 import { sql } from '../support/sql.ts';
 
@@ -30,7 +30,7 @@ describe(`what belongs to accounts and keys`, { timeout: 60_000 }, () => {
   it('is a balance with each account, or neither', async () => {
     const account = { id: 'acct_rich', name: 'n', email: null, verified: true, dailyCapNano: 5n, at: AT };
     await assert.rejects(createAccountIn(stored.database, { ...account, openingNano: 2n ** 63n }), { code: '22003' });
-    assert.deepEqual([await countOf('accounts'), await countOf('new_accounts'), await countOf('balances')], [1, 0, 1]);
+    assert.deepEqual([await countOf('accounts'), await countOf('balances')], [1, 1]);
     assert.equal(await createAccountIn(stored.database, { ...account, openingNano: 7n }), 'acct_rich');
     const read = `select balance_nano, daily_cap_nano from balances where account_id = 'acct_rich'`;
     assert.deepEqual(await sql(stored.database, read), [{ balance_nano: 7n, daily_cap_nano: 5n }]);

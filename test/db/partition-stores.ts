@@ -5,7 +5,6 @@ import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { createStoredResponseStore } from '../../src/accounting/repeats/stored-response-store.ts';
-import { createInSteps } from '../../src/app/in-steps.ts';
 import type { Database } from '../../src/db/database.ts';
 import { HOMES } from '../../src/db/homes.ts';
 import {
@@ -32,6 +31,7 @@ import {
   termsOf,
   verdictOf,
 } from '../support/accounting-builders.ts';
+import { createMakers } from '../support/created-accounts.ts';
 import { placedInOne } from '../support/in-one-database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { sql } from '../support/sql.ts';
@@ -74,7 +74,7 @@ export function describePartitionStores(create: () => Promise<PartitionedDatabas
       partition = stored.databases.partitions[1]!;
       batches = createBatchStore(partition);
       untouched = await contentOf(directory);
-      const { accountCreations } = createInSteps(placedInOne({ directory, partition }), () => []);
+      const { accountCreations } = createMakers(placedInOne({ directory, partition }));
       for (const id of ['acct_0', 'acct_1', 'acct_2']) {
         const account = { name: id, email: null, verified: true, dailyCapNano: null, at: new Date(NOW_MS) };
         assert.equal(await accountCreations.create({ ...account, id, openingNano: OPENED_NANO }), id);

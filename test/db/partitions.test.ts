@@ -6,14 +6,19 @@ import { createGateway } from '../../src/app/gateway.ts';
 import type { GatewayOptions } from '../../src/app/gateway-options.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
-import { type Databases, openDatabases } from '../../src/db/databases.ts';
+import { type DatabaseLocation, type Databases, openDatabases } from '../../src/db/databases.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
+import { migrate } from '../../src/db/migrate.ts';
 import { linesByHome, type Migration, readMigrations } from '../../src/db/migrations.ts';
-import { addPartition, makePartitions, migrateAll, requireAllOpen } from '../../src/db/partitions.ts';
-import { beginPartition, readPartitions } from '../../src/db/partitions-store.ts';
+import { createNodeStore } from '../../src/db/nodes/nodes-store.ts';
+import { addPartition, makePartitions, migrateAll } from '../../src/db/partitions.ts';
+import { readPartitions } from '../../src/db/partitions-store.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { catalogOf } from '../support/catalog.ts';
+import { createBareDatabase } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
+import { locksAwaited } from '../support/locks.ts';
+import { observeDatabase } from '../support/observed-database.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
@@ -53,8 +58,13 @@ async function versionsOf(database: Queryable): Promise<number[]> {
   return found.map(({ version }) => version);
 }
 
-const statesOf = async ({ directory }: Databases): Promise<unknown[]> =>
-  (await readPartitions(directory)).map(({ number, schema, state }) => [number, schema, state]);
+const schemasOf = async ({ directory }: Databases): Promise<unknown[]> =>
+  (await readPartitions(directory)).map(({ number, schema }) => [number, schema]);
+
+async function openDatabasesAt(location: DatabaseLocation): Promise<Databases & AsyncDisposable> {
+  const databases = await openDatabases(location, silentLogger);
+  return { ...databases, [Symbol.asyncDispose]: () => databases.close() };
+}
 
 function startOn(databases: GatewayOptions['databases'], wanted = 1, logger = silentLogger) {
   const config = parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {});
@@ -101,9 +111,9 @@ describe(`a new partition`, { timeout: 120_000 }, () => {
   after(() => stored?.remove());
 
   it('is known to the directory, is of its version, and has the same first rows', async () => {
-    assert.deepEqual(await statesOf(databases), [
-      [0, null, 'ready'],
-      [1, 'faregate_01', 'ready'],
+    assert.deepEqual(await schemasOf(databases), [
+      [0, null],
+      [1, 'faregate_01'],
     ]);
     assert.deepEqual(await versionsOf(partition), await versionsOf(databases.directory));
     const first = await rowsOfTables(partition);
@@ -127,7 +137,6 @@ describe(`a new partition`, { timeout: 120_000 }, () => {
 
   it('sees no table of the directory', async () => {
     await assert.rejects(sql(partition, 'select id from accounts'), { code: '42P01' });
-    await assert.rejects(sql(partition, 'select id from new_accounts'), { code: '42P01' });
   });
 
   // The last one: it takes the directory away.
@@ -196,13 +205,30 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       for (const each of databases.partitions) await assert.rejects(sql(each, 'select 1'));
     }));
 
-  it('are not served by what has opened fewer', () =>
-    withPartitions(2, ({ directory }) =>
-      assert.rejects(
-        requireAllOpen({ directory, partitions: [directory] }),
-        /has a partition 1 that was added .* start it again\.$/,
-      ),
-    ));
+  it('are not served by a gateway that one is added beside while it starts', () =>
+    withPartitions(1, async (databases) => {
+      const { database, statement } = observeDatabase(databases.directory);
+      const beat = statement('nodes.beat');
+      beat.hold();
+      const starting = startOn({ ...databases, directory: database, partitions: [database] });
+      await beat.reached(1);
+      await addPartition(databases);
+      beat.release();
+      await assert.rejects(starting, /has a partition 1 that was added .* start it again\.$/);
+    }));
+
+  it('that are added while a node writes its first heartbeat are counted by it', () =>
+    withPartitions(1, async ({ directory }, { location }) => {
+      await using node = await openDatabasesAt(location);
+      const beating = await directory.transaction(async (transaction) => {
+        await sql(transaction, 'lock table nodes in share mode');
+        const waiting = createNodeStore(node.directory).beat('node_1');
+        await locksAwaited(directory, 1);
+        await sql(transaction, `insert into partitions (number, schema) values (1, 'faregate_01')`);
+        return [waiting] as const;
+      });
+      assert.equal((await beating[0]).partitions, 2);
+    }));
 
   it('are not served if one is missing, damaged, newer or of something else, and the error names it', () =>
     withPartitions(3, async (databases) => {
@@ -233,22 +259,19 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       );
     }));
 
-  it('that were being made are completed by the next start', () =>
-    withPartitions(1, async (_databases, stored) => {
-      await beginPartition(stored.databases.directory, 1, 'faregate_01');
-      const databases = await stored.reopen();
-      assert.equal(databases.partitions.length, 2);
-      const steps = readMigrations().map(({ version }) => version);
-      assert.deepEqual(
-        (await migrateAll(databases)).map(({ partition, version }) => [partition, version]),
-        steps.map((version) => [1, version]),
+  it('are there whole or not at all: one that cannot be made leaves nothing', () =>
+    withPartitions(1, async (databases) => {
+      const migrations = withNext('-- home: partition\ncreate table balances (in_the_way text);');
+      await assert.rejects(
+        addPartition(databases, { migrations }),
+        /^SchemaError: Partition 1 \(schema faregate_01\) could not be made: .*"balances" already exists\. Mend that/,
       );
-      assert.deepEqual(await statesOf(databases), [
-        [0, null, 'ready'],
-        [1, 'faregate_01', 'ready'],
-      ]);
-      assert.equal(await addPartition(databases), 2);
-      assert.equal(databases.partitions.length, 3);
+      assert.deepEqual(await schemasOf(databases), [[0, null]]);
+      const schemas = `select nspname from pg_namespace where nspname ~ '^faregate_'`;
+      assert.deepEqual(await sql(databases.directory, schemas), []);
+      assert.equal(await addPartition(databases), 1);
+      assert.equal(databases.partitions.length, 2);
+      assert.deepEqual(await migrateAll(databases), []);
     }));
 
   it('are made in no schema that is there, and under the same number when it is gone', () =>
@@ -257,12 +280,9 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       for (let times = 0; times < 2; times++) {
         await assert.rejects(
           addPartition(databases),
-          /^SchemaError: Partition 1 .* is something else\. Look at what it has/,
+          /^SchemaError: Partition 1 .* could not be made: .*"faregate_01" already exists\. Look at what/,
         );
-        assert.deepEqual(await statesOf(databases), [
-          [0, null, 'ready'],
-          [1, 'faregate_01', 'making'],
-        ]);
+        assert.deepEqual(await schemasOf(databases), [[0, null]]);
       }
       await databases.directory.script('drop schema faregate_01 cascade');
       assert.equal(await addPartition(databases), 1);
@@ -294,25 +314,26 @@ describe(`partitions`, { timeout: 120_000 }, () => {
     withPartitions(1, async (databases) => {
       await sql(
         databases.directory,
-        `insert into partitions (number, schema, state) select n, 'faregate_' || lpad(n::text, 2, '0'), 'ready' from generate_series(1, 99) n`,
+        `insert into partitions (number, schema) select n, 'faregate_' || lpad(n::text, 2, '0') from generate_series(1, 99) n`,
       );
       await assert.rejects(addPartition(databases), /has 100 partitions, which is the most that there can be/);
     }));
 
-  it('are none in a database of a version before', () =>
-    withPartitions(1, async (_databases, stored) => {
-      await stored.databases.directory.script(`alter table accounts drop column partition_no;
-alter table new_accounts drop column partition_no;
-drop table partitions;
-delete from schema_migrations where version = ${FIRST_WITH_PARTITIONS}`);
-      const databases = await stored.reopen();
+  it('are none in a database of a version before', async () => {
+    await using stored = await createBareDatabase();
+    const [before, rest] = [true, false].map((isBefore) =>
+      readMigrations().filter(({ version }) => version < FIRST_WITH_PARTITIONS === isBefore),
+    );
+    await migrate(stored.database, { migrations: before! });
+    const databases = await openDatabases({ url: stored.url, dataDir: '' }, silentLogger);
+    try {
       assert.equal(databases.partitions.length, 1);
-      assert.deepEqual(
-        (await migrateAll(databases)).map(({ version }) => version),
-        [FIRST_WITH_PARTITIONS],
-      );
-      assert.deepEqual(await statesOf(databases), [[0, null, 'ready']]);
-    }));
+      assert.equal((await migrateAll(databases)).length, rest!.length);
+      assert.deepEqual(await schemasOf(databases), [[0, null]]);
+    } finally {
+      await databases.close();
+    }
+  });
 });
 
 describe('partitions and several nodes', { timeout: 120_000 }, () => {
@@ -329,22 +350,6 @@ describe('partitions and several nodes', { timeout: 120_000 }, () => {
       }
     }));
 
-  it('are completed once, if all nodes find one that was being made', () =>
-    withPartitions(1, async ({ directory }, { location }) => {
-      await beginPartition(directory, 1, 'faregate_01');
-      const nodes = await Promise.all([1, 2, 3].map(() => openDatabases(location, silentLogger)));
-      try {
-        await Promise.all(nodes.map((node) => migrateAll(node)));
-        assert.deepEqual(await statesOf(nodes[0]!), [
-          [0, null, 'ready'],
-          [1, 'faregate_01', 'ready'],
-        ]);
-        assert.deepEqual(await versionsOf(nodes[0]!.partitions[1]!), await versionsOf(directory));
-      } finally {
-        for (const node of nodes) await node.close();
-      }
-    }));
-
   it('are made as many as are wanted, if all nodes start at once, whichever of them makes which', () =>
     withPartitions(1, async ({ directory }, { location }) => {
       const nodes = await Promise.all([1, 2, 3, 4].map(() => openDatabases(location, silentLogger)));
@@ -357,8 +362,8 @@ describe('partitions and several nodes', { timeout: 120_000 }, () => {
           for (const each of node.partitions) assert.deepEqual(await versionsOf(each), await versionsOf(directory));
         }
         assert.deepEqual(
-          (await readPartitions(directory)).map(({ number, state }) => [number, state]),
-          [0, 1, 2, 3].map((number) => [number, 'ready']),
+          (await readPartitions(directory)).map(({ number }) => number),
+          [0, 1, 2, 3],
         );
       } finally {
         for (const node of nodes) await node.close();
@@ -370,9 +375,7 @@ describe('partitions and several nodes', { timeout: 120_000 }, () => {
       const other = await openDatabases(location, silentLogger);
       try {
         await Promise.all([addPartition(databases), addPartition(other), addPartition(databases)]);
-        const { length } = await readPartitions(databases.directory);
-        assert.ok(length >= 2 && length <= 4, `${length} partitions`);
-        assert.ok((await readPartitions(databases.directory)).every(({ state }) => state === 'ready'));
+        assert.equal((await readPartitions(databases.directory)).length, 4);
       } finally {
         await other.close();
       }

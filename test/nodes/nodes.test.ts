@@ -25,7 +25,7 @@ class ScriptedStore implements Omit<NodeStore, 'forget'> {
     const beat = this.next.length > 0 ? this.next.shift()! : BEAT_MS;
     if (this.isAway) throw LOST;
     if (beat instanceof Error) throw beat;
-    return { sinceLastMs: beat, databaseMs: 0 };
+    return { sinceLastMs: beat, databaseMs: 0, partitions: 1 };
   }
   async forgetAll() {
     this.asked.push('forget all');
@@ -61,6 +61,7 @@ class Scene {
       logger,
       clock: systemClock,
       databaseClock: { read: () => undefined },
+      onPartitions: () => undefined,
       sweeps: [sweep],
       ...TIMES,
     });

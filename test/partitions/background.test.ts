@@ -21,7 +21,6 @@ const FIRST_STATEMENTS = [
   'calls.find-missing-tables',
   'ended-keys.select-readiness',
   'ended-keys.delete-limits',
-  'accounts.insert-balance',
 ] as const;
 
 describe(`the background of ${PARTITIONS} partitions`, { timeout: 300_000 }, () => {
@@ -186,43 +185,6 @@ describe(`the background of ${PARTITIONS} partitions`, { timeout: 300_000 }, () 
     await g.gateway.housekeeping.round();
     assert.deepEqual(await each(keysOf), [1, 1, 1, 1]);
     assert.deepEqual(await each(limitsOf), [0, 0, 0, 0]);
-  });
-
-  it('finishes new accounts of the others while one fails', async () => {
-    // More than are tried of a partition in a round, and before the others in the order of ids.
-    const ids = Array.from({ length: 14 }, (_, n) => `acct_0000_${String(n).padStart(2, '0')}`);
-    for (const [n, id] of ids.entries()) {
-      await inDirectory(
-        `insert into new_accounts (id, name, verified, opening_nano, created_at, under_way_since, partition_no)
-values ($1, 'n', true, 7, now(), now() - interval '20 seconds', $2::smallint)`,
-        [id, n < 12 ? DEAD : n % 2 === 0 ? 2 : 3],
-      );
-    }
-    const insert = g.partitions[DEAD]!.statement('accounts.insert-balance');
-    insert.fail('before');
-    const tried = insert.asked;
-    await assert.rejects(g.gateway.finishing.round());
-    assert.equal(insert.asked - tried, 10);
-    const whole = async (): Promise<string[]> =>
-      (await inDirectory<{ id: string }>(`select id from accounts where id like 'acct_0000_%' order by id`)).map(
-        ({ id }) => id,
-      );
-    assert.deepEqual(await whole(), ids.slice(12));
-    insert.recover();
-    await g.gateway.finishing.round();
-    assert.deepEqual(await whole(), ids);
-    for (const [number, n] of [
-      [DEAD, 0],
-      [2, 12],
-      [3, 13],
-    ] as const) {
-      const found = await inPartition<{ n: bigint }>(
-        number,
-        'select balance_nano as n from balances where account_id = $1',
-        [ids[n]!],
-      );
-      assert.deepEqual(found, [{ n: 7n }]);
-    }
   });
 
   it('is in the metrics: each partition, and the connections to it', async () => {

@@ -106,8 +106,7 @@ export function spreadDatabase(all: SpreadHandles): Database {
 
 const SELECT_PLACE: Statement = {
   name: 'test.place-of-account',
-  text: `select partition_no as place from accounts where id = $1
-union all select partition_no from new_accounts where id = $1`,
+  text: 'select partition_no as place from accounts where id = $1',
 };
 
 /** Transactions of all lanes, one within the other. */

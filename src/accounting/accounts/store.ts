@@ -6,7 +6,7 @@ import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slice
 import { createApiKeyStore, namesOf } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** The SQL of accounts; that of their keys is in `api-key-store.ts`, and how they are made in `account-creations.ts`. */
+/** The SQL of accounts; that of their keys is in `api-key-store.ts`, and how they are made in `account-creation-store.ts`. */
 
 export type AccountStatus = 'active' | 'suspended';
 

@@ -5,9 +5,8 @@ import type { FoundBreach, FoundIn } from './audit-findings.ts';
 import { findStrangersAmong } from './audit-strangers-store.ts';
 
 /**
- * The SQL that compares accounts with their balances, which have another home. A balance is made before its account is there, and behind
- * what says that the account is under way; nothing of the three is deleted but the latter, with the row of the account. So whatever one
- * statement has found on its side is found on the other by a later one.
+ * The SQL that compares accounts with their balances, which have another home. Both are made by one transaction, and neither is ever
+ * deleted. So whatever one statement has found on its side is found on the other by a later one.
  */
 
 /** Plan: primary key, as the next one. */
@@ -31,21 +30,10 @@ from unnest($1::text[]) as v (id) where not exists (select from balances b where
 /** Of balances in the partition $2. Plan: primary keys. */
 const findWithoutAccount: Statement = {
   name: 'audit.find-without-account',
-  text: `select 'account-balances' as invariant, v.id as account_id, coalesce('the account is in partition ' || coalesce(
-  (select a.partition_no from accounts a where a.id = v.id), (select n.partition_no from new_accounts n where n.id = v.id)
-), 'no account') as detail
+  text: `select 'account-balances' as invariant, v.id as account_id, coalesce(
+  'the account is in partition ' || (select a.partition_no from accounts a where a.id = v.id), 'no account') as detail
 from unnest($1::text[]) as v (id)
-where not exists (select from accounts a where a.id = v.id and a.partition_no = $2::int)
-  and not exists (select from new_accounts n where n.id = v.id and n.partition_no = $2::int)`,
-};
-
-/** SQL: whether something is under way for longer than nodes and repeats of requests take to finish it. */
-const isLate = (since: string): string => `${since} < clock_timestamp() - interval '15 minutes'`;
-
-const findLate: Statement = {
-  name: 'audit.find-late-accounts',
-  text: `select 'under-way' as invariant, id as account_id, 'account, since ' || under_way_since as detail
-from new_accounts where ${isLate('under_way_since')} order by id limit 100`,
+where not exists (select from accounts a where a.id = v.id and a.partition_no = $2::int)`,
 };
 
 /** What each slice found, of all accounts: each has its balance in its partition, and no other one. */
@@ -76,5 +64,4 @@ export async function* auditBalances(
       behind = ids.at(-1) ?? behind;
     }
   }
-  yield { partition: null, breaches: await directory.query<FoundBreach>(findLate) };
 }

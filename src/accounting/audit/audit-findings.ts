@@ -55,7 +55,6 @@ const INVARIANTS = {
   'ended-reservations': 'an ended call has nothing reserved',
   vouchers:
     'every redeemed voucher has its ledger entry of its value, or its subscription, and every such entry its voucher',
-  'under-way': 'accounts that are under way are whole after some minutes',
   'usage-sums': 'sums of usage have the charges and refunds of the ledger',
 } as const;
 

@@ -8,12 +8,10 @@ const PLACED = selection({
   partition: intColumn('partition_no as partition'),
 });
 
-/** An account that is under way has its place, too, and keeps it. Plan: primary keys. */
+/** Plan: primary key. */
 const selectPartitions: Statement = {
   name: 'accounts.select-partitions',
-  text: `select ${PLACED.list} from accounts where id = any($1::text[])
-union
-select ${PLACED.list} from new_accounts where id = any($1::text[])`,
+  text: `select ${PLACED.list} from accounts where id = any($1::text[])`,
 };
 
 const COUNTS = selection({
@@ -35,10 +33,10 @@ const countAccounts: Statement = {
  */
 const listTaking: Statement = {
   name: 'partitions.list-taking',
-  text: `select ${TAKING.list} from partitions p where p.state = 'ready' and (p.number = 0 or not exists (
+  text: `select ${TAKING.list} from partitions p where p.number = 0 or not exists (
   select from nodes n
   where n.started_at < p.created_at and n.seen_at > statement_timestamp() - interval '${NODE_SILENCE_S} seconds'
-)) order by p.number`,
+) order by p.number`,
 };
 
 export type AccountPartitionStore = ReturnType<typeof createAccountPartitionStore>;

@@ -7,7 +7,7 @@ import { inPartition } from './partition-failures.ts';
 
 const findAccounts: Statement = {
   name: 'leftovers.find-accounts',
-  text: 'select exists (select from accounts) or exists (select from new_accounts) as is_there',
+  text: 'select exists (select from accounts) as is_there',
 };
 
 const findBalances: Statement = {
@@ -15,7 +15,7 @@ const findBalances: Statement = {
   text: 'select exists (select from balances) as is_there',
 };
 
-/** Whether there are accounts, also if they are under way. */
+/** Whether there are accounts. */
 export async function hasAccounts(directory: DirectoryLane): Promise<boolean> {
   const [accounts] = await directory.query<{ is_there: boolean }>(findAccounts);
   return accounts!.is_there;

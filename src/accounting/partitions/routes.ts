@@ -28,30 +28,21 @@ export interface KnownPartitions {
   note(accountId: string, partition: number): void;
 }
 
-/** The partitions that a process has opened. */
-interface OpenPartitions {
-  readonly count: number;
-  /** An account is in a partition that was added since. */
-  readonly onUnknown: (partition: number) => void;
-}
-
 /** More accounts than keys are cached (`accounts/principals.ts`): a call whose key is known needs no statement for its partition. */
 const KNOWN_MAX = 200_000;
 
+/** @param opened how many partitions this process has opened. */
 export function createKnownPartitions(
   store: Pick<AccountPartitionStore, 'find'>,
   questions: Pick<Questions, 'ask'>,
-  { count, onUnknown }: OpenPartitions = { count: Number.POSITIVE_INFINITY, onUnknown: () => undefined },
+  opened = Number.POSITIVE_INFINITY,
 ): KnownPartitions {
   const known = rememberRecent<number>(KNOWN_MAX);
   /** Accounts that are asked for at the same time, such as those of a list, are read with one statement. */
   let next: { readonly accountIds: Set<string>; readonly read: Promise<ReadonlyMap<string, number>> } | null = null;
 
   function note(accountId: string, partition: number): void {
-    if (partition >= count) {
-      onUnknown(partition);
-      throw new UnknownPartitionError(partition);
-    }
+    if (partition >= opened) throw new UnknownPartitionError(partition);
     known.set(accountId, partition);
   }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AccountChanges } from '../../accounting/accounts/account-changes.ts';
-import type { AccountCreations } from '../../accounting/accounts/account-creations.ts';
+import type { AccountCreations } from '../../accounting/accounts/account-creation-store.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Account, AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';

@@ -78,7 +78,6 @@ interface Listed {
   readonly number: number;
   /** `null`: that of the directory. */
   readonly schema: string | null;
-  readonly state: 'making' | 'ready';
   /** Whether new accounts may go there. */
   readonly takesAccounts: boolean;
   readonly accounts: number;
@@ -94,9 +93,9 @@ async function lookAtAll({ directory, partitions }: Databases): Promise<Listed[]
   const store = createAccountPartitionStore(directory);
   const [rows, counts, taking] = await Promise.all([readPartitions(directory), store.count(), store.listTaking()]);
   return Promise.all(
-    rows.map(async ({ number, schema, state }) => {
+    rows.map(async ({ number, schema }) => {
       const accounts = counts.find(({ partition }) => partition === number)?.accounts ?? 0;
-      const known = { number, schema, state, takesAccounts: taking.includes(number), accounts };
+      const known = { number, schema, takesAccounts: taking.includes(number), accounts };
       try {
         return { ...known, ...(await readPartitionFacts(partitions[number]!)), error: null };
       } catch (error) {
@@ -126,7 +125,7 @@ function renderAll(found: readonly Listed[]): string {
   ]);
 }
 
-function stateOf({ state, takesAccounts, error }: Listed): string {
+function stateOf({ takesAccounts, error }: Listed): string {
   if (error !== null) return `failed: ${error}`;
-  return state === 'ready' && !takesAccounts ? 'waits until gateways are restarted' : state;
+  return takesAccounts ? 'ready' : 'waits until gateways are restarted';
 }

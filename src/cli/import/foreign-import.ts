@@ -12,8 +12,8 @@ import { causeOf, importKey } from './repeats.ts';
 /**
  * Writes the books of another gateway through the admin API, account by account. Every step is safe to repeat: an account and its money by
  * idempotency keys of what it is called where it comes from, a key by its hash. So an import that was interrupted is run again and
- * goes on, and one that is complete changes nothing. It is no single transaction, because accounts are made in several steps and may be of several partitions
- * (`docs/decisions/0061-accounts-and-redemptions-in-steps.md`); nobody calls with what is half there, because keys come last.
+ * goes on, and one that is complete changes nothing. It is no single transaction, because each account is made by a request of its own;
+ * nobody calls with what is half there, because keys come last.
  */
 
 /** What became of an account. */

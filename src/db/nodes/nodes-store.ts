@@ -13,6 +13,8 @@ const HEARTBEATS = selection({
   ),
   /** The database's clock. */
   databaseMs: countColumn('(extract(epoch from n.seen_at) * 1000)::bigint as seen_at_ms'),
+  /** How many there are. A first heartbeat that has waited for one to be added counts it. */
+  partitions: countColumn('(select count(*) from partitions) as partitions'),
 });
 
 /**

@@ -35,6 +35,8 @@ interface NodesOptions {
   readonly clock: Clock;
   /** Gets a reading with every heartbeat. */
   readonly databaseClock: Pick<DatabaseClock, 'read'>;
+  /** Gets with every heartbeat how many partitions there are. */
+  readonly onPartitions: (count: number) => void;
   /**
    * Each takes over what nodes left that had no heartbeat for so long, in a partition. If one fails, it is tried again at the next
    * heartbeat; none waits for another one.
@@ -63,7 +65,8 @@ export function createNodes(options: NodesOptions): Nodes {
 
   async function beat(): Promise<void> {
     const askedMs = clock.nowMs();
-    const { sinceLastMs, databaseMs } = await store.beat(nodeId);
+    const { sinceLastMs, databaseMs, partitions } = await store.beat(nodeId);
+    options.onPartitions(partitions);
     databaseClock.read({ databaseMs, askedMs, arrivedMs: clock.nowMs() });
     // Negative where the database's clock was put back: the last heartbeats of all nodes are in its future then.
     const isGap = sinceLastMs === null || sinceLastMs < 0 || sinceLastMs >= deadAfterMs / 2;

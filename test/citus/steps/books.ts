@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { auditLedger } from '../../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { nestedTransactions } from '../../../src/db/databases.ts';
-import { finishNow } from '../../support/in-steps.ts';
 import { assertSound } from '../../support/sound.ts';
 import { allRowsOf, exportedFrom, importedInto, startExportOf } from '../../transfer/books.ts';
 import { ACCOUNTS, chargeCall, makeVouchers, redemptionOf, spreadBooks, stepsOf } from '../../transfer/spread-books.ts';
@@ -54,7 +53,6 @@ export const books: Step = {
       if (name !== undefined) await steps.redemptions.redeem(redemptionOf(ACCOUNTS[chunks % 7]!, name));
     }
     assert.deepEqual((await importedInto(live.databases, exported)).unsound, []);
-    await finishNow(stepsOf(live.databases));
     await assertSound(live.databases);
     return [`${chunks} slices of an export beside ${chunks * ACCOUNTS.length} calls`];
   },

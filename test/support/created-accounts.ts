@@ -1,0 +1,21 @@
+import { createAccountCreations, type NewAccount } from '../../src/accounting/accounts/account-creation-store.ts';
+import type { PlacedLanes } from '../../src/accounting/partitions/placed-lanes.ts';
+import type { Place } from '../../src/accounting/partitions/placement.ts';
+import { createRedemptionStore, type OfferedPlan } from '../../src/accounting/vouchers/redemption-store.ts';
+import type { Database } from '../../src/db/database.ts';
+import { handlesOf } from './spread-database.ts';
+
+/** Creates an account in the first partition, as the admin API does. */
+export async function createAccountIn(database: Database, account: NewAccount): Promise<string | null> {
+  return createAccountCreations({ all: handlesOf(database).partitions }, async () => 0).create(account);
+}
+
+/** What makes accounts and redeems vouchers, as the admin API and a gateway have it. */
+export const createMakers = (
+  lanes: PlacedLanes,
+  plans: () => readonly OfferedPlan[] = () => [],
+  place: Place = async () => 0,
+) => ({
+  accountCreations: createAccountCreations(lanes.partitions, place),
+  redemptions: createRedemptionStore(lanes, plans),
+});
