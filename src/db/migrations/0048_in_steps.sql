@@ -1,4 +1,4 @@
--- An account and a redemption are made in steps, each a transaction of one home (docs/decisions/0061-accounts-and-redemptions-in-steps.md).
+-- An account and a redemption are made in steps, each a transaction of one home (docs/decisions/0061-accounts-and-redemptions.md).
 
 -- home: directory
 

@@ -1,4 +1,4 @@
--- What concerns both homes is done in steps, each a transaction of one of them (docs/decisions/0062-keys-and-notices-in-steps.md). A step
+-- What concerns both homes is done in steps, each a transaction of one of them (docs/decisions/0062-keys-and-notices.md). A step
 -- that is left undone is found by what stands here.
 
 -- home: directory

@@ -1,5 +1,5 @@
 -- exclusive: nodes of the version before make accounts and partitions in steps.
--- One transaction makes an account, its balance and its first ledger entry (docs/decisions/0061-accounts-and-redemptions-in-steps.md), and one a
+-- One transaction makes an account, its balance and its first ledger entry (docs/decisions/0061-accounts-and-redemptions.md), and one a
 -- partition (docs/decisions/0063-partitions-are-schemas.md).
 
 -- home: directory

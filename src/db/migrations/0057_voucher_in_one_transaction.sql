@@ -1,4 +1,4 @@
--- exclusive: a voucher is redeemed by one transaction of the directory and a partition (docs/decisions/0061-accounts-and-redemptions-in-steps.md).
+-- exclusive: a voucher is redeemed by one transaction of the directory and a partition (docs/decisions/0061-accounts-and-redemptions.md).
 
 -- home: directory
 

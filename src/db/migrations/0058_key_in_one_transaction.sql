@@ -1,4 +1,4 @@
--- exclusive: nodes of earlier versions make keys in several transactions, which loose_keys names (docs/decisions/0062-keys-and-notices-in-steps.md).
+-- exclusive: nodes of earlier versions make keys in several transactions, which loose_keys names (docs/decisions/0062-keys-and-notices.md).
 
 -- home: directory
 

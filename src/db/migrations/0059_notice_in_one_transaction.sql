@@ -1,5 +1,5 @@
 -- exclusive: nodes of the version before use what this drops.
--- A notice of an account is stored by the transaction that decides on it (docs/decisions/0062-keys-and-notices-in-steps.md). A notice that was
+-- A notice of an account is stored by the transaction that decides on it (docs/decisions/0062-keys-and-notices.md). A notice that was
 -- decided and not stored is taken back: its state is deleted and its account queued, so that the next round decides anew. A stored one is not
 -- repeated. Accounts with a new threshold are queued. On Citus a crash may leave this done in partitions but not in the directory; the
 -- repetition queues accounts twice, which is harmless.
