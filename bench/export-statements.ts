@@ -8,7 +8,6 @@ import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { exportDatabase } from '../src/transfer/export.ts';
 import { createExportStore } from '../src/transfer/export-store.ts';
-import { inOneDatabase } from '../test/support/in-one-database.ts';
 import { quantile } from './quantile.ts';
 
 /**
@@ -27,7 +26,7 @@ const PROCESS = { environment: {}, writeOut: () => undefined, writeError: () => 
 
 const tookMs = new Map<string, number[]>();
 
-function timed(reader: SnapshotReader): SnapshotReader {
+function timed(reader: ReturnType<SnapshotReader['inSchema']>): typeof reader {
   return {
     ...reader,
     cursor<Row>(...asked: Parameters<SnapshotReader['cursor']>) {
@@ -51,10 +50,13 @@ const delays = monitorEventLoopDelay({ resolution: 1 });
 try {
   const observed: Database = {
     ...database,
-    openSnapshots: async () => timed(await database.openSnapshots()),
+    openSnapshots: async () => {
+      const reader = await database.openSnapshots();
+      return { ...reader, ...timed(reader), inSchema: (schema) => timed(reader.inSchema(schema)) };
+    },
   };
   const chunks = exportDatabase({
-    store: createExportStore(inOneDatabase(observed)),
+    store: createExportStore(observed),
     schema: schemaVersion(),
     clock: { nowMs: Date.now },
   });

@@ -56,6 +56,7 @@ export function createAdminParts(parts: AdministeredParts): AdminParts & { reado
     localTime: () => settings.current.localTime,
     timezone: () => settings.current.config.billing.timezone,
     auditLedger: (given) => orRefused(auditLedger(databases, { ...given, pace: auditPace() })),
-    exportDatabase: () => exportDatabase({ store: createExportStore(databases), schema: schemaVersion(), clock }),
+    exportDatabase: () =>
+      exportDatabase({ store: createExportStore(databases.directory), schema: schemaVersion(), clock }),
   };
 }

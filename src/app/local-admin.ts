@@ -147,7 +147,8 @@ export function createLocalAdmin(
       periods: () => runningPeriods(localTime, clock.nowMs()),
       // On a server gateways may run beside it.
       auditLedger: (given) => auditLedger(databases, { ...given, pace: auditPace() }),
-      exportDatabase: () => exportDatabase({ store: createExportStore(databases), schema: schemaVersion(), clock }),
+      exportDatabase: () =>
+        exportDatabase({ store: createExportStore(databases.directory), schema: schemaVersion(), clock }),
     },
     createGuard({ tokens: [token], localToken: token, readers: [] }, limits),
     // The operator is at this terminal.

@@ -38,8 +38,6 @@ export type DirectoryQueryable = QueryableOf<'directory'>;
 export type PartitionQueryable = QueryableOf<'partition'>;
 export type DirectoryLane = LaneOf<'directory'>;
 export type PartitionLane = LaneOf<'partition'>;
-export type DirectorySnapshots = SnapshotReader & OfHome<'directory'>;
-export type PartitionSnapshots = SnapshotReader & OfHome<'partition'>;
 export type DirectoryDatabase = DatabaseOf<'directory'>;
 export type PartitionDatabase = DatabaseOf<'partition'>;
 

@@ -12,7 +12,6 @@ export const PLACE_COLUMN = 'partition_no';
 export const EXPORTED_TABLES = [
   'accounts',
   'account_requests',
-  'new_accounts',
   'balances',
   'api_keys',
   'key_limits',
@@ -50,7 +49,8 @@ export const IN_EACH_PARTITION: ReadonlySet<ExportedTable> = new Set(['price_lis
 
 export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   reservations: 'calls in flight end in the database in which they began; an export has what they hold as free',
-  refused_redemptions: 'the new database decides on redemptions under way anew',
+  new_accounts: 'an account is there with its balance, or not at all',
+  refused_redemptions: 'nothing is under way in an export',
   usage_queue: 'an import sums all call records anew',
   usage_backfill: 'an import sums all call records anew',
   usage_rollups: 'an import sums all call records anew, and adds what those said that were dropped',
@@ -65,7 +65,7 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   send_rates: 'what was sent lately is counted where it was sent',
   key_expiry_progress: 'keys that expire later are found by the new database',
   ended_keys_progress: 'the new database looks at all keys that have ended anew',
-  loose_keys: 'limits of keys that are not there are not exported',
+  loose_keys: 'a key is there with its limits, or not at all',
   key_uses: 'the new database learns by itself when keys are used',
   refusals: 'what was refused is kept for some days, and nothing follows from it',
   sessions: 'people sign in again',

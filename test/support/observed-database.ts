@@ -100,13 +100,14 @@ export function observeDatabase(real: Database): ObservedDatabase {
       openTables: async () => observeTables(await real.openTables()),
       async openSnapshots() {
         const reader = observeTables(await real.openSnapshots());
-        return {
-          ...reader,
+        const observeCursors = (target: ReturnType<typeof reader.inSchema>): typeof target => ({
+          ...target,
           cursor<Row>(...[asked, parameters]: Parameters<typeof reader.cursor>) {
-            const cursor = reader.cursor<Row>(asked, parameters);
+            const cursor = target.cursor<Row>(asked, parameters);
             return { fetch: (rowsMax) => run(asked.name, () => cursor.fetch(rowsMax)) };
           },
-        };
+        });
+        return { ...reader, ...observeCursors(reader), inSchema: (schema) => observeCursors(reader.inSchema(schema)) };
       },
     };
   };

@@ -97,9 +97,6 @@ describe('an export', { timeout: 300_000 }, () => {
       assert.equal(redeemed.status, 201, JSON.stringify(redeemed.body));
     }
 
-    // As if a node had died when it had just begun; younger than what others take over.
-    await g.database.script(`insert into new_accounts (id, name, verified, opening_nano, created_at, under_way_since)
-values ('acct_under_way', 'under way', true, 7, now(), now() + interval '1 hour')`);
     g.provider.respond = chatResponse();
     const keyed = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
     assert.equal(keyed.status, 200);

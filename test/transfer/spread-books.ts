@@ -78,7 +78,7 @@ select account_id, '2020-01-01', 'key_' || account_id, 'calls', '1@0', 7 from ba
 
 export const ACCOUNTS = ['acct_a', 'acct_b', 'acct_c', 'acct_d', 'acct_e', 'acct_f', 'acct_g'];
 
-/** Accounts with calls and vouchers and rows of everything, and two that are under way: one has its balance, the other not. */
+/** Accounts with calls and vouchers and rows of everything. */
 export async function spreadBooks(databases: Spread): Promise<void> {
   const { directory, partitions } = databases;
   const steps = stepsOf(databases);
@@ -89,16 +89,14 @@ export async function spreadBooks(databases: Spread): Promise<void> {
     await steps.redemptions.redeem(redemptionOf(id, id));
   }
   await directory.script(`insert into api_keys (account_id, id, name, key_hash, prefix, created_at)
-select id, 'key_' || id, 'k', sha256(id::bytea), 'p', now() from accounts;
-insert into new_accounts (id, name, verified, opening_nano, created_at, partition_no)
-select 'acct_x' || number, 'new', true, 7, now(), number from partitions where number < 2`);
+select id, 'key_' || id, 'k', sha256(id::bytea), 'p', now() from accounts`);
   for (const partition of partitions) await partition.script(MORE_ROWS);
 }
 
 export async function placesOf(directory: Database): Promise<Record<string, number>> {
   const rows = await sql<{ id: string; partition_no: number }>(
     directory,
-    'select id, partition_no from accounts union all select id, partition_no from new_accounts order by id',
+    'select id, partition_no from accounts order by id',
   );
   return Object.fromEntries(rows.map(({ id, partition_no: place }) => [id, place]));
 }

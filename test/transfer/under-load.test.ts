@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createNewAccountStore } from '../../src/accounting/accounts/new-account-store.ts';
-import { createOpenedBalanceStore } from '../../src/accounting/accounts/opened-balance-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
-import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
-import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
-import { createGiftStore } from '../../src/accounting/vouchers/gift-store.ts';
-import { createRedemptionStore } from '../../src/accounting/vouchers/redemption-store.ts';
-import type { RedemptionRequest, VoucherGift } from '../../src/accounting/vouchers/voucher.ts';
-import { createVoucherStore } from '../../src/accounting/vouchers/vouchers-store.ts';
-import { createInSteps } from '../../src/app/in-steps.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createExportStore } from '../../src/transfer/export-store.ts';
 import { readLine } from '../../src/transfer/format.ts';
-import { CONTEXT } from '../support/accounting-builders.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
-import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
-import { createAccountIn, finishNow } from '../support/in-steps.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
+import { createAccountIn } from '../support/in-steps.ts';
 import { insertLimitedKey } from '../support/keys.ts';
 import { chatResponse } from '../support/provider.ts';
 import { assertSound } from '../support/sound.ts';
@@ -120,7 +110,7 @@ describe('a key that is made or revoked after an export has begun', () => {
     const limits = { dailyCallsMax: 3 };
     const create = (id: string) => insertLimitedKey(stored.database, { accountId: 'acct', id, at }, { limits });
     for (const id of ['key_active', 'key_revoked']) await create(id);
-    const reader = await createExportStore(inOneDatabase(stored.database)).open();
+    const reader = await createExportStore(stored.database).open();
     // An export reads no row before it is asked for the first account.
     await reader.countAccounts();
     await create('key_new');
@@ -159,94 +149,5 @@ describe('an account that is made after an export has begun', () => {
     assert.equal((await imported(target.database, text)).end.accounts, 1);
     assert.equal(await create(target.database, 'acct_3', 'first'), 'acct_1');
     assert.equal(await create(target.database, 'acct_4', 'a-later-one'), 'acct_4');
-  });
-});
-
-describe('what is under way while it is exported', () => {
-  it('is finished where the export was imported: each code gives once, and no account is there twice', async () => {
-    await using stored = await createTestDatabase();
-    await using target = await createTestDatabase();
-    const at = new Date(CLOCK.nowMs());
-    const plans = () => [{ id: 'coder', periodDays: 30, sale: null }];
-    const [source, there] = [
-      createInSteps(placedInOne(inOneDatabase(stored.database)), plans),
-      createInSteps(placedInOne(inOneDatabase(target.database)), plans),
-    ];
-    const newAccount = (id: string) => ({
-      ...{ id, name: id, email: null, verified: true, dailyCapNano: null, openingNano: 7n, at },
-      keyed: { idempotencyKey: `of ${id}`, request: 'x' },
-    });
-    await source.accountCreations.create(newAccount('acct_1'));
-    const directory = createRedemptionStore(stored.database);
-    const gifts = createGiftStore(stored.database);
-    const vouchers = createVoucherStore(stored.database);
-    const requestOf = async (name: string, gift: VoucherGift): Promise<RedemptionRequest> => {
-      const codeHash = Buffer.from(name.padEnd(32, '.'));
-      const batch = { id: `vb_${name}`, name, gift, vouchers: [{ codeHash, codeEnd: 'CODE' }], expiresAt: null, at };
-      await vouchers.insert({ ...batch, createdBy: 'x', idempotencyKey: null });
-      return {
-        accountId: 'acct_1',
-        codeHash,
-        redemptionId: `vr_${name}`,
-        subscriptionId: `sub_${name}`,
-        by: 'x',
-        at,
-      };
-    };
-    const value: VoucherGift = { kind: 'value', amountNano: 5n };
-    const plan: VoucherGift = { kind: 'plan', planId: 'coder' };
-    const [whole, given, begun, later, granted, renewed] = await Promise.all([
-      ...['whole', 'given', 'begun', 'later'].map((name) => requestOf(name, value)),
-      ...['granted', 'renewed'].map((name) => requestOf(name, plan)),
-    ]);
-    for (const request of [whole!, granted!]) await source.redemptions.redeem(request);
-    for (const request of [given!, begun!, renewed!]) {
-      const standing = await directory.begin(request);
-      assert.ok(standing.outcome === 'under_way');
-      if (request === given) await gifts.give(standing.open, null);
-    }
-    const accounts = createNewAccountStore(stored.database);
-    for (const id of ['acct_2', 'acct_3']) await accounts.begin(newAccount(id), 0);
-    const [opening] = await accounts.list('', 0);
-    await createOpenedBalanceStore(stored.database).open(opening!);
-
-    let text = '';
-    let chunks = 0;
-    for await (const chunk of startExport(stored.database)) {
-      // The export is of the state before.
-      if (chunks++ === 1) {
-        await finishNow(source);
-        await source.redemptions.redeem(later!);
-      }
-      text += chunk;
-    }
-    await assertSound(inOneDatabase(stored.database));
-    await imported(target.database, text);
-    await assertSound(inOneDatabase(target.database));
-    const left = await createRedemptionStore(target.database).listUnderWay('', { olderThanMs: 0 });
-    assert.deepEqual(
-      left.map(({ id }) => id),
-      ['vr_begun', 'vr_given', 'vr_renewed'],
-    );
-
-    assert.equal(await there.accountCreations.create({ ...newAccount('acct_2'), id: 'acct_4' }), 'acct_2');
-    await there.redemptions.redeem(later!);
-    await finishNow(there);
-    await assertSound(inOneDatabase(target.database));
-    for (const { database } of [stored, target]) {
-      const { items } = await createAccountStore(database).listAccounts({}, null, 10);
-      assert.deepEqual(
-        items.map(({ id }) => id),
-        ['acct_3', 'acct_2', 'acct_1'],
-      );
-      const balances = await createLedgerStore(database).findBalances(['acct_1', 'acct_2', 'acct_3'], CONTEXT);
-      assert.deepEqual(
-        [...balances].sort().map(([, { balanceNano }]) => balanceNano),
-        [27n, 7n, 7n],
-      );
-      const [subscription, ...others] = await createSubscriptionStore(database).list('acct_1', null, 10);
-      const { startsAt, endsAt } = subscription!;
-      assert.deepEqual([others, (endsAt.getTime() - startsAt.getTime()) / 86_400_000], [[], 60]);
-    }
   });
 });

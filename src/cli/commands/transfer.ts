@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { hasAccounts } from '../../accounting/partitions/leftovers-store.ts';
+import { createAccountPartitionStore } from '../../accounting/partitions/account-partition-store.ts';
 import { EXPORT_PATH } from '../../api/export/admin.ts';
 import { streamFromGateway } from '../../api/management/admin-client.ts';
 import { changeElsewhere } from '../../changes/change.ts';
@@ -122,7 +122,7 @@ async function fromSource<Result>(
   const { databases } = books;
   try {
     say(`database: ${name}`);
-    const store = createExportStore(databases);
+    const store = createExportStore(databases.directory);
     return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
   } finally {
     await databases.close();
@@ -141,8 +141,9 @@ async function importFrom(file: string, location: Config['database'], process: C
     const waits = { onWaiting: say };
     await migrateAll(databases, waits);
     // As many as a gateway would make later, when accounts are not spread any more.
-    if (!(await hasAccounts(database))) await makePartitions(databases, partitions, waits);
-    const store = createImportStore(databases);
+    if ((await createAccountPartitionStore(database).count()).length === 0)
+      await makePartitions(databases, partitions, waits);
+    const store = createImportStore(database);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
       progress.show(`${accounts} of ${of} accounts`);
     const imported = await importDatabase(readExport(file, process), { store, schema: schemaVersion(), onProgress });
@@ -187,7 +188,7 @@ function describeSums({ balances, entriesSum, chargesSum }: ExportEnd): string {
   return `Balances ¥${yuan(balances)}, ledger entries ¥${yuan(entriesSum)}, charges of calls ¥${yuan(chargesSum)}.`;
 }
 
-function describeImport({ end, rows, emptied, unsound }: Imported): string {
+function describeImport({ end, rows, lateRedemptions, unsound }: Imported): string {
   const table = renderTable(
     EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name] ?? 0, here: rows[name] })),
     '',
@@ -198,12 +199,12 @@ function describeImport({ end, rows, emptied, unsound }: Imported): string {
     ],
   );
   const compared = `Imported ${end.accounts} accounts; balance, ledger and charges of each are those of the file.`;
-  const left = `An interrupted import had left rows, which were removed, in partition ${emptied.join(', ')}.`;
+  const removed = `Vouchers redeemed behind the state of their accounts, which can be redeemed again: ${lateRedemptions}.`;
   const problem = `Not sound already where they were exported, see "faregate audit": ${unsound.slice(0, 20).join(', ')}`;
   return [
     table,
     '',
-    ...(emptied.length === 0 ? [] : [left]),
+    ...(lateRedemptions === 0 ? [] : [removed]),
     compared,
     describeSums(end),
     ...(unsound.length === 0 ? [] : [problem]),
