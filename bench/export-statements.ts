@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { readOptions } from '../scripts/read-options.ts';
 import { writeExport } from '../src/cli/commands/export-file.ts';
-import type { Database, SnapshotReader } from '../src/db/database.ts';
+import type { Database, SnapshotQueryable } from '../src/db/database.ts';
 import { schemaVersion } from '../src/db/migrations.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';
@@ -26,10 +26,10 @@ const PROCESS = { environment: {}, writeOut: () => undefined, writeError: () => 
 
 const tookMs = new Map<string, number[]>();
 
-function timed(reader: ReturnType<SnapshotReader['inSchema']>): typeof reader {
+function timed(reader: SnapshotQueryable): typeof reader {
   return {
     ...reader,
-    cursor<Row>(...asked: Parameters<SnapshotReader['cursor']>) {
+    cursor<Row>(...asked: Parameters<SnapshotQueryable['cursor']>) {
       const cursor = reader.cursor<Row>(...asked);
       const ofStatement: number[] = [];
       tookMs.set(asked[0].name, ofStatement);

@@ -57,12 +57,16 @@ export interface Cursor<Row> {
   fetch(rowsMax: number): Promise<readonly Row[]>;
 }
 
-/** Reads large parts of a database for as long as it takes, while others write. All that it reads is of one state. */
-export interface SnapshotReader extends TableReader {
+/** Statements that see one state. */
+export interface SnapshotQueryable extends Queryable {
   /** Begins to run the statement when rows are fetched first. */
   cursor<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[]): Cursor<Row>;
+}
+
+/** Reads large parts of a database for as long as it takes, while others write. All that it reads is of one state. */
+export interface SnapshotReader extends SnapshotQueryable, TableReader {
   /** The same transaction in another schema of the database; `null`: its own schema. One statement runs at a time. */
-  inSchema(schema: string | null): Omit<SnapshotReader, 'close' | 'inSchema'>;
+  inSchema(schema: string | null): SnapshotQueryable;
 }
 
 /** A transaction without limits of time. */

@@ -1,7 +1,7 @@
 import { partAt } from '../accounting/partitions/routes.ts';
 import { hasCitus } from '../db/citus.ts';
-import type { SnapshotReader, Statement } from '../db/database.ts';
-import type { DirectoryDatabase } from '../db/home-lanes.ts';
+import type { Statement } from '../db/database.ts';
+import type { DirectoryDatabase, DirectorySnapshots, PartitionSnapshots } from '../db/home-lanes.ts';
 import { HOMES } from '../db/homes.ts';
 import { readPartitions } from '../db/partitions-store.ts';
 import {
@@ -64,14 +64,14 @@ export function createExportStore(directory: DirectoryDatabase, rowsMax?: number
   };
 }
 
-type StateReader = Omit<SnapshotReader, 'close' | 'inSchema'>;
+type StateReader = DirectorySnapshots | PartitionSnapshots;
 
 interface States {
-  readonly directory: StateReader;
+  readonly directory: DirectorySnapshots;
   /** Of vouchers and redemptions. */
-  readonly vouchers: StateReader;
+  readonly vouchers: DirectorySnapshots;
   /** By number. */
-  readonly partitions: readonly StateReader[];
+  readonly partitions: readonly PartitionSnapshots[];
   close(): Promise<void>;
 }
 
@@ -119,7 +119,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
     return Object.fromEntries(opened) as Record<Name, RowsByAccount<AccountRow>>;
   }
 
-  function openPartition(partition: StateReader) {
+  function openPartition(partition: PartitionSnapshots) {
     const state = byAccount(() => partition, STATE);
     return {
       rows: byAccount(() => partition, OF_ACCOUNTS),

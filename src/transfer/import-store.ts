@@ -2,8 +2,8 @@ import { createMonthTable, monthTableOf } from '../accounting/calls/calls-store.
 import { ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from '../accounting/usage/rollup-store.ts';
 import { COMMIT_IN_TWO_PHASES, hasCitus } from '../db/citus.ts';
 import { fieldsOf } from '../db/columns.ts';
-import { type LongTransaction, type Queryable, type Statement, toArray } from '../db/database.ts';
-import type { DirectoryDatabase } from '../db/home-lanes.ts';
+import { type LongTransaction, type Statement, toArray } from '../db/database.ts';
+import type { DirectoryDatabase, DirectoryQueryable, PartitionQueryable } from '../db/home-lanes.ts';
 import { HOMES, type Table } from '../db/homes.ts';
 import { readPartitions } from '../db/partitions-store.ts';
 import { intColumn, selection, textColumn } from '../db/table.ts';
@@ -156,7 +156,7 @@ async function createWriter(directory: LongTransaction) {
   const inserts = new Map<ExportedTable, Statement>();
   const partitions = (await readPartitions(directory)).map(({ schema }) => directory.inSchema(schema));
   /** What has rows of a table. */
-  const having = (table: Table): readonly Queryable[] => (HOMES[table] === 'directory' ? [directory] : partitions);
+  const having = (table: Table): readonly (DirectoryQueryable | PartitionQueryable)[] => (HOMES[table] === 'directory' ? [directory] : partitions);
 
   return {
     partitions: partitions.length,

@@ -4,7 +4,7 @@ import type {
   Lane,
   Parameter,
   Queryable,
-  SnapshotReader,
+  SnapshotQueryable,
   Statement,
   Subscription,
   TableReader,
@@ -137,7 +137,7 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
     };
   }
 
-  const lendInSchema = (reader: ReturnType<SnapshotReader['inSchema']>): typeof reader => ({
+  const lendInSchema = (reader: SnapshotQueryable): typeof reader => ({
     query: (statement, parameters) => run(() => reader.query(known(statement), parameters)),
     cursor<Row>(...asked: Parameters<typeof reader.cursor>) {
       const cursor = reader.cursor<Row>(...asked);

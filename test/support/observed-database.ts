@@ -1,4 +1,4 @@
-import type { Database, Lane, Parameter, Query, Queryable, Statement, TableReader } from '../../src/db/database.ts';
+import type { Database, Lane, Parameter, Query, Queryable, SnapshotQueryable, Statement, TableReader } from '../../src/db/database.ts';
 
 /**
  * What a test can do to the statements of one name, or the transactions of two messages, while they are under way. Those of
@@ -100,7 +100,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
       openTables: async () => observeTables(await real.openTables()),
       async openSnapshots() {
         const reader = observeTables(await real.openSnapshots());
-        const observeCursors = (target: ReturnType<typeof reader.inSchema>): typeof target => ({
+        const observeCursors = (target: SnapshotQueryable): typeof target => ({
           ...target,
           cursor<Row>(...[asked, parameters]: Parameters<typeof reader.cursor>) {
             const cursor = target.cursor<Row>(asked, parameters);

@@ -1,4 +1,4 @@
-import type { Database, SnapshotReader } from '../../src/db/database.ts';
+import type { Database, SnapshotQueryable } from '../../src/db/database.ts';
 import type { PartitionedDatabases } from '../../src/db/home-lanes.ts';
 import { HOMES } from '../../src/db/homes.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
@@ -60,9 +60,9 @@ export function resigned(lines: readonly string[]): string {
 
 /** A database whose exports run something before rows are fetched, with the name of the statement. */
 export function fetchingAfter(real: Database, before: (statement: string) => Promise<void> | void): Database {
-  const observed = (reader: ReturnType<SnapshotReader['inSchema']>): typeof reader => ({
+  const observed = (reader: SnapshotQueryable): typeof reader => ({
     ...reader,
-    cursor<Row>(...asked: Parameters<SnapshotReader['cursor']>) {
+    cursor<Row>(...asked: Parameters<SnapshotQueryable['cursor']>) {
       const cursor = reader.cursor<Row>(...asked);
       return {
         async fetch(rowsMax) {
