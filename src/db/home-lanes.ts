@@ -1,4 +1,12 @@
-import type { Database, Lane, LaneName, Queryable, SnapshotQueryable, SnapshotReader, TableReader } from './database.ts';
+import type {
+  Database,
+  Lane,
+  LaneName,
+  Queryable,
+  SnapshotQueryable,
+  SnapshotReader,
+  TableReader,
+} from './database.ts';
 import type { Home } from './homes.ts';
 
 /**

@@ -32,9 +32,10 @@ const WHOLE_ROWS_MAX = 250;
 /** Of stored responses, each of which may be as large as a body. */
 const RESPONSES_MAX = 8;
 
-const selectIdentity: Statement = { name: 'export.select-identity', text: 'select id, is_demo from database_identity' };
-
-const countAccounts: Statement = { name: 'export.count-accounts', text: 'select count(*)::int as n from accounts' };
+const readDatabase: Statement = {
+  name: 'export.read-database',
+  text: 'select id, is_demo, (select count(*)::int from accounts) as accounts from database_identity',
+};
 
 /** Keeps tables of records, which a snapshot that was taken before does not keep. The snapshot begins behind it. */
 const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
@@ -108,25 +109,20 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
     }
   }
 
-  function byAccount<Name extends string>(
-    readerOf: (table: Name) => StateReader,
-    statements: Readonly<Record<Name, Statement>>,
-  ): Record<Name, RowsByAccount<AccountRow>> {
-    const opened = (Object.keys(statements) as Name[]).map((table) => {
-      const most = table === 'stored_responses' ? Math.min(RESPONSES_MAX, rowsMax) : rowsMax;
-      return [table, new RowsByAccount(readerOf(table).cursor<AccountRow>(statements[table]), most)];
-    });
-    return Object.fromEntries(opened) as Record<Name, RowsByAccount<AccountRow>>;
-  }
+  const byAccount = (reader: StateReader, statement: Statement): RowsByAccount<AccountRow> =>
+    new RowsByAccount(
+      reader.cursor<AccountRow>(statement),
+      statement === OF_ACCOUNTS.stored_responses ? Math.min(RESPONSES_MAX, rowsMax) : rowsMax,
+    );
 
   function openPartition(partition: PartitionSnapshots) {
-    const state = byAccount(() => partition, STATE);
+    const state = mapValues(STATE, (statement) => byAccount(partition, statement));
     return {
-      rows: byAccount(() => partition, OF_ACCOUNTS),
+      rows: mapValues(OF_ACCOUNTS, (statement) => byAccount(partition, statement)),
       async release(accountId: string): Promise<ReleasedAccount> {
         const found: Partial<Record<keyof AccountRows, readonly AccountRow[]>> = {};
-        for (const [table, rows] of Object.entries(state))
-          found[table as keyof AccountRows] = await rows.all(accountId);
+        for (const table of Object.keys(state) as (keyof AccountRows)[])
+          found[table] = await state[table].all(accountId);
         const released = releaseAccount(found as AccountRows);
         if (released === null) throw new TransferError(withoutBalance(accountId));
         return released;
@@ -135,35 +131,26 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
   }
 
   return {
-    async readIdentity(): Promise<Pick<ExportHead, 'identity' | 'isDemo'>> {
-      const [row] = await directory.query<{ id: string; is_demo: boolean | null }>(selectIdentity);
-      return { identity: row!.id, isDemo: row!.is_demo };
-    },
-    async readColumns(): Promise<Record<ExportedTable, string[]>> {
+    async readHead(): Promise<Pick<ExportHead, 'identity' | 'isDemo' | 'accounts' | 'tables'>> {
+      const [row] = await directory.query<{ id: string; is_demo: boolean | null; accounts: number }>(readDatabase);
+      const { id: identity, is_demo: isDemo, accounts } = row!;
       // The first partition is in the schema of the directory.
       const columns = await directory.query<TableColumn>(listColumns);
-      return Object.fromEntries(EXPORTED_TABLES.map((table) => [table, columnsOf(table, columns)])) as Record<
-        ExportedTable,
-        string[]
-      >;
-    },
-    async countAccounts(): Promise<number> {
-      const [row] = await directory.query<{ n: number }>(countAccounts);
-      return row!.n;
+      const tables = Object.fromEntries(EXPORTED_TABLES.map((table) => [table, columnsOf(table, columns)]));
+      return { identity, isDemo, accounts, tables };
     },
     /** All accounts, in the order of their ids. */
     async *accounts(): AsyncGenerator<ExportedAccount> {
       const opened = partitions.map(openPartition);
-      const { api_keys, voucher_redemptions } = OF_ACCOUNTS;
-      const shared = byAccount((table) => (table === 'api_keys' ? directory : vouchers), {
-        api_keys,
-        voucher_redemptions,
-      });
+      const ofDirectory = {
+        api_keys: byAccount(directory, OF_ACCOUNTS.api_keys),
+        voucher_redemptions: byAccount(vouchers, OF_ACCOUNTS.voucher_redemptions),
+      };
       type Placed = ExportedRow & { readonly id: string; readonly partition: number };
       for await (const found of rowsIn<Placed>(directory, ACCOUNTS)) {
         for (const { id, partition, row } of found) {
           const { release, rows } = partAt(opened, partition);
-          yield { id, row, released: await release(id), rows: { ...rows, ...shared } };
+          yield { id, row, released: await release(id), rows: { ...rows, ...ofDirectory } };
         }
       }
     },
@@ -188,3 +175,9 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
 
 const withoutBalance = (accountId: string): string =>
   `The account ${accountId} has no balance in its partition. If it was just created, export again; otherwise see "faregate audit".`;
+
+const mapValues = <Name extends string, Made>(
+  statements: Readonly<Record<Name, Statement>>,
+  make: (statement: Statement) => Made,
+) =>
+  Object.fromEntries(Object.entries<Statement>(statements).map(([name, of]) => [name, make(of)])) as Record<Name, Made>;

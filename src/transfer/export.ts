@@ -25,22 +25,20 @@ const TEXT_BYTES_MAX = 64 * 1024;
 export async function* exportDatabase(parts: ExportParts): AsyncGenerator<string> {
   const { store, schema, clock, textBytesMax = TEXT_BYTES_MAX } = parts;
   const reader = await store.open();
-  const lines = new LinesOut(textBytesMax);
+  const lines = new LinesOut();
   try {
     const head: ExportHead = {
       format: FORMAT,
       schema,
-      ...(await reader.readIdentity()),
+      ...(await reader.readHead()),
       exportedAt: new Date(clock.nowMs()).toISOString(),
-      accounts: await reader.countAccounts(),
-      tables: await reader.readColumns(),
     };
     lines.control('faregate_export', head);
     yield* lines.take();
-    for await (const account of reader.accounts()) yield* linesOf(account, lines);
+    for await (const account of reader.accounts()) yield* linesOf(account, lines, textBytesMax);
     for await (const { table, rows } of reader.wholeTables()) {
       for (const { row } of rows) lines.row(table, row);
-      yield* lines.takeIfMany();
+      yield* lines.take(textBytesMax);
     }
     yield* lines.take();
     lines.control('end', lines.end);
@@ -50,7 +48,11 @@ export async function* exportDatabase(parts: ExportParts): AsyncGenerator<string
   }
 }
 
-async function* linesOf({ id, row, released, rows }: ExportedAccount, lines: LinesOut): AsyncIterable<string> {
+async function* linesOf(
+  { id, row, released, rows }: ExportedAccount,
+  lines: LinesOut,
+  bytesMin: number,
+): AsyncIterable<string> {
   /** `onRow`: looks at each row. Returns what was written, and the sum of its amounts. */
   async function* written(
     table: AccountTable,
@@ -65,7 +67,7 @@ async function* linesOf({ id, row, released, rows }: ExportedAccount, lines: Lin
         count++;
         sum += each.nano ?? 0n;
       }
-      yield* lines.takeIfMany();
+      yield* lines.take(bytesMin);
     }
     return { count, sum };
   }
@@ -108,46 +110,33 @@ const AS_THEY_ARE = [
 ] as const;
 /** Gathers lines, counts them, and sums up what they say. */
 class LinesOut {
-  readonly #textBytesMax: number;
   #pending: string[] = [];
   #pendingBytes = 0;
   readonly #digest = new LineDigest();
-  readonly #rows = Object.fromEntries(EXPORTED_TABLES.map((table) => [table, 0])) as Record<ExportedTable, number>;
-  #accounts = 0;
-  #unsoundAccounts = 0;
-  #balances = 0n;
-  #entriesSum = 0n;
-  #chargesSum = 0n;
-
-  constructor(textBytesMax: number) {
-    this.#textBytesMax = textBytesMax;
-  }
+  readonly #rows: Record<string, number> = Object.fromEntries(EXPORTED_TABLES.map((table) => [table, 0]));
+  readonly #sums = { accounts: 0, unsoundAccounts: 0, balances: 0n, entriesSum: 0n, chargesSum: 0n };
 
   row(table: ExportedTable, json: string): void {
-    this.#rows[table]++;
+    this.#rows[table]!++;
     this.#add(lineOf(table, json));
   }
 
   accountEnd(end: AccountEnd): void {
-    this.#accounts++;
-    if (!isSound(end)) this.#unsoundAccounts++;
-    this.#balances += BigInt(end.balance);
-    this.#entriesSum += BigInt(end.entriesSum);
-    this.#chargesSum += BigInt(end.chargesSum);
+    this.#sums.accounts++;
+    if (!isSound(end)) this.#sums.unsoundAccounts++;
+    this.#sums.balances += BigInt(end.balance);
+    this.#sums.entriesSum += BigInt(end.entriesSum);
+    this.#sums.chargesSum += BigInt(end.chargesSum);
     this.control('account_end', end);
   }
 
-  control(name: string, value: object): void {
+  control(name: string, value: AccountEnd | ExportHead | ExportEnd): void {
     this.#add(lineOf(name, JSON.stringify(value)));
   }
 
-  *takeIfMany(): Generator<string> {
-    if (this.#pendingBytes >= this.#textBytesMax) yield* this.take();
-  }
-
-  /** The lines since the last time, as one text, if there are any. */
-  *take(): Generator<string> {
-    if (this.#pending.length === 0) return;
+  /** The lines since the last time, as one text, if they have so many bytes. */
+  *take(bytesMin = 1): Generator<string> {
+    if (this.#pendingBytes < bytesMin) return;
     const text = this.#pending.join('');
     this.#pending = [];
     this.#pendingBytes = 0;
@@ -157,15 +146,9 @@ class LinesOut {
 
   /** Of all lines that have been taken. */
   get end(): ExportEnd {
-    return {
-      rows: { ...this.#rows },
-      accounts: this.#accounts,
-      unsoundAccounts: this.#unsoundAccounts,
-      balances: String(this.#balances),
-      entriesSum: String(this.#entriesSum),
-      chargesSum: String(this.#chargesSum),
-      sha256: this.#digest.sha256,
-    };
+    const { balances, entriesSum, chargesSum, ...counts } = this.#sums;
+    const amounts = { balances: `${balances}`, entriesSum: `${entriesSum}`, chargesSum: `${chargesSum}` };
+    return { rows: this.#rows, ...counts, ...amounts, sha256: this.#digest.sha256 };
   }
 
   #add(line: string): void {

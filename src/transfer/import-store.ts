@@ -3,8 +3,8 @@ import { ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from '../accounting/usage/rollup-
 import { COMMIT_IN_TWO_PHASES, hasCitus } from '../db/citus.ts';
 import { fieldsOf } from '../db/columns.ts';
 import { type LongTransaction, type Statement, toArray } from '../db/database.ts';
-import type { DirectoryDatabase, DirectoryQueryable, PartitionQueryable } from '../db/home-lanes.ts';
-import { HOMES, type Table } from '../db/homes.ts';
+import type { DirectoryDatabase } from '../db/home-lanes.ts';
+import { HOMES, type Home } from '../db/homes.ts';
 import { readPartitions } from '../db/partitions-store.ts';
 import { intColumn, selection, textColumn } from '../db/table.ts';
 import type { AccountEnd } from './format.ts';
@@ -25,19 +25,24 @@ const listNodes: Statement = {
   text: `select id from nodes where seen_at > statement_timestamp() - interval '15 seconds' order by id`,
 };
 
-/** Whether a table has rows. */
-const isFilled = (table: Table): Statement => ({
-  name: `import.is-filled-${table}`,
-  text: `select exists (select from ${table}) as is_filled`,
-});
-
-const LOCKED_TABLES = [...EXPORTED_TABLES, 'nodes', 'database_identity'] as const;
+const tablesIn = (home: Home): readonly ExportedTable[] => EXPORTED_TABLES.filter((table) => HOMES[table] === home);
 
 /** Nothing else gets in while rows are compared and written; a gateway that starts waits. */
-const lockTable = (table: (typeof LOCKED_TABLES)[number]): Statement => ({
-  name: `import.lock-${table}`,
-  text: `lock table ${table} in share row exclusive mode`,
+const lockTables = (home: Home): Statement => {
+  const tables = [...tablesIn(home), ...(home === 'directory' ? ['nodes', 'database_identity'] : [])];
+  return { name: `import.lock-${home}`, text: `lock table ${tables.join(', ')} in share row exclusive mode` };
+};
+
+const ofEachTable = (home: Home, what: string, read: (table: ExportedTable) => string): Statement => ({
+  name: `import.${what}-${home}`,
+  text: tablesIn(home).map(read).join('\nunion all '),
 });
+
+const listFilled = (home: Home): Statement =>
+  ofEachTable(home, 'list-filled', (table) => `select '${table}' as name where exists (select from ${table})`);
+
+const countRows = (home: Home): Statement =>
+  ofEachTable(home, 'count-rows', (table) => `select '${table}' as name, count(*)::int as n from ${table}`);
 
 /** Columns that say something of the database that was exported, so that they are here what they are by default. */
 const LEFT_OUT: Partial<Record<ExportedTable, string>> = { calls: 'is_queued' };
@@ -110,19 +115,19 @@ cross join lateral (
 ) c`,
 };
 
-/** Redemptions of the last hour before an export: older ones are as old as what they gave, in each state. Plan: the whole table. */
 const LATE = selection({
   accountId: textColumn('r.account_id'),
   codeHash: textColumn(`encode(r.code_hash, 'hex') as code_hash`),
   place: intColumn('a.partition_no::int as place'),
 });
+/** Redemptions of the last hour before an export: what older ones gave is in each state. Plan: the whole table. */
 const listLate: Statement = {
   name: 'import.list-late-redemptions',
   text: `select ${LATE.list} from voucher_redemptions r join accounts a on a.id = r.account_id
 where r.redeemed_at > $1::timestamptz - interval '1 hour'`,
 };
 
-/** Those whose account has not been given anything: entries and plans of vouchers have a key made of the code. Plans: ledger_by_idempotency_key, primary key. */
+/** Those that have given nothing: what a voucher gives has a key made of its code. Plans: ledger_by_idempotency_key, primary key. */
 const findNotGiven: Statement = {
   name: 'import.find-not-given',
   text: `select v.code_hash from unnest($1::text[], $2::text[]) as v (account_id, code_hash)
@@ -155,27 +160,27 @@ export type ImportWriter = Awaited<ReturnType<typeof createWriter>>;
 async function createWriter(directory: LongTransaction) {
   const inserts = new Map<ExportedTable, Statement>();
   const partitions = (await readPartitions(directory)).map(({ schema }) => directory.inSchema(schema));
-  /** What has rows of a table. */
-  const having = (table: Table): readonly (DirectoryQueryable | PartitionQueryable)[] => (HOMES[table] === 'directory' ? [directory] : partitions);
+  /** The directory, then each partition. */
+  async function* ofEachHome<Row>(statement: (home: Home) => Statement): AsyncGenerator<readonly [Row[], number]> {
+    yield [await directory.query<Row>(statement('directory')), 0];
+    for (const [number, partition] of partitions.entries())
+      yield [await partition.query<Row>(statement('partition')), number];
+  }
 
   return {
     partitions: partitions.length,
     /** Keeps everybody else from writing until the end of the transaction. */
     async lockTables(): Promise<void> {
-      for (const table of LOCKED_TABLES) for (const home of having(table)) await home.query(lockTable(table));
+      for await (const _ of ofEachHome(lockTables));
     },
     /** Nodes that run on this database. */
     runningNodes: async () => (await directory.query<{ id: string }>(listNodes)).map(({ id }) => id),
     /** Tables that have rows. */
     async filledTables(): Promise<string[]> {
       const filled = new Set<string>();
-      for (const table of EXPORTED_TABLES) {
-        for (const home of having(table)) {
-          const [row] = await home.query<{ is_filled: boolean }>(isFilled(table));
-          if (row!.is_filled) filled.add(table);
-        }
-      }
-      return [...filled];
+      for await (const [rows] of ofEachHome<{ name: string }>(listFilled))
+        for (const { name } of rows) filled.add(name);
+      return EXPORTED_TABLES.filter((table) => filled.has(table));
     },
     /** Of each table; the first partition is in the schema of the directory. */
     async readColumns(): Promise<(table: ExportedTable) => string[]> {
@@ -202,8 +207,8 @@ async function createWriter(directory: LongTransaction) {
     /** Rows of accounts of a place. What each partition has goes to all of them. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
       const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
-      const homes = isOfAccount(table) ? [partitions[place]!] : having(table);
-      for (const home of homes) await home.query(inserts.get(table)!, parameters);
+      const all = HOMES[table] === 'directory' ? [directory] : partitions;
+      for (const home of isOfAccount(table) ? [all[place]!] : all) await home.query(inserts.get(table)!, parameters);
     },
     /** Where an account was put; `null`: it is not there. */
     async placeOf(accountId: string): Promise<number | null> {
@@ -218,18 +223,12 @@ async function createWriter(directory: LongTransaction) {
     /** What accounts of a place have; those that are not there are left out. */
     sums: async (accounts: readonly string[], place: number): Promise<AccountEnd[]> =>
       SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
-    /** Of what each partition has, one of them; if they differ, another number than that of the first one. */
-    async countRows(table: ExportedTable): Promise<number> {
-      const counts: number[] = [];
-      for (const home of having(table)) {
-        const [row] = await home.query<{ n: number }>({
-          name: `import.count-${table}`,
-          text: `select count(*)::int as n from ${table}`,
-        });
-        counts.push(row!.n);
-      }
-      if (IN_EACH_PARTITION.has(table)) return counts.find((count) => count !== counts[0]) ?? counts[0]!;
-      return counts.reduce((sum, count) => sum + count, 0);
+    /** What each partition has is counted in the first one. */
+    async countRows(): Promise<Record<ExportedTable, number>> {
+      const counts = Object.fromEntries(EXPORTED_TABLES.map((table) => [table, 0])) as Record<ExportedTable, number>;
+      for await (const [rows, number] of ofEachHome<{ name: ExportedTable; n: number }>(countRows))
+        for (const { name, n } of rows) if (number === 0 || !IN_EACH_PARTITION.has(name)) counts[name] += n;
+      return counts;
     },
     /** Removes redemptions that are later than the state of their accounts. Returns how many. */
     async removeLateRedemptions(exportedAt: string): Promise<number> {

@@ -279,22 +279,14 @@ function compareSums(ends: readonly AccountEnd[], found: ReadonlyMap<string, Acc
   }
 }
 
-async function compareRows(
-  writer: ImportWriter,
-  end: ExportEnd,
-  accounts: number,
-): Promise<Record<ExportedTable, number>> {
+/** Returns how many rows each table has. */
+async function compareRows(writer: ImportWriter, end: ExportEnd, accounts: number): Promise<Imported['rows']> {
   if (accounts !== end.accounts) throw new TransferError(`${DAMAGED} It has ${accounts} of ${end.accounts} accounts.`);
-  const rows: Partial<Record<ExportedTable, number>> = {};
-  for (const table of EXPORTED_TABLES) {
-    const here = await writer.countRows(table);
+  const rows = await writer.countRows();
+  for (const [table, here] of Object.entries(rows)) {
     const there = end.rows[table] ?? 0;
-    if (here !== there) {
-      throw new TransferError(
-        `The table ${table} has ${here} rows here and ${there} in the file. Nothing was imported.`,
-      );
-    }
-    rows[table] = here;
+    if (here === there) continue;
+    throw new TransferError(`The table ${table} has ${here} rows here and ${there} in the file. Nothing was imported.`);
   }
-  return rows as Record<ExportedTable, number>;
+  return rows;
 }

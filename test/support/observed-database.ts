@@ -1,4 +1,13 @@
-import type { Database, Lane, Parameter, Query, Queryable, SnapshotQueryable, Statement, TableReader } from '../../src/db/database.ts';
+import type {
+  Database,
+  Lane,
+  Parameter,
+  Query,
+  Queryable,
+  SnapshotQueryable,
+  Statement,
+  TableReader,
+} from '../../src/db/database.ts';
 
 /**
  * What a test can do to the statements of one name, or the transactions of two messages, while they are under way. Those of

@@ -112,7 +112,7 @@ describe('a key that is made or revoked after an export has begun', () => {
     for (const id of ['key_active', 'key_revoked']) await create(id);
     const reader = await createExportStore(stored.database).open();
     // An export reads no row before it is asked for the first account.
-    await reader.countAccounts();
+    await reader.readHead();
     await create('key_new');
     await accounts.revokeKey('key_revoked', at);
     const keys: [string, boolean][] = [];
