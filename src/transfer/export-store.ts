@@ -15,14 +15,7 @@ import {
 import { type ExportHead, TransferError } from './format.ts';
 import { type AccountRows, type ReleasedAccount, releaseAccount } from './released-account-store.ts';
 import { RowsByAccount } from './rows-by-account.ts';
-import {
-  columnsOf,
-  EXPORTED_TABLES,
-  type ExportedTable,
-  IN_EACH_PARTITION,
-  listColumns,
-  type TableColumn,
-} from './tables.ts';
+import { type ExportedTable, IN_EACH_PARTITION, readColumns } from './tables.ts';
 
 /** Rows of a table that are in memory; divided by the number of partitions, of which each has cursors of its own. */
 const ROWS_MAX = 2_000;
@@ -134,10 +127,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
     async readHead(): Promise<Pick<ExportHead, 'identity' | 'isDemo' | 'accounts' | 'tables'>> {
       const [row] = await directory.query<{ id: string; is_demo: boolean | null; accounts: number }>(readDatabase);
       const { id: identity, is_demo: isDemo, accounts } = row!;
-      // The first partition is in the schema of the directory.
-      const columns = await directory.query<TableColumn>(listColumns);
-      const tables = Object.fromEntries(EXPORTED_TABLES.map((table) => [table, columnsOf(table, columns)]));
-      return { identity, isDemo, accounts, tables };
+      return { identity, isDemo, accounts, tables: await readColumns(directory) };
     },
     /** All accounts, in the order of their ids. */
     async *accounts(): AsyncGenerator<ExportedAccount> {

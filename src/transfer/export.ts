@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { AccountTable, ExportedAccount, ExportStore } from './export-store.ts';
 import type { AccountRow } from './export-tables-store.ts';
 import { type AccountEnd, type ExportEnd, type ExportHead, FORMAT, isSound, LineDigest, lineOf } from './format.ts';
-import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
+import { byTable, type ExportedTable } from './tables.ts';
 
 interface ExportParts {
   readonly store: ExportStore;
@@ -113,11 +113,11 @@ class LinesOut {
   #pending: string[] = [];
   #pendingBytes = 0;
   readonly #digest = new LineDigest();
-  readonly #rows: Record<string, number> = Object.fromEntries(EXPORTED_TABLES.map((table) => [table, 0]));
+  readonly #rows = byTable(() => 0);
   readonly #sums = { accounts: 0, unsoundAccounts: 0, balances: 0n, entriesSum: 0n, chargesSum: 0n };
 
   row(table: ExportedTable, json: string): void {
-    this.#rows[table]!++;
+    this.#rows[table]++;
     this.#add(lineOf(table, json));
   }
 

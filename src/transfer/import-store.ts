@@ -9,13 +9,12 @@ import { readPartitions } from '../db/partitions-store.ts';
 import { intColumn, selection, textColumn } from '../db/table.ts';
 import type { AccountEnd } from './format.ts';
 import {
-  columnsOf,
+  byTable,
   EXPORTED_TABLES,
   type ExportedTable,
   IN_EACH_PARTITION,
-  listColumns,
   PLACE_COLUMN,
-  type TableColumn,
+  readColumns,
 } from './tables.ts';
 
 /** The SQL of an import, which is one transaction. Rows are the database's own JSON and go in as they are. */
@@ -28,9 +27,13 @@ const listNodes: Statement = {
 const tablesIn = (home: Home): readonly ExportedTable[] => EXPORTED_TABLES.filter((table) => HOMES[table] === home);
 
 /** Nothing else gets in while rows are compared and written; a gateway that starts waits. */
-const lockTables = (home: Home): Statement => {
-  const tables = [...tablesIn(home), ...(home === 'directory' ? ['nodes', 'database_identity'] : [])];
-  return { name: `import.lock-${home}`, text: `lock table ${tables.join(', ')} in share row exclusive mode` };
+const lockTables = (home: Home): Statement => ({
+  name: `import.lock-${home}`,
+  text: `lock table ${tablesIn(home).join(', ')} in share row exclusive mode`,
+});
+const lockNodes: Statement = {
+  name: 'import.lock-nodes',
+  text: 'lock table nodes, database_identity in share row exclusive mode',
 };
 
 const ofEachTable = (home: Home, what: string, read: (table: ExportedTable) => string): Statement => ({
@@ -172,6 +175,7 @@ async function createWriter(directory: LongTransaction) {
     /** Keeps everybody else from writing until the end of the transaction. */
     async lockTables(): Promise<void> {
       for await (const _ of ofEachHome(lockTables));
+      await directory.query(lockNodes);
     },
     /** Nodes that run on this database. */
     runningNodes: async () => (await directory.query<{ id: string }>(listNodes)).map(({ id }) => id),
@@ -182,11 +186,7 @@ async function createWriter(directory: LongTransaction) {
         for (const { name } of rows) filled.add(name);
       return EXPORTED_TABLES.filter((table) => filled.has(table));
     },
-    /** Of each table; the first partition is in the schema of the directory. */
-    async readColumns(): Promise<(table: ExportedTable) => string[]> {
-      const columns = await directory.query<TableColumn>(listColumns);
-      return (table) => columnsOf(table, columns);
-    },
+    readColumns: () => readColumns(directory),
     /** From now on rows of the table have these columns, which it has too. */
     useColumns(table: ExportedTable, columns: readonly string[]): void {
       inserts.set(table, insertInto(table, columns));
@@ -215,7 +215,7 @@ async function createWriter(directory: LongTransaction) {
       const [row] = await directory.query<{ place: number }>(selectPlace, [accountId]);
       return row?.place ?? null;
     },
-    /** Has the sums of usage made from the call records, to which what dropped records said is added. Behind the last row. */
+    /** Has the sums of usage made from the call records, to which what dropped records said is added. After the last row. */
     async sumUsageAnew(): Promise<void> {
       for (const partition of partitions)
         for (const statement of [sumUsageAnew, ...ADD_DROPPED]) await partition.query(statement);
@@ -225,12 +225,12 @@ async function createWriter(directory: LongTransaction) {
       SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
     /** What each partition has is counted in the first one. */
     async countRows(): Promise<Record<ExportedTable, number>> {
-      const counts = Object.fromEntries(EXPORTED_TABLES.map((table) => [table, 0])) as Record<ExportedTable, number>;
+      const counts = byTable(() => 0);
       for await (const [rows, number] of ofEachHome<{ name: ExportedTable; n: number }>(countRows))
         for (const { name, n } of rows) if (number === 0 || !IN_EACH_PARTITION.has(name)) counts[name] += n;
       return counts;
     },
-    /** Removes redemptions that are later than the state of their accounts. Returns how many. */
+    /** Removes redemptions later than the state of their accounts. Returns how many. */
     async removeLateRedemptions(exportedAt: string): Promise<number> {
       let removed = 0;
       const late = LATE.all(await directory.query(listLate, [exportedAt]));

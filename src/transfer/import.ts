@@ -12,7 +12,7 @@ import {
   TransferError,
 } from './format.ts';
 import { type ImportStore, type ImportWriter, isOfAccount } from './import-store.ts';
-import { EXPORTED_TABLES, type ExportedTable, isExportedTable } from './tables.ts';
+import { byTable, EXPORTED_TABLES, type ExportedTable, isExportedTable } from './tables.ts';
 
 /** What was imported, counted in the database after the last row. */
 export interface Imported {
@@ -163,7 +163,7 @@ function readHead(name: string, json: string, schema: number): ExportHead {
 async function useColumns(writer: ImportWriter, head: ExportHead, schema: number): Promise<void> {
   const columnsHere = await writer.readColumns();
   for (const table of EXPORTED_TABLES) {
-    const here = columnsHere(table).sort();
+    const here = [...columnsHere[table]].sort();
     const isKnown = (name: string): boolean => name !== GONE[table] || here.includes(name);
     const there = (head.tables[table] ?? []).filter(isKnown).sort();
     const isRead = head.schema < schema ? there.every((name) => here.includes(name)) : isDeepStrictEqual(here, there);
@@ -189,7 +189,7 @@ class Batches {
   readonly unsound: string[] = [];
   readonly #writer: ImportWriter;
   /** Of each table by places. */
-  readonly #rows: ReadonlyMap<ExportedTable, string[][]>;
+  readonly #rows: Readonly<Record<ExportedTable, string[][]>>;
   #bytes = 0;
   readonly #months = new Set<string>();
   /** Rows of an account follow each other. */
@@ -200,15 +200,13 @@ class Batches {
 
   constructor(writer: ImportWriter) {
     this.#writer = writer;
-    this.#rows = new Map(
-      EXPORTED_TABLES.map((table) => [table, Array.from({ length: writer.partitions }, (): string[] => [])]),
-    );
+    this.#rows = byTable(() => Array.from({ length: writer.partitions }, (): string[] => []));
   }
 
   async add(table: ExportedTable, row: string): Promise<void> {
     const place = await this.#placeOf(table, row);
     if (table === 'calls') await this.#prepareMonth(row);
-    this.#rows.get(table)![place]!.push(row);
+    this.#rows[table][place]!.push(row);
     this.#bytes += row.length;
     if (this.#bytes >= BATCH_BYTES) await this.write();
   }
@@ -220,8 +218,8 @@ class Batches {
   }
 
   async write(): Promise<void> {
-    for (const [table, byPlace] of this.#rows) {
-      for (const [place, rows] of byPlace.entries()) {
+    for (const table of EXPORTED_TABLES) {
+      for (const [place, rows] of this.#rows[table].entries()) {
         if (rows.length === 0) continue;
         await this.#writer.insert(table, rows, place);
         rows.length = 0;

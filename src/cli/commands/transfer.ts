@@ -199,7 +199,7 @@ function describeImport({ end, rows, lateRedemptions, unsound }: Imported): stri
     ],
   );
   const compared = `Imported ${end.accounts} accounts; balance, ledger and charges of each are those of the file.`;
-  const removed = `Vouchers redeemed behind the state of their accounts, which can be redeemed again: ${lateRedemptions}.`;
+  const removed = `Vouchers redeemed while the export began, whose redemptions are not in its accounts and can be repeated: ${lateRedemptions}.`;
   const problem = `Not sound already where they were exported, see "faregate audit": ${unsound.slice(0, 20).join(', ')}`;
   return [
     table,
