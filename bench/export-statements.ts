@@ -7,7 +7,6 @@ import { schemaVersion } from '../src/db/migrations.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { exportDatabase } from '../src/transfer/export.ts';
-import { createExportStore } from '../src/transfer/export-store.ts';
 import { quantile } from './quantile.ts';
 
 /**
@@ -56,7 +55,7 @@ try {
     },
   };
   const chunks = exportDatabase({
-    store: createExportStore(observed),
+    directory: observed,
     schema: schemaVersion(),
     clock: { nowMs: Date.now },
   });

@@ -46,16 +46,10 @@ export interface ExportedAccount {
   readonly rows: Readonly<Record<AccountTable, RowsByAccount<AccountRow>>>;
 }
 
-export type ExportStore = ReturnType<typeof createExportStore>;
-
 /** `rowsMax`: for tests. */
-export function createExportStore(directory: DirectoryDatabase, rowsMax?: number) {
-  return {
-    async open() {
-      const states = await openStates(directory);
-      return createReader(states, rowsMax ?? Math.max(ROWS_MIN, Math.floor(ROWS_MAX / states.partitions.length)));
-    },
-  };
+export async function openExport(directory: DirectoryDatabase, rowsMax?: number) {
+  const states = await openStates(directory);
+  return createReader(states, rowsMax ?? Math.max(ROWS_MIN, Math.floor(ROWS_MAX / states.partitions.length)));
 }
 
 type StateReader = DirectorySnapshots | PartitionSnapshots;

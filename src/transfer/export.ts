@@ -1,17 +1,19 @@
 import { isPersonId } from '../accounting/accounts/key-limit-tables.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { AccountTable, ExportedAccount, ExportStore } from './export-store.ts';
+import { type AccountTable, type ExportedAccount, openExport } from './export-store.ts';
 import type { AccountRow } from './export-tables-store.ts';
 import { type AccountEnd, type ExportEnd, type ExportHead, FORMAT, isSound, LineDigest, lineOf } from './format.ts';
 import { byTable, type ExportedTable } from './tables.ts';
 
 interface ExportParts {
-  readonly store: ExportStore;
+  readonly directory: Parameters<typeof openExport>[0];
   /** The version of the schema. */
   readonly schema: number;
   readonly clock: Clock;
   /** For tests: text that is gathered before it is yielded. Rows that were read together may be more. */
   readonly textBytesMax?: number;
+  /** For tests: rows of a table that are in memory. */
+  readonly rowsMax?: number;
 }
 
 const TEXT_BYTES_MAX = 64 * 1024;
@@ -23,8 +25,8 @@ const TEXT_BYTES_MAX = 64 * 1024;
  * @throws TransferError if an account has no balance.
  */
 export async function* exportDatabase(parts: ExportParts): AsyncGenerator<string> {
-  const { store, schema, clock, textBytesMax = TEXT_BYTES_MAX } = parts;
-  const reader = await store.open();
+  const { directory, schema, clock, textBytesMax = TEXT_BYTES_MAX, rowsMax } = parts;
+  const reader = await openExport(directory, rowsMax);
   const lines = new LinesOut();
   try {
     const head: ExportHead = {

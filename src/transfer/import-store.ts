@@ -146,16 +146,15 @@ const removeRedemptions: Statement = {
 
 const commitInTwoPhases: Statement = { name: 'import.commit-in-two-phases', text: COMMIT_IN_TWO_PHASES };
 
-export type ImportStore = ReturnType<typeof createImportStore>;
-
-export const createImportStore = (directory: DirectoryDatabase) => ({
-  /** Runs `work` in a transaction of the directory and all partitions that nothing limits in time. */
-  import: <Result>(work: (writer: ImportWriter) => Promise<Result>): Promise<Result> =>
-    directory.longTransaction(async (transaction) => {
-      if (await hasCitus(transaction)) await transaction.query(commitInTwoPhases);
-      return work(await createWriter(transaction));
-    }),
-});
+/** Runs `work` in a transaction of the directory and all partitions that nothing limits in time. */
+export const importInto = <Result>(
+  directory: DirectoryDatabase,
+  work: (writer: ImportWriter) => Promise<Result>,
+): Promise<Result> =>
+  directory.longTransaction(async (transaction) => {
+    if (await hasCitus(transaction)) await transaction.query(commitInTwoPhases);
+    return work(await createWriter(transaction));
+  });
 
 export type ImportWriter = Awaited<ReturnType<typeof createWriter>>;
 

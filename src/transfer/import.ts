@@ -11,7 +11,7 @@ import {
   readLine,
   TransferError,
 } from './format.ts';
-import { type ImportStore, type ImportWriter, isOfAccount } from './import-store.ts';
+import { type ImportWriter, importInto, isOfAccount } from './import-store.ts';
 import { byTable, EXPORTED_TABLES, type ExportedTable, isExportedTable } from './tables.ts';
 
 /** What was imported, counted in the database after the last row. */
@@ -26,7 +26,7 @@ export interface Imported {
 }
 
 interface ImportParts {
-  readonly store: ImportStore;
+  readonly directory: Parameters<typeof importInto>[0];
   /** The version of the schema of the database. */
   readonly schema: number;
   readonly onProgress?: (progress: { readonly accounts: number; readonly of: number }) => void;
@@ -56,9 +56,9 @@ const GONE: Partial<Record<ExportedTable, string>> = {
  */
 export function importDatabase(
   lines: AsyncIterable<string>,
-  { store, schema, onProgress }: ImportParts,
+  { directory, schema, onProgress }: ImportParts,
 ): Promise<Imported> {
-  return store.import(async (writer) => {
+  return importInto(directory, async (writer) => {
     await requireEmpty(writer);
     const digest = new LineDigest();
     const batches = new Batches(writer);

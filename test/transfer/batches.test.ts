@@ -5,9 +5,7 @@ import { createMonthTable, monthTableOf } from '../../src/accounting/calls/calls
 import type { Database } from '../../src/db/database.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
-import { createExportStore } from '../../src/transfer/export-store.ts';
 import { importDatabase } from '../../src/transfer/import.ts';
-import { createImportStore } from '../../src/transfer/import-store.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -65,8 +63,8 @@ drop table counts`;
 
 async function exportedBy(database: Database, rowsMax: number): Promise<string> {
   let text = '';
-  const store = createExportStore(database, rowsMax);
-  for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
+  const parts = { directory: database, schema: schemaVersion(), clock: CLOCK, rowsMax };
+  for await (const chunk of exportDatabase(parts)) text += chunk;
   return text;
 }
 
@@ -112,9 +110,9 @@ describe('an export by cursors', { timeout: 300_000 }, () => {
     await source.database.script(`insert into accounts (id, name, email, verified, status, created_at, updated_at)
 select 'acct_g' || n, n, null, true, 'active', now(), now() from generate_series(100, 499) n;
 insert into balances (account_id) select id from accounts where id like 'acct_g%'`);
-    const store = createExportStore(counted);
     let text = '';
-    for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
+    const parts = { directory: counted, schema: schemaVersion(), clock: CLOCK };
+    for await (const chunk of exportDatabase(parts)) text += chunk;
     assert.equal(text.split('\n{"account_end"').length - 1, 6 + 400);
     // One of each table, two of the accounts, and those of the responses, which are few at a time.
     assert.ok(reads < 50, `${reads} reads`);
@@ -131,8 +129,7 @@ describe('an export', { timeout: 120_000 }, () => {
 
   it('of an older schema is read where its columns are still there; those that it lacks are as by default', async () => {
     await using target = await createTestDatabase();
-    const store = createImportStore(target.database);
-    const importAs = (schema: number) => importDatabase(linesOf(text), { store, schema });
+    const importAs = (schema: number) => importDatabase(linesOf(text), { directory: target.database, schema });
     await target.database.script('alter table api_keys rename column prefix to shown');
     await assert.rejects(
       importAs(schemaVersion() + 1),
@@ -183,8 +180,10 @@ alter table voucher_redemptions drop column if exists under_way_since cascade`);
     ] as const)
       tables[table] = [...new Set([...tables[table], name])];
     const schema = older.faregate_export.schema + 1;
-    const store = createImportStore(database);
-    const { rows } = await importDatabase(linesOf(resigned([JSON.stringify(older), ...rest])), { store, schema });
+    const { rows } = await importDatabase(linesOf(resigned([JSON.stringify(older), ...rest])), {
+      directory: database,
+      schema,
+    });
     assert.equal(rows.accounts, 6);
   });
 
@@ -215,10 +214,10 @@ describe('calls that end while they are exported', { timeout: 60_000 }, () => {
     for (const account of SMALL) {
       await node.stores.reservations.admit([requestOf(account, 'call_in_flight', 50n)], termsOf(CONTEXT));
     }
-    const store = createExportStore(database, 4);
+    const parts = { directory: database, schema: schemaVersion(), clock: CLOCK, textBytesMax: 1, rowsMax: 4 };
     let text = '';
     let chunks = 0;
-    for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK, textBytesMax: 1 })) {
+    for await (const chunk of exportDatabase(parts)) {
       text += chunk;
       await endCallsOfAll();
       if (++chunks === 2) {

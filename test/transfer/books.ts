@@ -3,10 +3,8 @@ import type { PartitionedDatabases } from '../../src/db/home-lanes.ts';
 import { HOMES } from '../../src/db/homes.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
-import { createExportStore } from '../../src/transfer/export-store.ts';
 import { LineDigest } from '../../src/transfer/format.ts';
 import { type Imported, importDatabase } from '../../src/transfer/import.ts';
-import { createImportStore } from '../../src/transfer/import-store.ts';
 import { EXPORTED_TABLES, IN_EACH_PARTITION } from '../../src/transfer/tables.ts';
 import { inOneDatabase } from '../support/in-one-database.ts';
 import { sql } from '../support/sql.ts';
@@ -22,7 +20,7 @@ export function startExport(database: Database): AsyncGenerator<string> {
 export function startExportOf(databases: PartitionedDatabases): AsyncGenerator<string> {
   // Between any two reads the tests do something.
   return exportDatabase({
-    store: createExportStore(databases.directory),
+    directory: databases.directory,
     schema: schemaVersion(),
     clock: CLOCK,
     textBytesMax: 1,
@@ -44,7 +42,7 @@ export async function* linesOf(text: string): AsyncGenerator<string> {
 }
 
 export function imported(directory: Database, text: string): Promise<Imported> {
-  return importDatabase(linesOf(text), { store: createImportStore(directory), schema: schemaVersion() });
+  return importDatabase(linesOf(text), { directory, schema: schemaVersion() });
 }
 
 /** An export of other lines, with the digest and the numbers of rows of these. */

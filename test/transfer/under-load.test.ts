@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { createExportStore } from '../../src/transfer/export-store.ts';
+import { openExport } from '../../src/transfer/export-store.ts';
 import { readLine } from '../../src/transfer/format.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -110,7 +110,7 @@ describe('a key that is made or revoked after an export has begun', () => {
     const limits = { dailyCallsMax: 3 };
     const create = (id: string) => insertLimitedKey(stored.database, { accountId: 'acct', id, at }, { limits });
     for (const id of ['key_active', 'key_revoked']) await create(id);
-    const reader = await createExportStore(stored.database).open();
+    const reader = await openExport(stored.database);
     // An export reads no row before it is asked for the first account.
     await reader.readHead();
     await create('key_new');

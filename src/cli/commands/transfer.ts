@@ -16,10 +16,8 @@ import { createIds } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { exportDatabase } from '../../transfer/export.ts';
-import { createExportStore } from '../../transfer/export-store.ts';
 import type { ExportEnd } from '../../transfer/format.ts';
 import { type Imported, importDatabase } from '../../transfer/import.ts';
-import { createImportStore } from '../../transfer/import-store.ts';
 import { EXPORTED_TABLES } from '../../transfer/tables.ts';
 import { CliError, type CliProcess, type CommandKit, type GlobalFlags, sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
@@ -122,8 +120,8 @@ async function fromSource<Result>(
   const { databases } = books;
   try {
     say(`database: ${name}`);
-    const store = createExportStore(databases.directory);
-    return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
+    const { directory } = databases;
+    return await work(exportDatabase({ directory, schema: schemaVersion(), clock: systemClock }));
   } finally {
     await databases.close();
   }
@@ -143,10 +141,13 @@ async function importFrom(file: string, location: Config['database'], process: C
     // As many as a gateway would make later, when accounts are not spread any more.
     if ((await createAccountPartitionStore(database).count()).length === 0)
       await makePartitions(databases, partitions, waits);
-    const store = createImportStore(database);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
       progress.show(`${accounts} of ${of} accounts`);
-    const imported = await importDatabase(readExport(file, process), { store, schema: schemaVersion(), onProgress });
+    const imported = await importDatabase(readExport(file, process), {
+      directory: database,
+      schema: schemaVersion(),
+      onProgress,
+    });
     // It is in the database, whatever becomes of the row.
     await noteImport(database, imported, logger).catch((error: unknown) => {
       logger.error({ err: error }, 'the import could not be written to the change log');
@@ -199,7 +200,7 @@ function describeImport({ end, rows, lateRedemptions, unsound }: Imported): stri
     ],
   );
   const compared = `Imported ${end.accounts} accounts; balance, ledger and charges of each are those of the file.`;
-  const removed = `Vouchers redeemed while the export began, whose redemptions are not in its accounts and can be repeated: ${lateRedemptions}.`;
+  const removed = `Vouchers that can be redeemed again, because the export began before their accounts had anything of them: ${lateRedemptions}.`;
   const problem = `Not sound already where they were exported, see "faregate audit": ${unsound.slice(0, 20).join(', ')}`;
   return [
     table,
