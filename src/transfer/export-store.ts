@@ -8,7 +8,8 @@ import {
   ACCOUNTS,
   type AccountRow,
   type ExportedRow,
-  OF_ACCOUNTS,
+  OF_DIRECTORY,
+  OF_PARTITION,
   STATE,
   WHOLE_TABLES,
 } from './export-tables-store.ts';
@@ -30,20 +31,20 @@ const readDatabase: Statement = {
   text: 'select id, is_demo, (select count(*)::int from accounts) as accounts from database_identity',
 };
 
-/** Keeps tables of records, which a snapshot that was taken before does not keep. The snapshot begins behind it. */
+/** Keeps tables of records, which a snapshot that was taken before does not keep. The snapshot begins after it. */
 const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
 
 /** On Citus the state of a partition begins with it, on its worker. */
 const beginState: Statement = { name: 'export.begin-state', text: 'select is_done from usage_backfill' };
 
-export type AccountTable = keyof typeof OF_ACCOUNTS;
+export type AccountTable = keyof typeof OF_DIRECTORY | keyof typeof OF_PARTITION;
 
 export interface ExportedAccount {
   readonly id: string;
   readonly row: string;
   readonly released: ReleasedAccount;
   /** Read before the next account is asked for. */
-  readonly rows: Readonly<Record<AccountTable, RowsByAccount<AccountRow>>>;
+  readonly rows: Readonly<Record<AccountTable, RowsByAccount>>;
 }
 
 /** `rowsMax`: for tests. */
@@ -96,16 +97,16 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
     }
   }
 
-  const byAccount = (reader: StateReader, statement: Statement): RowsByAccount<AccountRow> =>
+  const byAccount = (reader: StateReader, statement: Statement): RowsByAccount =>
     new RowsByAccount(
       reader.cursor<AccountRow>(statement),
-      statement === OF_ACCOUNTS.stored_responses ? Math.min(RESPONSES_MAX, rowsMax) : rowsMax,
+      statement === OF_PARTITION.stored_responses ? Math.min(RESPONSES_MAX, rowsMax) : rowsMax,
     );
 
   function openPartition(partition: PartitionSnapshots) {
     const state = mapValues(STATE, (statement) => byAccount(partition, statement));
     return {
-      rows: mapValues(OF_ACCOUNTS, (statement) => byAccount(partition, statement)),
+      rows: mapValues(OF_PARTITION, (statement) => byAccount(partition, statement)),
       async release(accountId: string): Promise<ReleasedAccount> {
         const found: Partial<Record<keyof AccountRows, readonly AccountRow[]>> = {};
         for (const table of Object.keys(state) as (keyof AccountRows)[])
@@ -127,8 +128,8 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
     async *accounts(): AsyncGenerator<ExportedAccount> {
       const opened = partitions.map(openPartition);
       const ofDirectory = {
-        api_keys: byAccount(directory, OF_ACCOUNTS.api_keys),
-        voucher_redemptions: byAccount(vouchers, OF_ACCOUNTS.voucher_redemptions),
+        api_keys: byAccount(directory, OF_DIRECTORY.api_keys),
+        voucher_redemptions: byAccount(vouchers, OF_DIRECTORY.voucher_redemptions),
       };
       type Placed = ExportedRow & { readonly id: string; readonly partition: number };
       for await (const found of rowsIn<Placed>(directory, ACCOUNTS)) {

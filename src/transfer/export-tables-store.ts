@@ -81,9 +81,14 @@ export const STATE = {
   },
 } as const;
 
-/** Rows of accounts as they are. */
-export const OF_ACCOUNTS = {
+/** Rows of accounts in the directory. */
+export const OF_DIRECTORY = {
   api_keys: readByAccount('api_keys', 't.id', { columns: ', t.id' }),
+  voucher_redemptions: readByAccount('voucher_redemptions', 't.code_hash'),
+} as const satisfies Partial<Record<ExportedTable, Statement>>;
+
+/** Rows of accounts in their partitions, as they are. */
+export const OF_PARTITION = {
   notice_states: readByAccount('notice_states', 't.subject'),
   ledger_entries: readByAccount('ledger_entries', 't.entry_no', { columns: ', t.amount_nano as nano' }),
   calls: readByAccount('calls', 't.id, t.started_at', { columns: ', t.charge_nano as nano' }),
@@ -97,7 +102,6 @@ export const OF_ACCOUNTS = {
   plan_slots: readByAccount('plan_slots', 't.call_id', { columns: ', t.call_id as id' }),
   subscription_requests: readByAccount('subscription_requests', 't.idempotency_key'),
   plan_periods: readByAccount('plan_periods', 't.subscription_id, t.starts_at'),
-  voucher_redemptions: readByAccount('voucher_redemptions', 't.code_hash'),
   continuation_keys: readByAccount('continuation_keys', 't.key'),
   /** Of calls that have ended; claims of calls in flight are not exported. */
   stored_responses: readByAccount('stored_responses', 't.key_id, t.idempotency_key', { where: 'where t.is_valid' }),

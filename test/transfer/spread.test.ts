@@ -141,7 +141,7 @@ describe(`books in several partitions`, { timeout: 300_000 }, () => {
   });
 });
 
-describe('vouchers that are read behind the state of partitions, as on Citus', { timeout: 120_000 }, () => {
+describe('vouchers that are read after the state of partitions, as on Citus', { timeout: 120_000 }, () => {
   it('are available after the import if their accounts have not been given them, and redeemed otherwise', async () => {
     await using source = await createPartitioned(2);
     await using target = await createPartitioned(2);
@@ -149,7 +149,7 @@ describe('vouchers that are read behind the state of partitions, as on Citus', {
     const { directory } = databases;
     await spreadBooks(databases);
     const steps = stepsOf(databases);
-    await makeVouchers(directory, ['before', 'behind'], 'vb_2');
+    await makeVouchers(directory, ['before', 'later'], 'vb_2');
     await steps.redemptions.redeem(redemptionOf('acct_a', 'before'));
     // Plans of vouchers had no key before.
     await directory.script(`insert into vouchers (code_hash, batch_id, code_end) values ('\\x02', 'vb_2', 'CODE');
@@ -159,7 +159,7 @@ values ('\\x02', 'vr_old', 'vb_2', 'CODE', 'acct_b', '2026-01-01', 'x', 'sub_acc
     const onCitus: Database = {
       ...directory,
       async openSnapshots() {
-        if (opened++ === 1) await steps.redemptions.redeem(redemptionOf('acct_b', 'behind'));
+        if (opened++ === 1) await steps.redemptions.redeem(redemptionOf('acct_b', 'later'));
         const reader = await directory.openSnapshots();
         return {
           ...reader,
@@ -174,7 +174,7 @@ values ('\\x02', 'vr_old', 'vb_2', 'CODE', 'acct_b', '2026-01-01', 'x', 'sub_acc
     assert.deepEqual([unsound, lateRedemptions], [[], 1]);
     const redeemed = `select id from voucher_redemptions where batch_id = 'vb_2' order by id`;
     assert.deepEqual(await sql(target.databases.directory, redeemed), [{ id: 'vr_before' }, { id: 'vr_old' }]);
-    await stepsOf(target.databases).redemptions.redeem(redemptionOf('acct_c', 'behind'));
+    await stepsOf(target.databases).redemptions.redeem(redemptionOf('acct_c', 'later'));
     assert.equal((await sql(target.databases.directory, redeemed)).length, 3);
   });
 });
