@@ -2,13 +2,11 @@ import { rm } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { readOptions } from '../scripts/read-options.ts';
 import { writeExport } from '../src/cli/commands/export-file.ts';
-import type { Database, SnapshotReader } from '../src/db/database.ts';
+import type { Database, SnapshotQueryable } from '../src/db/database.ts';
 import { schemaVersion } from '../src/db/migrations.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { exportDatabase } from '../src/transfer/export.ts';
-import { createExportStore } from '../src/transfer/export-store.ts';
-import { inOneDatabase } from '../test/support/in-one-database.ts';
 import { quantile } from './quantile.ts';
 
 /**
@@ -27,10 +25,10 @@ const PROCESS = { environment: {}, writeOut: () => undefined, writeError: () => 
 
 const tookMs = new Map<string, number[]>();
 
-function timed(reader: SnapshotReader): SnapshotReader {
+function timed(reader: SnapshotQueryable): typeof reader {
   return {
     ...reader,
-    cursor<Row>(...asked: Parameters<SnapshotReader['cursor']>) {
+    cursor<Row>(...asked: Parameters<SnapshotQueryable['cursor']>) {
       const cursor = reader.cursor<Row>(...asked);
       const ofStatement: number[] = [];
       tookMs.set(asked[0].name, ofStatement);
@@ -51,10 +49,13 @@ const delays = monitorEventLoopDelay({ resolution: 1 });
 try {
   const observed: Database = {
     ...database,
-    openSnapshots: async () => timed(await database.openSnapshots()),
+    openSnapshots: async () => {
+      const reader = await database.openSnapshots();
+      return { ...reader, ...timed(reader), inSchema: (schema) => timed(reader.inSchema(schema)) };
+    },
   };
   const chunks = exportDatabase({
-    store: createExportStore(inOneDatabase(observed)),
+    directory: observed,
     schema: schemaVersion(),
     clock: { nowMs: Date.now },
   });

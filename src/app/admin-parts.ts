@@ -7,7 +7,6 @@ import { schemaVersion } from '../db/migrations.ts';
 import { createAdminTokenMaker } from '../people/admin-token-maker.ts';
 import type { AdminTokensStore } from '../people/admin-tokens-store.ts';
 import { exportDatabase } from '../transfer/export.ts';
-import { createExportStore } from '../transfer/export-store.ts';
 import { createAccountDomain } from './account-domain.ts';
 import type { Accounting } from './accounting.ts';
 import { auditPace } from './audit-pace.ts';
@@ -56,6 +55,6 @@ export function createAdminParts(parts: AdministeredParts): AdminParts & { reado
     localTime: () => settings.current.localTime,
     timezone: () => settings.current.config.billing.timezone,
     auditLedger: (given) => orRefused(auditLedger(databases, { ...given, pace: auditPace() })),
-    exportDatabase: () => exportDatabase({ store: createExportStore(databases), schema: schemaVersion(), clock }),
+    exportDatabase: () => exportDatabase({ directory: databases.directory, schema: schemaVersion(), clock }),
   };
 }

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from '../accounting/accounts/principals.ts';
-import { requireNoLeftovers } from '../accounting/partitions/leftovers-store.ts';
 import { createRefusals } from '../api/endpoints/refusals.ts';
 import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
@@ -98,7 +97,6 @@ export interface Gateway {
  *
  * @throws if an admin token could be guessed, or the database cannot be migrated or recovered.
  * @throws DemoMarkError if the database is the demo's and the gateway is not, or the reverse.
- * @throws LeftoversError if an import was interrupted.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, databases, logger, clock = systemClock, testDatabaseClock, disk = nodeDisk } = options;
@@ -127,7 +125,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   await requireReadableSchema(databases.directory);
   await checkDemoMark(databases.directory, servedAs);
   await openPartitions(options);
-  await requireNoLeftovers(databases);
   await setDemoMark(databases.directory, servedAs);
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
   const settings = new SettingsInForce(config, part);

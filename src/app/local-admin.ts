@@ -31,7 +31,6 @@ import { createDrainStore } from '../providers/routing/drains/drain-store.ts';
 import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { exportDatabase } from '../transfer/export.ts';
-import { createExportStore } from '../transfer/export-store.ts';
 import { createAccountDomain } from './account-domain.ts';
 import { createPartitionAdmin, createPlacedAdmin, joinPartitionAdmins } from './admin-stores.ts';
 import { auditPace } from './audit-pace.ts';
@@ -147,7 +146,7 @@ export function createLocalAdmin(
       periods: () => runningPeriods(localTime, clock.nowMs()),
       // On a server gateways may run beside it.
       auditLedger: (given) => auditLedger(databases, { ...given, pace: auditPace() }),
-      exportDatabase: () => exportDatabase({ store: createExportStore(databases), schema: schemaVersion(), clock }),
+      exportDatabase: () => exportDatabase({ directory: databases.directory, schema: schemaVersion(), clock }),
     },
     createGuard({ tokens: [token], localToken: token, readers: [] }, limits),
     // The operator is at this terminal.

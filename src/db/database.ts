@@ -57,17 +57,22 @@ export interface Cursor<Row> {
   fetch(rowsMax: number): Promise<readonly Row[]>;
 }
 
-/** Reads large parts of a database for as long as it takes, while others write. All that it reads is of one state. */
-export interface SnapshotReader extends TableReader {
+/** Statements that see one state. */
+export interface SnapshotQueryable extends Queryable {
   /** Begins to run the statement when rows are fetched first. */
   cursor<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[]): Cursor<Row>;
-  /** A name of the state, for further readers on the same server. */
-  nameState(): Promise<string>;
-  /**
-   * Reads from now on what another reader does, which is still open and has named it. Before the first read; locks may have been taken, and are
-   * older than the state then.
-   */
-  useState(state: string): Promise<void>;
+}
+
+/** Reads large parts of a database for as long as it takes, while others write. All that it reads is of one state. */
+export interface SnapshotReader extends SnapshotQueryable, TableReader {
+  /** The same transaction in another schema of the database; `null`: its own schema. One statement runs at a time. */
+  inSchema(schema: string | null): SnapshotQueryable;
+}
+
+/** A transaction without limits of time. */
+export interface LongTransaction extends Queryable {
+  /** As that of `SnapshotReader`. */
+  inSchema(schema: string | null): Queryable;
 }
 
 export interface Subscription {
@@ -130,7 +135,7 @@ export interface Database extends Lane {
   /** Opens a reader for exports; it has no limit of time, and the server keeps what it has not read yet until `close`. */
   openSnapshots(): Promise<SnapshotReader>;
   /** A `transaction` without limits of time, for imports. */
-  longTransaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
+  longTransaction<Result>(work: (transaction: LongTransaction) => Promise<Result>): Promise<Result>;
   /**
    * Runs a script of several statements without parameters, or a single one outside of a transaction, without limits of time. For
    * migrations and indexes. When `signal` aborts, the server is not waited for any longer; it may complete what it has begun.

@@ -2,7 +2,6 @@ import type { Logger } from '../lib/logger.ts';
 import { hasCitus } from './citus.ts';
 import { shareOfDirectory, shareOfPartition } from './connection-shares.ts';
 import type { ConnectionFigures, Database } from './database.ts';
-import type { PartitionedQueryables } from './home-lanes.ts';
 import { STATEMENT_CONNECTIONS_MAX } from './lanes.ts';
 import { isTableThere } from './migrate.ts';
 import { type PartitionRow, readPartitions, readSchemaOf } from './partitions-store.ts';
@@ -41,8 +40,6 @@ export interface Databases {
   readonly partitions: readonly Database[];
   /** Opens the schema of one more partition, which is the last one from now on. */
   openNext(schema: string): Database;
-  /** Runs an import in transactions of the directory and all partitions, without limits of time. All of them are rolled back where it throws. */
-  readonly longTransaction: <Result>(work: (transactions: PartitionedQueryables) => Promise<Result>) => Promise<Result>;
   /** The address of the local server; `null` with another one. */
   readonly localUrl: string | null;
   /** What all connections do; those of partitions behind the first one are named after them. */
@@ -143,7 +140,6 @@ function assemble(
       return next;
     },
     localUrl: null,
-    longTransaction: nestedTransactions(partitions),
     figures: () => [opened.figures(), ...further.map(namedFigures)].flat(),
     close,
   };
@@ -151,24 +147,6 @@ function assemble(
 
 const namedFigures = (partition: Database, at: number): ConnectionFigures[] =>
   partition.figures().map((figures) => ({ ...figures, name: `${figures.name} of partition ${at + 1}` }));
-
-/**
- * Each partition has a transaction of its own. They are committed one after the other, and that of the directory, which the first
- * partition shares, is the last one: what others have is of no account until then. If one fails to commit, those behind it have done so.
- */
-export const nestedTransactions =
-  (partitions: readonly Pick<Database, 'longTransaction'>[]): Databases['longTransaction'] =>
-  <Result>(work: (transactions: PartitionedQueryables) => Promise<Result>) => {
-    const [first, ...others] = partitions;
-    return first!.longTransaction((directory) => {
-      const beginNext = (begun: PartitionedQueryables['partitions']): Promise<Result> => {
-        const next = others[begun.length - 1];
-        if (next === undefined) return work({ directory, partitions: begun });
-        return next.longTransaction((transaction) => beginNext([...begun, transaction]));
-      };
-      return beginNext([directory]);
-    });
-  };
 
 /** The place of a database for messages, such as "local, in ./data"; without user and password. */
 export async function describeDatabase(location: DatabaseLocation): Promise<string> {

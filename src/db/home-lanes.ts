@@ -1,4 +1,12 @@
-import type { Database, Lane, LaneName, Queryable, SnapshotReader, TableReader } from './database.ts';
+import type {
+  Database,
+  Lane,
+  LaneName,
+  Queryable,
+  SnapshotQueryable,
+  SnapshotReader,
+  TableReader,
+} from './database.ts';
 import type { Home } from './homes.ts';
 
 /**
@@ -38,8 +46,8 @@ export type DirectoryQueryable = QueryableOf<'directory'>;
 export type PartitionQueryable = QueryableOf<'partition'>;
 export type DirectoryLane = LaneOf<'directory'>;
 export type PartitionLane = LaneOf<'partition'>;
-export type DirectorySnapshots = SnapshotReader & OfHome<'directory'>;
-export type PartitionSnapshots = SnapshotReader & OfHome<'partition'>;
+export type DirectorySnapshots = SnapshotQueryable & OfHome<'directory'>;
+export type PartitionSnapshots = SnapshotQueryable & OfHome<'partition'>;
 export type DirectoryDatabase = DatabaseOf<'directory'>;
 export type PartitionDatabase = DatabaseOf<'partition'>;
 

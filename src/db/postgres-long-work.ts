@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import {
   type Cursor,
+  type LongTransaction,
   type Parameter,
   PLANNER_OPTIONS,
-  type Queryable,
   SLICE_PLANS,
   type SnapshotReader,
   type Statement,
@@ -35,6 +35,16 @@ export async function openReader(
   return { reader, close };
 }
 
+/** Chooses the schema of the next statement of a transaction; `null`: that of the connection. */
+function schemaSwitch(client: Connection): (schema: string | null) => Promise<void> {
+  let current: string | null = null;
+  return async (schema) => {
+    if (schema === current) return;
+    await client.ask('database.use-schema', `set local search_path to ${schema ?? 'default'}`);
+    current = schema;
+  };
+}
+
 /** `readers`: as for `openReader`. */
 export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.Client>): Promise<SnapshotReader> {
   const plans = SLICE_PLANS.flatMap((setting) => ['-c', setting]);
@@ -43,44 +53,49 @@ export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.
     await opened.open();
     await opened.ask('database.begin', 'begin isolation level repeatable read, read only');
   });
+  const useSchema = schemaSwitch(client);
   let cursors = 0;
-  return {
-    query: (statement, parameters) => client.run(statement, parameters),
+  const inSchema: SnapshotReader['inSchema'] = (schema) => ({
+    async query(statement, parameters) {
+      await useSchema(schema);
+      return client.run(statement, parameters);
+    },
     cursor<Row>({ name, text }: Statement, parameters: readonly Parameter[] = []): Cursor<Row> {
       const cursor = `cursor_${++cursors}`;
       let isOpen = false;
       return {
         async fetch(rowsMax) {
           const values = parameters.map(toSqlText);
-          if (!isOpen) await client.ask(name, { text: `declare ${cursor} no scroll cursor for ${text}`, values });
+          if (!isOpen) {
+            await useSchema(schema);
+            await client.ask(name, { text: `declare ${cursor} no scroll cursor for ${text}`, values });
+          }
           isOpen = true;
           const [result] = await client.ask(name, `fetch forward ${rowsMax} from ${cursor}`);
           return result!.rows as Row[];
         },
       };
     },
-    async nameState() {
-      const [row] = await client.run<{ name: string }>(NAME_STATE);
-      return row!.name;
-    },
-    async useState(state) {
-      await client.ask('database.use-state', `set transaction snapshot '${state}'`);
-    },
-    close,
-  };
+  });
+  return { ...inSchema(null), inSchema, close };
 }
-
-const NAME_STATE: Statement = { name: 'database.name-state', text: 'select pg_export_snapshot() as name' };
 
 export async function longTransaction<Result>(
   connection: OptionedConfig,
-  work: (transaction: Queryable) => Promise<Result>,
+  work: (transaction: LongTransaction) => Promise<Result>,
 ): Promise<Result> {
   const client = new Connection(withOptions(connection, PLANNER_OPTIONS));
   await client.open();
   try {
     await client.ask('database.begin', 'begin');
-    const result = await work({ query: (statement, parameters) => client.run(statement, parameters) });
+    const useSchema = schemaSwitch(client);
+    const inSchema: LongTransaction['inSchema'] = (schema) => ({
+      async query(statement, parameters) {
+        await useSchema(schema);
+        return client.run(statement, parameters);
+      },
+    });
+    const result = await work({ ...inSchema(null), inSchema });
     await client.ask('database.commit', 'commit');
     return result;
   } finally {

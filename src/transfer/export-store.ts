@@ -1,25 +1,22 @@
 import { partAt } from '../accounting/partitions/routes.ts';
+import { hasCitus } from '../db/citus.ts';
 import type { Statement } from '../db/database.ts';
-import type { DirectorySnapshots, PartitionSnapshots } from '../db/home-lanes.ts';
+import type { DirectoryDatabase, DirectorySnapshots, PartitionSnapshots } from '../db/home-lanes.ts';
 import { HOMES } from '../db/homes.ts';
-import { type ExportedDatabases, type ExportSnapshots, openExportSnapshots } from './export-snapshots-store.ts';
+import { readPartitions } from '../db/partitions-store.ts';
 import {
   ACCOUNTS,
-  type AccountTable,
+  type AccountRow,
   type ExportedRow,
   OF_DIRECTORY,
   OF_PARTITION,
-  type RowOf,
-  SHARED_TABLES,
   STATE,
-  type StateRow,
-  VOUCHER_TABLES,
   WHOLE_TABLES,
 } from './export-tables-store.ts';
-import type { ExportHead } from './format.ts';
+import { type ExportHead, TransferError } from './format.ts';
 import { type AccountRows, type ReleasedAccount, releaseAccount } from './released-account-store.ts';
 import { RowsByAccount } from './rows-by-account.ts';
-import { columnsOf, EXPORTED_TABLES, type ExportedTable, listColumns, type TableColumn } from './tables.ts';
+import { type ExportedTable, IN_EACH_PARTITION, readColumns } from './tables.ts';
 
 /** Rows of a table that are in memory; divided by the number of partitions, of which each has cursors of its own. */
 const ROWS_MAX = 2_000;
@@ -29,44 +26,68 @@ const WHOLE_ROWS_MAX = 250;
 /** Of stored responses, each of which may be as large as a body. */
 const RESPONSES_MAX = 8;
 
-const selectIdentity: Statement = { name: 'export.select-identity', text: 'select id, is_demo from database_identity' };
+const readDatabase: Statement = {
+  name: 'export.read-database',
+  text: 'select id, is_demo, (select count(*)::int from accounts) as accounts from database_identity',
+};
 
-const countAccounts: Statement = { name: 'export.count-accounts', text: 'select count(*)::int as n from accounts' };
+/** Keeps tables of records, which a snapshot that was taken before does not keep. The snapshot begins after it. */
+const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
 
-/** The rows of one account, table by table. Accounts are asked for in the order of their ids. */
-type RowsOfAccounts = { readonly [Table in AccountTable]: RowsByAccount<RowOf<Table>> };
+/** On Citus the state of a partition begins with it, on its worker. */
+const beginState: Statement = { name: 'export.begin-state', text: 'select is_done from usage_backfill' };
+
+export type AccountTable = keyof typeof OF_DIRECTORY | keyof typeof OF_PARTITION;
 
 export interface ExportedAccount {
   readonly id: string;
   readonly row: string;
   readonly released: ReleasedAccount;
-  readonly rows: RowsOfAccounts;
+  /** Read before the next account is asked for. */
+  readonly rows: Readonly<Record<AccountTable, RowsByAccount>>;
 }
-
-export type ExportReader = ReturnType<typeof createReader>;
-export type ExportStore = ReturnType<typeof createExportStore>;
 
 /** `rowsMax`: for tests. */
-export function createExportStore(databases: ExportedDatabases, rowsMax?: number) {
-  const ofEach = rowsMax ?? Math.max(ROWS_MIN, Math.floor(ROWS_MAX / databases.partitions.length));
-  return { open: async () => createReader(await openExportSnapshots(databases), ofEach) };
+export async function openExport(directory: DirectoryDatabase, rowsMax?: number) {
+  const states = await openStates(directory);
+  return createReader(states, rowsMax ?? Math.max(ROWS_MIN, Math.floor(ROWS_MAX / states.partitions.length)));
 }
 
-function createReader(snapshots: ExportSnapshots, rowsMax: number) {
-  const { directory, redemptions, partitions } = snapshots;
+type StateReader = DirectorySnapshots | PartitionSnapshots;
 
-  function byAccount<Row extends { readonly account_id: string }>(
-    reader: DirectorySnapshots | PartitionSnapshots,
-    statement: Statement,
-  ): RowsByAccount<Row> {
-    const most = statement === OF_PARTITION.stored_responses ? Math.min(RESPONSES_MAX, rowsMax) : rowsMax;
-    return new RowsByAccount<Row>(reader.cursor<Row>(statement), most);
+interface States {
+  readonly directory: DirectorySnapshots;
+  /** Of vouchers and redemptions. */
+  readonly vouchers: DirectorySnapshots;
+  /** By number. */
+  readonly partitions: readonly PartitionSnapshots[];
+  close(): Promise<void>;
+}
+
+/**
+ * One state of all tables. On Citus each worker's state is its own, and that of vouchers is the last one: then each voucher that an account has
+ * been given is redeemed, and an import makes those available again that it has not been given (docs/decisions/0065-books-of-several-partitions.md).
+ */
+async function openStates(database: DirectoryDatabase): Promise<States> {
+  const known = await readPartitions(database.lane('admin'));
+  const directory = await database.openSnapshots();
+  const partitions = known.map(({ schema }) => directory.inSchema(schema));
+  try {
+    for (const partition of partitions) await partition.query(keepRecords);
+    // The state of the directory begins with it.
+    if (!(await hasCitus(directory))) return { directory, vouchers: directory, partitions, close: directory.close };
+    for (const partition of partitions) await partition.query(beginState);
+    const vouchers = await database.openSnapshots();
+    const close = async (): Promise<void> => void (await Promise.all([directory.close(), vouchers.close()]));
+    return { directory, vouchers, partitions, close };
+  } catch (error) {
+    await directory.close();
+    throw error;
   }
+}
 
-  async function* rowsIn<Row>(
-    reader: DirectorySnapshots | PartitionSnapshots,
-    statement: Statement,
-  ): AsyncGenerator<readonly Row[]> {
+function createReader({ directory, vouchers, partitions, close }: States, rowsMax: number) {
+  async function* rowsIn<Row>(reader: StateReader, statement: Statement): AsyncGenerator<readonly Row[]> {
     const cursor = reader.cursor<Row>(statement);
     const most = Math.min(WHOLE_ROWS_MAX, rowsMax);
     for (let isMore = true; isMore; ) {
@@ -76,75 +97,72 @@ function createReader(snapshots: ExportSnapshots, rowsMax: number) {
     }
   }
 
+  const byAccount = (reader: StateReader, statement: Statement): RowsByAccount =>
+    new RowsByAccount(
+      reader.cursor<AccountRow>(statement),
+      statement === OF_PARTITION.stored_responses ? Math.min(RESPONSES_MAX, rowsMax) : rowsMax,
+    );
+
   function openPartition(partition: PartitionSnapshots) {
-    const state = mapTables(STATE, (statement) => byAccount<StateRow>(partition, statement));
-    const rows = mapTables(OF_PARTITION, (statement) => byAccount(partition, statement));
+    const state = mapValues(STATE, (statement) => byAccount(partition, statement));
     return {
-      rows,
-      async release(accountId: string): Promise<ReleasedAccount | null> {
-        const found: Partial<Record<keyof AccountRows, readonly StateRow[]>> = {};
-        for (const [table, of] of Object.entries(state)) found[table as keyof AccountRows] = await of.all(accountId);
-        return releaseAccount(found as AccountRows);
+      rows: mapValues(OF_PARTITION, (statement) => byAccount(partition, statement)),
+      async release(accountId: string): Promise<ReleasedAccount> {
+        const found: Partial<Record<keyof AccountRows, readonly AccountRow[]>> = {};
+        for (const table of Object.keys(state) as (keyof AccountRows)[])
+          found[table] = await state[table].all(accountId);
+        const released = releaseAccount(found as AccountRows);
+        if (released === null) throw new TransferError(withoutBalance(accountId));
+        return released;
       },
     };
   }
 
   return {
-    async readIdentity(): Promise<Pick<ExportHead, 'identity' | 'isDemo'>> {
-      const [row] = await directory.query<{ id: string; is_demo: boolean | null }>(selectIdentity);
-      return { identity: row!.id, isDemo: row!.is_demo };
+    async readHead(): Promise<Pick<ExportHead, 'identity' | 'isDemo' | 'accounts' | 'tables'>> {
+      const [row] = await directory.query<{ id: string; is_demo: boolean | null; accounts: number }>(readDatabase);
+      const { id: identity, is_demo: isDemo, accounts } = row!;
+      return { identity, isDemo, accounts, tables: await readColumns(directory) };
     },
-    async readColumns(): Promise<Record<ExportedTable, string[]>> {
-      const columns = {
-        directory: await directory.query<TableColumn>(listColumns),
-        partition: await partitions[0]!.query<TableColumn>(listColumns),
-      };
-      return Object.fromEntries(
-        EXPORTED_TABLES.map((table) => [table, columnsOf(table, columns[HOMES[table]])]),
-      ) as Record<ExportedTable, string[]>;
-    },
-    async countAccounts(): Promise<number> {
-      const [row] = await directory.query<{ n: number }>(countAccounts);
-      return row!.n;
-    },
-    /** All accounts with a balance, in the order of their ids. The rows of one are read before the next one is asked for. */
+    /** All accounts, in the order of their ids. */
     async *accounts(): AsyncGenerator<ExportedAccount> {
       const opened = partitions.map(openPartition);
-      const shared = {
+      const ofDirectory = {
         api_keys: byAccount(directory, OF_DIRECTORY.api_keys),
-        voucher_redemptions: byAccount(redemptions, OF_DIRECTORY.voucher_redemptions),
+        voucher_redemptions: byAccount(vouchers, OF_DIRECTORY.voucher_redemptions),
       };
       type Placed = ExportedRow & { readonly id: string; readonly partition: number };
       for await (const found of rowsIn<Placed>(directory, ACCOUNTS)) {
         for (const { id, partition, row } of found) {
           const { release, rows } = partAt(opened, partition);
-          const released = await release(id);
-          // Each account that is whole has a balance: its partition is read in a later state.
-          if (released !== null) yield { id, row, released, rows: { ...rows, ...shared } as unknown as RowsOfAccounts };
+          yield { id, row, released: await release(id), rows: { ...rows, ...ofDirectory } };
         }
       }
     },
-    rowsOf: (table: keyof typeof WHOLE_TABLES) => rowsIn<ExportedRow>(directory, WHOLE_TABLES[table]),
-    rowsOfVouchers: (table: keyof typeof VOUCHER_TABLES) => rowsIn<ExportedRow>(redemptions, VOUCHER_TABLES[table]),
-    /** Rows that several partitions may have, once each. */
-    async *sharedRows(table: keyof typeof SHARED_TABLES): AsyncGenerator<readonly ExportedRow[]> {
-      const seen = new Set<string>();
-      for (const partition of partitions) {
-        for await (const rows of rowsIn<ExportedRow & { readonly key: string }>(partition, SHARED_TABLES[table])) {
-          yield rows.filter(({ key }) => !seen.has(key));
-          for (const { key } of rows) seen.add(key);
+    /** The rows of tables that belong to no account; those that several partitions may have, once each. */
+    async *wholeTables(): AsyncGenerator<{ readonly table: ExportedTable; readonly rows: readonly ExportedRow[] }> {
+      type Keyed = ExportedRow & { readonly key?: string };
+      for (const table of Object.keys(WHOLE_TABLES) as (keyof typeof WHOLE_TABLES)[]) {
+        const seen = new Set<string | undefined>();
+        const ofDirectory = table.startsWith('voucher') ? vouchers : directory;
+        for (const reader of HOMES[table] === 'partition' ? partitions : [ofDirectory]) {
+          for await (const found of rowsIn<Keyed>(reader, WHOLE_TABLES[table])) {
+            const rows = found.filter(({ key }) => !seen.has(key));
+            yield { table, rows };
+            if (IN_EACH_PARTITION.has(table)) for (const { key } of rows) seen.add(key);
+          }
         }
       }
     },
-    close: () => snapshots.close(),
+    close,
   };
 }
 
-const mapTables = <Name extends string, Made>(
-  tables: Readonly<Record<Name, Statement>>,
+const withoutBalance = (accountId: string): string =>
+  `The account ${accountId} has no balance in its partition. If it was just created, export again; otherwise see "faregate audit".`;
+
+const mapValues = <Name extends string, Made>(
+  statements: Readonly<Record<Name, Statement>>,
   make: (statement: Statement) => Made,
-): Record<Name, Made> =>
-  Object.fromEntries(Object.entries<Statement>(tables).map(([name, statement]) => [name, make(statement)])) as Record<
-    Name,
-    Made
-  >;
+) =>
+  Object.fromEntries(Object.entries<Statement>(statements).map(([name, of]) => [name, make(of)])) as Record<Name, Made>;

@@ -13,8 +13,14 @@ export interface ExportedRow {
   readonly row: string;
 }
 
-/** A row of an account. */
-export type AccountRow = ExportedRow & { readonly account_id: string };
+/** A row of an account, with the columns that its statement adds. */
+export interface AccountRow extends StoredRow, ExportedRow {
+  readonly account_id: string;
+  /** Of a key, or of the call of a slot. */
+  readonly id?: string;
+  /** The amount of a ledger entry, or the charge of a call. */
+  readonly nano?: bigint | null;
+}
 
 interface Options {
   readonly where?: string;
@@ -38,9 +44,11 @@ const readByAccount = (table: ExportedTable, key: string, { columns = '', ...opt
   read(table, `t.account_id, ${key}`, { ...options, columns: `, t.account_id${columns}` });
 
 /** What is valid of what was written down of dropped records. */
-const WRITTEN_DOWN = `where exists (
+const WRITTEN_DOWN = {
+  where: `where exists (
   select from dropped_months m where m.month = t.dropped_in and m.dropped_at is not null
-)`;
+)`,
+};
 
 /** Which partition an account is in is of this database alone. Plan: primary key. */
 export const ACCOUNTS = read('accounts', 't.id', {
@@ -52,51 +60,26 @@ export const ACCOUNTS = read('accounts', 't.id', {
 function withCounts(
   table: ExportedTable,
   order: string,
-  columns: { of(alias: string): string },
-  counted: readonly string[],
+  {
+    columns,
+    written,
+  }: { readonly columns: { of(alias: string): string }; readonly written: { readonly names: readonly string[] } },
 ): Statement {
-  const names = counted.map((column) => `'${column}'`).join(', ');
+  const names = written.names.map((column) => `'${column}'`).join(', ');
   return read(table, order, { row: `to_jsonb(t) - array[${names}]`, columns: `, ${columns.of('t')}` });
 }
 
 /** What calls in flight change, and these calls. */
 export const STATE = {
-  balances: withCounts('balances', 't.account_id', BALANCES.columns, BALANCES.written.names),
-  key_limits: withCounts('key_limits', 't.account_id, t.key_id', KEY_LIMITS.columns, KEY_LIMITS.written.names),
-  rate_limits: withCounts(
-    'rate_limits',
-    't.account_id, t.key_id, t.model',
-    RATE_LIMITS.columns,
-    RATE_LIMITS.written.names,
-  ),
-  subscriptions: withCounts('subscriptions', 't.account_id, t.id', SUBSCRIPTIONS.columns, SUBSCRIPTIONS.written.names),
+  balances: withCounts('balances', 't.account_id', BALANCES),
+  key_limits: withCounts('key_limits', 't.account_id, t.key_id', KEY_LIMITS),
+  rate_limits: withCounts('rate_limits', 't.account_id, t.key_id, t.model', RATE_LIMITS),
+  subscriptions: withCounts('subscriptions', 't.account_id, t.id', SUBSCRIPTIONS),
   reservations: {
     name: 'export.read-reservations',
     text: `select ${RESERVATIONS.of('r')}, ${HAS_SLOT} from reservations r order by r.account_id, r.call_id`,
   },
 } as const;
-
-export type StateRow = StoredRow & AccountRow;
-
-/** Rows of accounts in their partitions, and what an export needs of them besides. */
-export const OF_PARTITION = {
-  notice_states: readByAccount('notice_states', 't.subject'),
-  ledger_entries: readByAccount('ledger_entries', 't.entry_no', { columns: ', t.amount_nano' }),
-  calls: readByAccount('calls', 't.id, t.started_at', { columns: ', t.charge_nano' }),
-  dropped_calls: readByAccount('dropped_calls', 't.dropped_in, t.month', { where: WRITTEN_DOWN }),
-  dropped_uses: readByAccount('dropped_uses', 't.dropped_in, t.owner_id, t.counter, t.place', { where: WRITTEN_DOWN }),
-  dropped_usage: readByAccount(
-    'dropped_usage',
-    't.dropped_in, t.day, t.key_id, t.model, t.provider, t.status, t.context',
-    { where: WRITTEN_DOWN },
-  ),
-  plan_slots: readByAccount('plan_slots', 't.call_id', { columns: ', t.call_id' }),
-  subscription_requests: readByAccount('subscription_requests', 't.idempotency_key'),
-  plan_periods: readByAccount('plan_periods', 't.subscription_id, t.starts_at'),
-  continuation_keys: readByAccount('continuation_keys', 't.key'),
-  /** Of calls that have ended; claims of calls in flight are not exported. */
-  stored_responses: readByAccount('stored_responses', 't.key_id, t.idempotency_key', { where: 'where t.is_valid' }),
-} as const satisfies Partial<Record<ExportedTable, Statement>>;
 
 /** Rows of accounts in the directory. */
 export const OF_DIRECTORY = {
@@ -104,19 +87,35 @@ export const OF_DIRECTORY = {
   voucher_redemptions: readByAccount('voucher_redemptions', 't.code_hash'),
 } as const satisfies Partial<Record<ExportedTable, Statement>>;
 
-interface FurtherColumns {
-  readonly api_keys: { readonly id: string };
-  readonly ledger_entries: { readonly amount_nano: bigint };
-  readonly calls: { readonly charge_nano: bigint | null };
-  readonly plan_slots: { readonly call_id: string };
-}
+/** Rows of accounts in their partitions, as they are. */
+export const OF_PARTITION = {
+  notice_states: readByAccount('notice_states', 't.subject'),
+  ledger_entries: readByAccount('ledger_entries', 't.entry_no', { columns: ', t.amount_nano as nano' }),
+  calls: readByAccount('calls', 't.id, t.started_at', { columns: ', t.charge_nano as nano' }),
+  dropped_calls: readByAccount('dropped_calls', 't.dropped_in, t.month', WRITTEN_DOWN),
+  dropped_uses: readByAccount('dropped_uses', 't.dropped_in, t.owner_id, t.counter, t.place', WRITTEN_DOWN),
+  dropped_usage: readByAccount(
+    'dropped_usage',
+    't.dropped_in, t.day, t.key_id, t.model, t.provider, t.status, t.context',
+    WRITTEN_DOWN,
+  ),
+  plan_slots: readByAccount('plan_slots', 't.call_id', { columns: ', t.call_id as id' }),
+  subscription_requests: readByAccount('subscription_requests', 't.idempotency_key'),
+  plan_periods: readByAccount('plan_periods', 't.subscription_id, t.starts_at'),
+  continuation_keys: readByAccount('continuation_keys', 't.key'),
+  /** Of calls that have ended; claims of calls in flight are not exported. */
+  stored_responses: readByAccount('stored_responses', 't.key_id, t.idempotency_key', { where: 'where t.is_valid' }),
+} as const satisfies Partial<Record<ExportedTable, Statement>>;
 
-export type AccountTable = keyof typeof OF_PARTITION | keyof typeof OF_DIRECTORY;
-export type RowOf<Table> = AccountRow & (Table extends keyof FurtherColumns ? FurtherColumns[Table] : unknown);
-
-/** Tables whose rows belong to no account of a partition. Plans: primary keys. */
+/** Tables whose rows belong to no account, or to any; some columns more if each partition has them. Plans: primary keys. */
 export const WHOLE_TABLES = {
   account_requests: read('account_requests', 't.idempotency_key'),
+  price_lists: read('price_lists', 't.id', { columns: ', t.id::text as key' }),
+  /** Those that records were dropped of. */
+  dropped_months: read('dropped_months', 't.month', {
+    where: 'where t.dropped_at is not null',
+    columns: ', t.month::text as key',
+  }),
   route_drains: read('route_drains', 't.provider, t.model, t.provider_model'),
   admin_tokens: read('admin_tokens', 't.id'),
   users: read('users', 't.id'),
@@ -124,20 +123,6 @@ export const WHOLE_TABLES = {
   user_identities: read('user_identities', 't.id'),
   changes: read('changes', 't.id'),
   webhook_endpoints: read('webhook_endpoints', 't.id'),
-} as const satisfies Partial<Record<ExportedTable, Statement>>;
-
-/** Read with the redemptions. Plans: primary keys. */
-export const VOUCHER_TABLES = {
   vouchers: read('vouchers', 't.code_hash'),
   voucher_batches: read('voucher_batches', 't.id'),
-} as const satisfies Partial<Record<ExportedTable, Statement>>;
-
-/** What each partition has, by keys. Plans: primary keys. */
-export const SHARED_TABLES = {
-  price_lists: read('price_lists', 't.id', { columns: ', t.id::text as key' }),
-  /** Those that records were dropped of. */
-  dropped_months: read('dropped_months', 't.month', {
-    where: 'where t.dropped_at is not null',
-    columns: ', t.month::text as key',
-  }),
 } as const satisfies Partial<Record<ExportedTable, Statement>>;

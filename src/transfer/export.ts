@@ -1,17 +1,19 @@
 import { isPersonId } from '../accounting/accounts/key-limit-tables.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { ExportedAccount, ExportStore } from './export-store.ts';
-import type { AccountTable, ExportedRow, RowOf } from './export-tables-store.ts';
+import { type AccountTable, type ExportedAccount, openExport } from './export-store.ts';
+import type { AccountRow } from './export-tables-store.ts';
 import { type AccountEnd, type ExportEnd, type ExportHead, FORMAT, isSound, LineDigest, lineOf } from './format.ts';
-import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
+import { byTable, type ExportedTable } from './tables.ts';
 
 interface ExportParts {
-  readonly store: ExportStore;
+  readonly directory: Parameters<typeof openExport>[0];
   /** The version of the schema. */
   readonly schema: number;
   readonly clock: Clock;
   /** For tests: text that is gathered before it is yielded. Rows that were read together may be more. */
   readonly textBytesMax?: number;
+  /** For tests: rows of a table that are in memory. */
+  readonly rowsMax?: number;
 }
 
 const TEXT_BYTES_MAX = 64 * 1024;
@@ -19,33 +21,27 @@ const TEXT_BYTES_MAX = 64 * 1024;
 /**
  * All of a database as lines of text (`format.ts`), as of one state, while calls go on. What calls in flight hold is free in the
  * export, and their ends are in this database only.
+ *
+ * @throws TransferError if an account has no balance.
  */
 export async function* exportDatabase(parts: ExportParts): AsyncGenerator<string> {
-  const { store, schema, clock, textBytesMax = TEXT_BYTES_MAX } = parts;
-  const reader = await store.open();
-  const lines = new LinesOut(textBytesMax);
-  async function* written(table: ExportedTable, found: AsyncIterable<readonly ExportedRow[]>): AsyncIterable<string> {
-    for await (const rows of found) {
-      for (const { row } of rows) lines.row(table, row);
-      yield* lines.takeIfMany();
-    }
-  }
+  const { directory, schema, clock, textBytesMax = TEXT_BYTES_MAX, rowsMax } = parts;
+  const reader = await openExport(directory, rowsMax);
+  const lines = new LinesOut();
   try {
     const head: ExportHead = {
       format: FORMAT,
       schema,
-      ...(await reader.readIdentity()),
+      ...(await reader.readHead()),
       exportedAt: new Date(clock.nowMs()).toISOString(),
-      accounts: await reader.countAccounts(),
-      tables: await reader.readColumns(),
     };
     lines.control('faregate_export', head);
     yield* lines.take();
-    for await (const account of reader.accounts()) yield* linesOf(account, lines);
-    yield* written('account_requests', reader.rowsOf('account_requests'));
-    for (const table of ['price_lists', 'dropped_months'] as const) yield* written(table, reader.sharedRows(table));
-    for (const table of AFTER_ACCOUNTS) yield* written(table, reader.rowsOf(table));
-    for (const table of ['vouchers', 'voucher_batches'] as const) yield* written(table, reader.rowsOfVouchers(table));
+    for await (const account of reader.accounts()) yield* linesOf(account, lines, textBytesMax);
+    for await (const { table, rows } of reader.wholeTables()) {
+      for (const { row } of rows) lines.row(table, row);
+      yield* lines.take(textBytesMax);
+    }
     yield* lines.take();
     lines.control('end', lines.end);
     yield* lines.take();
@@ -54,93 +50,73 @@ export async function* exportDatabase(parts: ExportParts): AsyncGenerator<string
   }
 }
 
-const AFTER_ACCOUNTS = [
-  'route_drains',
-  'admin_tokens',
-  'users',
-  'memberships',
-  'user_identities',
-  'changes',
-  'webhook_endpoints',
-] as const;
-
-async function* linesOf({ id, row, released, rows }: ExportedAccount, lines: LinesOut): AsyncIterable<string> {
-  /** `onRow`: looks at each row. */
-  async function* written<Table extends AccountTable>(
-    table: Table,
-    onRow: (row: RowOf<Table>) => void = () => undefined,
-    isExported: (row: RowOf<Table>) => boolean = () => true,
-  ): AsyncIterable<string> {
-    const found = rows[table].of(id) as AsyncIterable<readonly RowOf<Table>[]>;
-    for await (const some of found) {
+async function* linesOf(
+  { id, row, released, rows }: ExportedAccount,
+  lines: LinesOut,
+  bytesMin: number,
+): AsyncIterable<string> {
+  /** `onRow`: looks at each row. Returns what was written, and the sum of its amounts. */
+  async function* written(
+    table: AccountTable,
+    onRow: (row: AccountRow) => void = () => undefined,
+    isExported: (row: AccountRow) => boolean = () => true,
+  ): AsyncGenerator<string, { readonly count: number; readonly sum: bigint }> {
+    let [count, sum] = [0, 0n];
+    for await (const some of rows[table].of(id)) {
       for (const each of some.filter(isExported)) {
         onRow(each);
         lines.row(table, each.row);
+        count++;
+        sum += each.nano ?? 0n;
       }
-      yield* lines.takeIfMany();
+      yield* lines.take(bytesMin);
     }
+    return { count, sum };
   }
   lines.row('accounts', row);
   lines.row('balances', released.balanceRow);
   const keyIds = new Set<string>();
-  yield* written('api_keys', ({ id: keyId }) => void keyIds.add(keyId));
-  // A key that is being made may not be there yet.
+  yield* written('api_keys', ({ id: keyId }) => void keyIds.add(keyId!));
+  // On Citus the state of a partition may have limits of a key that is later than the state of keys.
   for (const { keyId, row: limits } of released.keyLimitRows) {
     if (isPersonId(keyId) || keyIds.has(keyId)) lines.row('key_limits', limits);
   }
   for (const { keyId, row: limits } of released.rateLimitRows) {
     if (keyId === '' || keyIds.has(keyId)) lines.row('rate_limits', limits);
   }
-  yield* written('notice_states');
-  let [entries, entriesSum] = [0, 0n];
-  yield* written('ledger_entries', ({ amount_nano: amountNano }) => {
-    entriesSum += amountNano;
-    entries++;
-  });
-  let [calls, chargesSum] = [0, 0n];
-  yield* written('calls', ({ charge_nano: chargeNano }) => {
-    chargesSum += chargeNano ?? 0n;
-    calls++;
-  });
-  for (const table of ['dropped_calls', 'dropped_uses', 'dropped_usage'] as const) yield* written(table);
-  const isKept = ({ call_id: callId }: RowOf<'plan_slots'>): boolean => !released.releasedSlots.has(callId);
-  yield* written('plan_slots', undefined, isKept);
+  const entries = yield* written('ledger_entries');
+  const calls = yield* written('calls');
+  yield* written('plan_slots', undefined, ({ id: callId }) => !released.releasedSlots.has(callId!));
   for (const subscription of released.subscriptionRows) lines.row('subscriptions', subscription);
-  for (const table of AFTER_SUBSCRIPTIONS) yield* written(table);
+  for (const table of AS_THEY_ARE) yield* written(table);
   lines.accountEnd({
     account: id,
     balance: String(released.balanceNano),
-    entries,
-    entriesSum: String(entriesSum),
-    calls,
-    chargesSum: String(chargesSum),
+    entries: entries.count,
+    entriesSum: String(entries.sum),
+    calls: calls.count,
+    chargesSum: String(calls.sum),
   });
 }
 
-const AFTER_SUBSCRIPTIONS = [
+const AS_THEY_ARE = [
+  'notice_states',
+  'dropped_calls',
+  'dropped_uses',
+  'dropped_usage',
   'subscription_requests',
   'plan_periods',
   'voucher_redemptions',
   'continuation_keys',
   'stored_responses',
 ] as const;
-
 /** Gathers lines, counts them, and sums up what they say. */
 class LinesOut {
-  readonly #textBytesMax: number;
   #pending: string[] = [];
   #pendingBytes = 0;
   readonly #digest = new LineDigest();
-  readonly #rows = Object.fromEntries(EXPORTED_TABLES.map((table) => [table, 0])) as Record<ExportedTable, number>;
-  #accounts = 0;
-  #unsoundAccounts = 0;
-  #balances = 0n;
-  #entriesSum = 0n;
-  #chargesSum = 0n;
-
-  constructor(textBytesMax: number) {
-    this.#textBytesMax = textBytesMax;
-  }
+  readonly #rows = byTable(() => 0);
+  readonly #sums = { accounts: 0, unsoundAccounts: 0, balances: 0n, entriesSum: 0n, chargesSum: 0n };
 
   row(table: ExportedTable, json: string): void {
     this.#rows[table]++;
@@ -148,25 +124,21 @@ class LinesOut {
   }
 
   accountEnd(end: AccountEnd): void {
-    this.#accounts++;
-    if (!isSound(end)) this.#unsoundAccounts++;
-    this.#balances += BigInt(end.balance);
-    this.#entriesSum += BigInt(end.entriesSum);
-    this.#chargesSum += BigInt(end.chargesSum);
+    this.#sums.accounts++;
+    if (!isSound(end)) this.#sums.unsoundAccounts++;
+    this.#sums.balances += BigInt(end.balance);
+    this.#sums.entriesSum += BigInt(end.entriesSum);
+    this.#sums.chargesSum += BigInt(end.chargesSum);
     this.control('account_end', end);
   }
 
-  control(name: string, value: object): void {
+  control(name: string, value: AccountEnd | ExportHead | ExportEnd): void {
     this.#add(lineOf(name, JSON.stringify(value)));
   }
 
-  *takeIfMany(): Generator<string> {
-    if (this.#pendingBytes >= this.#textBytesMax) yield* this.take();
-  }
-
-  /** The lines since the last time, as one text, if there are any. */
-  *take(): Generator<string> {
-    if (this.#pending.length === 0) return;
+  /** The lines since the last time, as one text, if they have so many bytes. */
+  *take(bytesMin = 1): Generator<string> {
+    if (this.#pendingBytes < bytesMin) return;
     const text = this.#pending.join('');
     this.#pending = [];
     this.#pendingBytes = 0;
@@ -176,15 +148,9 @@ class LinesOut {
 
   /** Of all lines that have been taken. */
   get end(): ExportEnd {
-    return {
-      rows: { ...this.#rows },
-      accounts: this.#accounts,
-      unsoundAccounts: this.#unsoundAccounts,
-      balances: String(this.#balances),
-      entriesSum: String(this.#entriesSum),
-      chargesSum: String(this.#chargesSum),
-      sha256: this.#digest.sha256,
-    };
+    const { balances, entriesSum, chargesSum, ...counts } = this.#sums;
+    const amounts = { balances: `${balances}`, entriesSum: `${entriesSum}`, chargesSum: `${chargesSum}` };
+    return { rows: this.#rows, ...counts, ...amounts, sha256: this.#digest.sha256 };
   }
 
   #add(line: string): void {

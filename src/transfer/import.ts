@@ -11,23 +11,22 @@ import {
   readLine,
   TransferError,
 } from './format.ts';
-import { Places } from './import-places.ts';
-import type { ImportStore, ImportWriter } from './import-store.ts';
-import { EXPORTED_TABLES, type ExportedTable, isExportedTable, PLACE_COLUMN } from './tables.ts';
+import { type ImportWriter, importInto, isOfAccount } from './import-store.ts';
+import { byTable, EXPORTED_TABLES, type ExportedTable, isExportedTable } from './tables.ts';
 
 /** What was imported, counted in the database after the last row. */
 export interface Imported {
   readonly head: ExportHead;
   readonly end: ExportEnd;
   readonly rows: Readonly<Record<ExportedTable, number>>;
-  /** Partitions that had what an interrupted import has left, which was removed. */
-  readonly emptied: readonly number[];
+  /** Redemptions that were later than the state of their accounts, and were removed. */
+  readonly lateRedemptions: number;
   /** Accounts whose balance was not the sum of their entries already if they were exported. */
   readonly unsound: readonly string[];
 }
 
 interface ImportParts {
-  readonly store: ImportStore;
+  readonly directory: Parameters<typeof importInto>[0];
   /** The version of the schema of the database. */
   readonly schema: number;
   readonly onProgress?: (progress: { readonly accounts: number; readonly of: number }) => void;
@@ -40,26 +39,29 @@ interface ImportParts {
 const SCHEMA_MIN = 44;
 /** Rows in memory until they are written. */
 const BATCH_BYTES = 512 * 1024;
-const COMPARED_ACCOUNTS = 200;
+/** The schema since which all that vouchers give has a key made of the code. */
+const GIFTS_KEYED_SINCE = 48;
+/** Columns that files of earlier schemas have, and that say nothing now. */
+const GONE: Partial<Record<ExportedTable, string>> = {
+  accounts: 'low_balance_set_at',
+  voucher_redemptions: 'under_way_since',
+};
 
 /**
  * Writes an export into an empty database: everything, or nothing if the file is cut, damaged or of a version that is not read, or where the
- * sums of any account differ from those in the file. Accounts are spread over the partitions as new ones are. The directory, which says
- * what accounts there are, is committed last.
+ * sums of any account differ from those in the file. Accounts are spread evenly over the partitions.
  *
  * @param lines without their ends
  * @throws TransferError if nothing was imported.
  */
 export function importDatabase(
   lines: AsyncIterable<string>,
-  { store, schema, onProgress }: ImportParts,
+  { directory, schema, onProgress }: ImportParts,
 ): Promise<Imported> {
-  return store.import(async (writer) => {
+  return importInto(directory, async (writer) => {
     await requireEmpty(writer);
-    const emptied = await writer.emptyFurther();
     const digest = new LineDigest();
     const batches = new Batches(writer);
-    const sums = new AccountSums(writer, batches);
     let head: ExportHead | null = null;
     let end: ExportEnd | null = null;
     for await (const line of lines) {
@@ -75,10 +77,11 @@ export function importDatabase(
         head = readHead(name, json, schema);
         await useColumns(writer, head, schema);
         await writer.setIdentity(head.identity, await markOf(head, writer));
-        await writer.sumUsageAnew();
       } else if (name === 'account_end') {
-        await sums.add(parseJson(json) as AccountEnd);
-        onProgress?.({ accounts: sums.count, of: head.accounts });
+        await batches.end(parseJson(json) as AccountEnd);
+        onProgress?.({ accounts: batches.accounts, of: head.accounts });
+      } else if (isUnderWay(name, json)) {
+        throw new TransferError(UNDER_WAY);
       } else if (isExportedTable(name)) {
         await batches.add(name, json);
       } else {
@@ -86,14 +89,21 @@ export function importDatabase(
       }
     }
     if (head === null || end === null) throw new TransferError(CUT);
-    await sums.compare();
     await batches.write();
-    await writer.addDroppedUsage();
-    await requireOwners(writer);
-    return { head, end, rows: await compareRows(writer, end, sums), emptied, unsound: sums.unsound };
+    await writer.sumUsageAnew();
+    const rows = await compareRows(writer, end, batches.accounts);
+    const lateRedemptions = head.schema < GIFTS_KEYED_SINCE ? 0 : await writer.removeLateRedemptions(head.exportedAt);
+    return { head, end, rows, lateRedemptions, unsound: batches.unsound };
   });
 }
 
+/** Earlier versions made accounts and redeemed vouchers in steps, and exported what was between two of them. */
+const isUnderWay = (name: string, json: string): boolean =>
+  name === 'new_accounts' || (name === 'voucher_redemptions' && /"under_way_since": ?"/.test(json));
+
+const UNDER_WAY =
+  'When the file was written, an account was being created or a voucher redeemed, and only the Faregate that wrote the file can complete ' +
+  'that. Import it with that version, start a gateway there, and export again once it serves; or take another file. Nothing was imported.';
 const CUT =
   'The file is not complete: its last line is missing. Nothing was imported; export again, or take an earlier file.';
 const DAMAGED = 'The file is damaged: nothing was imported; export again, or take an earlier file.';
@@ -149,14 +159,13 @@ function readHead(name: string, json: string, schema: number): ExportHead {
   return head;
 }
 
-/** Columns that exports of older schemas may have and that an import ignores. */
-const NOT_READ: ReadonlySet<string> = new Set([PLACE_COLUMN, 'low_balance_set_at']);
-
 /** A table may have more columns here where the file is of an older schema. */
 async function useColumns(writer: ImportWriter, head: ExportHead, schema: number): Promise<void> {
+  const columnsHere = await writer.readColumns();
   for (const table of EXPORTED_TABLES) {
-    const here = (await writer.columnsOf(table)).sort();
-    const there = (head.tables[table] ?? []).filter((name) => !NOT_READ.has(name)).sort();
+    const here = [...columnsHere[table]].sort();
+    const isKnown = (name: string): boolean => name !== GONE[table] || here.includes(name);
+    const there = (head.tables[table] ?? []).filter(isKnown).sort();
     const isRead = head.schema < schema ? there.every((name) => here.includes(name)) : isDeepStrictEqual(here, there);
     if (!isRead) {
       throw new TransferError(
@@ -167,93 +176,94 @@ async function useColumns(writer: ImportWriter, head: ExportHead, schema: number
   }
 }
 
-/** In the records of the database's own JSON; a quote inside of a text has a backslash before it. */
+/** In the rows of the database's own JSON; a quote inside of a text has a backslash before it. */
+const ID = /"id": ?"([^"]+)"/;
+const ACCOUNT_ID = /"account_id": ?"([^"]+)"/;
 const STARTED_AT = /"started_at": ?"([^"]+)"/;
 
-/** Rows that are to be written, in the order of their tables. */
+const valueIn = (pattern: RegExp, row: string): string => pattern.exec(row)?.[1] ?? '';
+
+/** Writes rows in the order of their tables, and compares what the file says of accounts with what the database has of them. */
 class Batches {
-  readonly places: Places;
+  accounts = 0;
+  readonly unsound: string[] = [];
   readonly #writer: ImportWriter;
   /** Of each table by places. */
-  readonly #rows: ReadonlyMap<ExportedTable, string[][]>;
-  readonly #months = new Set<string>();
+  readonly #rows: Readonly<Record<ExportedTable, string[][]>>;
   #bytes = 0;
+  readonly #months = new Set<string>();
+  /** Rows of an account follow each other. */
+  #last = { accountId: '', place: 0 };
+  #placed = 0;
+  /** Accounts whose rows are all written or in the batch. */
+  #ended: { readonly end: AccountEnd; readonly place: number }[] = [];
 
   constructor(writer: ImportWriter) {
     this.#writer = writer;
-    this.#rows = new Map(
-      EXPORTED_TABLES.map((table) => [table, Array.from({ length: writer.partitions }, (): string[] => [])]),
-    );
-    this.places = new Places(writer.partitions, async (accountId) => {
-      await this.write();
-      return writer.placeOf(accountId);
-    });
+    this.#rows = byTable(() => Array.from({ length: writer.partitions }, (): string[] => []));
   }
 
   async add(table: ExportedTable, row: string): Promise<void> {
-    const place = await this.places.ofRow(table, row);
-    if (table === 'calls') await this.#prepareMonth(row, place);
-    this.#rows.get(table)![place]!.push(row);
+    const place = await this.#placeOf(table, row);
+    if (table === 'calls') await this.#prepareMonth(row);
+    this.#rows[table][place]!.push(row);
     this.#bytes += row.length;
     if (this.#bytes >= BATCH_BYTES) await this.write();
   }
 
+  async end(end: AccountEnd): Promise<void> {
+    this.accounts++;
+    if (!isSound(end)) this.unsound.push(end.account);
+    this.#ended.push({ end, place: await this.#find(end.account) });
+  }
+
   async write(): Promise<void> {
-    for (const [table, byPlace] of this.#rows) {
-      for (const [place, rows] of byPlace.entries()) {
+    for (const table of EXPORTED_TABLES) {
+      for (const [place, rows] of this.#rows[table].entries()) {
         if (rows.length === 0) continue;
         await this.#writer.insert(table, rows, place);
         rows.length = 0;
       }
     }
     this.#bytes = 0;
+    for (const [place, ended] of Map.groupBy(this.#ended, (each) => each.place)) {
+      const ends = ended.map(({ end }) => end);
+      const accounts = ends.map(({ account }) => account);
+      compareSums(ends, new Map((await this.#writer.sums(accounts, place)).map((sum) => [sum.account, sum])));
+    }
+    this.#ended = [];
   }
 
-  async #prepareMonth(call: string, place: number): Promise<void> {
-    const startedAt = new Date(STARTED_AT.exec(call)?.[1] ?? '');
+  /** Accounts are spread evenly; 0 for what belongs to no account of a partition. */
+  async #placeOf(table: ExportedTable, row: string): Promise<number> {
+    if (table === 'accounts') {
+      this.#last = { accountId: valueIn(ID, row), place: this.#placed++ % this.#writer.partitions };
+      return this.#last.place;
+    }
+    return isOfAccount(table) ? this.#find(valueIn(ACCOUNT_ID, row)) : 0;
+  }
+
+  async #find(accountId: string): Promise<number> {
+    if (accountId === this.#last.accountId) return this.#last.place;
+    await this.write();
+    const place = await this.#writer.placeOf(accountId);
+    if (place === null)
+      throw new TransferError(`${DAMAGED} It has rows of the account ${accountId}, but not the account.`);
+    this.#last = { accountId, place };
+    return place;
+  }
+
+  async #prepareMonth(call: string): Promise<void> {
+    const startedAt = new Date(valueIn(STARTED_AT, call));
     if (Number.isNaN(startedAt.getTime())) throw new TransferError(DAMAGED);
     const month = startedAt.toISOString().slice(0, 7);
-    const name = `${month} ${place}`;
-    if (this.#months.has(name)) return;
-    await this.#writer.prepareMonth(month, place);
-    this.#months.add(name);
+    if (this.#months.has(month)) return;
+    await this.#writer.prepareMonth(month);
+    this.#months.add(month);
   }
 }
 
-/** Compares what the file says of accounts with what the database has of them. */
-class AccountSums {
-  count = 0;
-  readonly unsound: string[] = [];
-  readonly #writer: ImportWriter;
-  readonly #batches: Batches;
-  #waiting: { readonly end: AccountEnd; readonly place: number }[] = [];
-
-  constructor(writer: ImportWriter, batches: Batches) {
-    this.#writer = writer;
-    this.#batches = batches;
-  }
-
-  async add(end: AccountEnd): Promise<void> {
-    this.count++;
-    if (!isSound(end)) this.unsound.push(end.account);
-    this.#waiting.push({ end, place: await this.#batches.places.of(end.account) });
-    if (this.#waiting.length >= COMPARED_ACCOUNTS) await this.compare();
-  }
-
-  async compare(): Promise<void> {
-    if (this.#waiting.length === 0) return;
-    await this.#batches.write();
-    for (const [place, waiting] of Map.groupBy(this.#waiting, (each) => each.place)) {
-      const ends = waiting.map(({ end }) => end);
-      const sums = await this.#writer.sums(
-        ends.map(({ account }) => account),
-        place,
-      );
-      compareSums(ends, new Map(sums.map((sum) => [sum.account, sum])));
-    }
-    this.#waiting = [];
-  }
-}
+const FIELDS = ['balance', 'entries', 'entriesSum', 'calls', 'chargesSum'] as const;
 
 function compareSums(ends: readonly AccountEnd[], found: ReadonlyMap<string, AccountEnd>): void {
   for (const wanted of ends) {
@@ -267,34 +277,14 @@ function compareSums(ends: readonly AccountEnd[], found: ReadonlyMap<string, Acc
   }
 }
 
-/** What foreign keys cannot say, because the two may be in different databases. */
-async function requireOwners(writer: ImportWriter): Promise<void> {
-  const stranger = await writer.findStranger();
-  if (stranger === null) return;
-  const { table, accountId, keyId } = stranger;
-  const owner = keyId === '' ? `account ${accountId}` : `key ${keyId} of account ${accountId}`;
-  throw new TransferError(`${DAMAGED} It has a row of ${table} of the ${owner}, which it does not have.`);
-}
-
-const FIELDS = ['balance', 'entries', 'entriesSum', 'calls', 'chargesSum'] as const;
-
-async function compareRows(
-  writer: ImportWriter,
-  end: ExportEnd,
-  sums: AccountSums,
-): Promise<Record<ExportedTable, number>> {
-  if (sums.count !== end.accounts)
-    throw new TransferError(`${DAMAGED} It has ${sums.count} of ${end.accounts} accounts.`);
-  const rows: Partial<Record<ExportedTable, number>> = {};
-  for (const table of EXPORTED_TABLES) {
-    const here = await writer.countRows(table);
+/** Returns how many rows each table has. */
+async function compareRows(writer: ImportWriter, end: ExportEnd, accounts: number): Promise<Imported['rows']> {
+  if (accounts !== end.accounts) throw new TransferError(`${DAMAGED} It has ${accounts} of ${end.accounts} accounts.`);
+  const rows = await writer.countRows();
+  for (const [table, here] of Object.entries(rows)) {
     const there = end.rows[table] ?? 0;
-    if (here !== there) {
-      throw new TransferError(
-        `The table ${table} has ${here} rows here and ${there} in the file. Nothing was imported.`,
-      );
-    }
-    rows[table] = here;
+    if (here === there) continue;
+    throw new TransferError(`The table ${table} has ${here} rows here and ${there} in the file. Nothing was imported.`);
   }
-  return rows as Record<ExportedTable, number>;
+  return rows;
 }

@@ -13,10 +13,10 @@ import type { OpenReservation } from '../accounting/reservations/reservation.ts'
 import { BALANCES, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '../accounting/reservations/tables.ts';
 import type { SqlValue } from '../db/database.ts';
 import type { TableColumns } from '../db/table.ts';
-import type { STATE, StateRow } from './export-tables-store.ts';
+import type { AccountRow, STATE } from './export-tables-store.ts';
 
 /** The rows of an account that calls in flight change, and these calls. */
-export type AccountRows = Readonly<Record<keyof typeof STATE, readonly StateRow[]>>;
+export type AccountRows = Readonly<Record<keyof typeof STATE, readonly AccountRow[]>>;
 
 /** An account with its calls in flight released: its rows. */
 export interface ReleasedAccount {
@@ -32,7 +32,7 @@ export interface ReleasedAccount {
 
 /** Gives everything back that calls in flight have taken, as if they had never been admitted. `null`: there is no balance. */
 export function releaseAccount(rows: AccountRows): ReleasedAccount | null {
-  const accounts = toAccounts(() => rows.balances as readonly (MoneyRow & StateRow)[], []);
+  const accounts = toAccounts(() => rows.balances as readonly (MoneyRow & AccountRow)[], []);
   addKeys(accounts, rows.key_limits);
   addRates(accounts, rows.rate_limits);
   addSubscriptions(accounts, rows.subscriptions);
@@ -62,7 +62,7 @@ export function releaseAccount(rows: AccountRows): ReleasedAccount | null {
 }
 
 /** The row with what is counted as the release has left it. */
-function withCounted<Row extends object>({ row }: StateRow, columns: TableColumns<Row>, state: Row): string {
+function withCounted<Row extends object>({ row }: AccountRow, columns: TableColumns<Row>, state: Row): string {
   const counted = columns.names.map((name, i) => `,"${name}":${toJson(columns.values[i]!(state))}`);
   return `${row.slice(0, -1)}${counted.join('')}}`;
 }

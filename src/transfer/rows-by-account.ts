@@ -1,26 +1,27 @@
+import type { AccountRow } from './export-tables-store.ts';
 import { TransferError } from './format.ts';
 
-/** The next rows of a table, as many as these if there are so many. */
-interface Cursor<Row> {
-  fetch(rowsMax: number): Promise<readonly Row[]>;
+interface Cursor {
+  /** The next rows of a table, as many as these if there are so many. */
+  fetch(rowsMax: number): Promise<readonly AccountRow[]>;
 }
 
 /** The rows of a table by account. Accounts are asked for in the order of their ids. */
-export class RowsByAccount<Row extends { readonly account_id: string }> {
-  readonly #cursor: Cursor<Row>;
+export class RowsByAccount {
+  readonly #cursor: Cursor;
   readonly #rowsMax: number;
-  #rows: readonly Row[] = [];
+  #rows: readonly AccountRow[] = [];
   #next = 0;
   #isAtEnd = false;
 
   /** `rowsMax`: how many rows are in memory. */
-  constructor(cursor: Cursor<Row>, rowsMax: number) {
+  constructor(cursor: Cursor, rowsMax: number) {
     this.#cursor = cursor;
     this.#rowsMax = rowsMax;
   }
 
   /** The rows of an account, as many at a time as are in memory. Those of accounts before it, for which nobody has asked, are passed over. */
-  async *of(accountId: string): AsyncGenerator<readonly Row[]> {
+  async *of(accountId: string): AsyncGenerator<readonly AccountRow[]> {
     for (;;) {
       const rows = this.#rows;
       let first = this.#next;
@@ -34,8 +35,8 @@ export class RowsByAccount<Row extends { readonly account_id: string }> {
     }
   }
 
-  async all(accountId: string): Promise<readonly Row[]> {
-    const found: Row[] = [];
+  async all(accountId: string): Promise<readonly AccountRow[]> {
+    const found: AccountRow[] = [];
     for await (const rows of this.of(accountId)) found.push(...rows);
     return found;
   }

@@ -1,4 +1,5 @@
 import type { Statement } from '../db/database.ts';
+import type { DirectoryQueryable } from '../db/home-lanes.ts';
 
 /**
  * Every table of the schema: whether an export has its rows, or why it does not. `test/transfer/tables.test.ts` compares the
@@ -76,21 +77,23 @@ export function isExportedTable(name: string): name is ExportedTable {
   return (EXPORTED_TABLES as readonly string[]).includes(name);
 }
 
-/** The columns of every table. */
-export const listColumns: Statement = {
+/** The columns of every table that an export has. */
+const listColumns: Statement = {
   name: 'transfer.list-columns',
-  text: `select c.relname as table_name, a.attname as column_name
+  text: `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
 from pg_class c join pg_attribute a on a.attrelid = c.oid
 where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
-order by c.relname, a.attnum`,
+  and a.attname <> '${PLACE_COLUMN}'
+group by c.relname`,
 };
 
-/** A row of `listColumns`. */
-export type TableColumn = { readonly table_name: string; readonly column_name: string };
-
-/** The columns of a table that an export has. */
-export function columnsOf(table: ExportedTable, columns: readonly TableColumn[]): string[] {
-  return columns
-    .filter((row) => row.table_name === table && row.column_name !== PLACE_COLUMN)
-    .map((row) => row.column_name);
+/** The first partition is in the schema of the directory, so all of them are there. */
+export async function readColumns(directory: DirectoryQueryable): Promise<Record<ExportedTable, readonly string[]>> {
+  const found = await directory.query<{ name: string; columns: string[] }>(listColumns);
+  const columns = new Map(found.map((row) => [row.name, row.columns]));
+  return byTable((table) => columns.get(table)!);
 }
+
+/** A value of each table. */
+export const byTable = <Value>(make: (table: ExportedTable) => Value): Record<ExportedTable, Value> =>
+  Object.fromEntries(EXPORTED_TABLES.map((table) => [table, make(table)])) as Record<ExportedTable, Value>;

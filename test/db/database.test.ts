@@ -191,26 +191,6 @@ order by position`,
     assert.deepEqual(await database.query({ name: 'test.written', text: 'select 1 from notes where id = -1' }), []);
   });
 
-  test('of an export sees the state that another reader has named', async () => {
-    const count = { name: 'test.count', text: 'select count(*)::int as n from notes' };
-    const first = await database.openSnapshots();
-    try {
-      const [before] = await first.query<{ n: number }>(count);
-      const state = await first.nameState();
-      await database.query({ name: 'test.add', text: `insert into notes values (-2, 'later')` });
-      const second = await database.openSnapshots();
-      try {
-        await second.useState(state);
-        const [seen] = await second.query<{ n: number }>(count);
-        assert.equal(seen!.n, before!.n);
-      } finally {
-        await second.close();
-      }
-    } finally {
-      await first.close();
-    }
-  });
-
   test('of a cursor comes in parts, of one state, beside those of other cursors', async () => {
     const numbers = { name: 'test.numbers', text: 'select n::int from generate_series(1, $1::int) n order by n' };
     const reader = await database.openSnapshots();

@@ -61,6 +61,28 @@ describe(`databases of several schemas`, { timeout: 120_000 }, () => {
   });
   after(() => stored?.remove());
 
+  it('have transactions of which each statement is in the schema that it is for', async () => {
+    const schemas = [null, 'faregate_01', 'faregate_02', null, 'faregate_02'];
+    const wanted = [0, 1, 2, 0, 2].map((number) => [{ place: `place ${number}` }]);
+    const { directory } = stored.databases;
+    const found = await directory.longTransaction(async (transaction) => {
+      const rows: unknown[] = [];
+      for (const schema of schemas) rows.push(await transaction.inSchema(schema).query(whereAmI, [true]));
+      return rows;
+    });
+    assert.deepEqual(found, wanted);
+    const reader = await directory.openSnapshots();
+    try {
+      const cursors = schemas.map((schema) => reader.inSchema(schema).cursor(whereAmI, [true]));
+      const fetched: unknown[] = [];
+      for (const cursor of cursors) fetched.push(await cursor.fetch(10));
+      assert.deepEqual(fetched, wanted);
+      assert.deepEqual(await reader.query(whereAmI, [true]), wanted[0]);
+    } finally {
+      await reader.close();
+    }
+  });
+
   it('hear what another one notifies of', async () => {
     const heard: string[] = [];
     const arrived = Promise.withResolvers<void>();

@@ -91,6 +91,19 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
           require(statement);
           return reader.cursor(statement, parameters);
         },
+        inSchema(schema) {
+          const partition = reader.inSchema(schema);
+          return {
+            async query(statement, parameters) {
+              requireHome('partition', statement);
+              return partition.query(statement, parameters);
+            },
+            cursor(statement, parameters) {
+              requireHome('partition', statement);
+              return partition.cursor(statement, parameters);
+            },
+          };
+        },
       };
     },
     longTransaction: () => Promise.reject(new Error('a gateway has no long transactions')),

@@ -4,6 +4,7 @@ import type {
   Lane,
   Parameter,
   Queryable,
+  SnapshotQueryable,
   Statement,
   Subscription,
   TableReader,
@@ -73,22 +74,23 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
     if (sqlState(error) === undefined && !thrown.has(error)) isAltered = true;
   }
 
+  const noted = (transaction: Queryable): Queryable => ({
+    query: async (statement, parameters, signal) => {
+      try {
+        return await transaction.query(known(statement), parameters, signal);
+      } catch (error) {
+        noteFailure(error);
+        throw error;
+      }
+    },
+  });
+
   /** What a test does in a transaction. Where it throws, the transaction is rolled back and the error comes out of it. */
   const inside =
     <Result>(work: (transaction: Queryable) => Promise<Result>) =>
     async (transaction: Queryable): Promise<Result> => {
-      const queryable: Queryable = {
-        query: async (statement, parameters, signal) => {
-          try {
-            return await transaction.query(known(statement), parameters, signal);
-          } catch (error) {
-            noteFailure(error);
-            throw error;
-          }
-        },
-      };
       try {
-        return await work(queryable);
+        return await work(noted(transaction));
       } catch (error) {
         thrown.add(error);
         throw error;
@@ -135,6 +137,14 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
     };
   }
 
+  const lendInSchema = (reader: SnapshotQueryable): typeof reader => ({
+    query: (statement, parameters) => run(() => reader.query(known(statement), parameters)),
+    cursor<Row>(...asked: Parameters<typeof reader.cursor>) {
+      const cursor = reader.cursor<Row>(...asked);
+      return { fetch: (rowsMax) => run(() => cursor.fetch(rowsMax)) };
+    },
+  });
+
   const database: Database = {
     ...lendLane(real),
     lane: (name) => lendLane(real.lane(name)),
@@ -147,14 +157,17 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
     async openSnapshots() {
       const reader = await lendReader(() => real.openSnapshots());
       return {
-        ...reader,
-        cursor<Row>(...asked: Parameters<typeof reader.cursor>) {
-          const cursor = reader.cursor<Row>(...asked);
-          return { fetch: (rowsMax) => run(() => cursor.fetch(rowsMax)) };
-        },
+        ...lendInSchema(reader),
+        inSchema: (schema) => lendInSchema(reader.inSchema(schema)),
+        close: () => reader.close(),
       };
     },
-    longTransaction: (work) => run(() => real.longTransaction(inside(work))),
+    longTransaction: (work) =>
+      run(() =>
+        real.longTransaction((transaction) =>
+          inside((lent) => work({ ...lent, inSchema: (schema) => noted(transaction.inSchema(schema)) }))(transaction),
+        ),
+      ),
     script(sql, signal) {
       for (const statement of sql.split(';')) if (statement.trim() !== '') note(statement);
       return run(() => real.script(sql, signal), signal);

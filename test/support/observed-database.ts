@@ -1,4 +1,13 @@
-import type { Database, Lane, Parameter, Query, Queryable, Statement, TableReader } from '../../src/db/database.ts';
+import type {
+  Database,
+  Lane,
+  Parameter,
+  Query,
+  Queryable,
+  SnapshotQueryable,
+  Statement,
+  TableReader,
+} from '../../src/db/database.ts';
 
 /**
  * What a test can do to the statements of one name, or the transactions of two messages, while they are under way. Those of
@@ -100,13 +109,14 @@ export function observeDatabase(real: Database): ObservedDatabase {
       openTables: async () => observeTables(await real.openTables()),
       async openSnapshots() {
         const reader = observeTables(await real.openSnapshots());
-        return {
-          ...reader,
+        const observeCursors = (target: SnapshotQueryable): typeof target => ({
+          ...target,
           cursor<Row>(...[asked, parameters]: Parameters<typeof reader.cursor>) {
-            const cursor = reader.cursor<Row>(asked, parameters);
+            const cursor = target.cursor<Row>(asked, parameters);
             return { fetch: (rowsMax) => run(asked.name, () => cursor.fetch(rowsMax)) };
           },
-        };
+        });
+        return { ...reader, ...observeCursors(reader), inSchema: (schema) => observeCursors(reader.inSchema(schema)) };
       },
     };
   };

@@ -2,13 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createMonthTable, monthTableOf } from '../../src/accounting/calls/calls-store.ts';
-import type { Database, SnapshotReader } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/database.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
-import { createExportStore } from '../../src/transfer/export-store.ts';
-import { LineDigest } from '../../src/transfer/format.ts';
 import { importDatabase } from '../../src/transfer/import.ts';
-import { createImportStore } from '../../src/transfer/import-store.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -22,14 +19,14 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
-import { allRows, CLOCK, exported, imported, linesOf, onlyPartition } from './books.ts';
+import { allRows, CLOCK, exported, fetchingAfter, imported, linesOf, resigned } from './books.ts';
 
 /** Each table is read by a cursor, some rows at a time. What is exported must not depend on how many these are. */
 
 const ROWS_MAX = [1, 2, 3, 7, 1_000];
 
-/** `acct_d` has no balance, and of `acct_da` there are rows only. */
-const LEFT_OUT = ['acct_d', 'acct_da'];
+/** There are rows of it, and no account. */
+const LEFT_OUT = 'acct_da';
 const SMALL = ['acct_a', 'acct_c', 'acct_e', 'acct_f'];
 
 /** Rows of every table that has accounts; `acct_b` has many. */
@@ -38,7 +35,7 @@ insert into accounts (id, name, email, verified, status, created_at, updated_at)
 select 'acct_' || n, n, null, true, 'active', now(), now() from unnest('{a,b,c,d,e,f}'::text[]) n;
 create temporary table counts (id text, n int);
 insert into counts values ('acct_a', 2), ('acct_b', 23), ('acct_c', 0), ('acct_d', 2), ('acct_da', 3), ('acct_e', 1), ('acct_f', 3);
-insert into balances (account_id, balance_nano, last_entry_no) select id, n * 10, n from counts where id not in ('acct_d', 'acct_da');
+insert into balances (account_id, balance_nano, last_entry_no) select id, n * 10, n from counts where id <> 'acct_da';
 insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
 select id, no, 'top_up', 10, no * 10, now() from counts, generate_series(1, n) no;
 insert into calls (account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
@@ -47,27 +44,27 @@ select id, 'call_' || no, '2026-08-15'::timestamptz + no * interval '9 days', no
   502, 'req', 0, 0, 0, 0, 0, 0, 'base' from counts, generate_series(1, n) no;
 insert into api_keys (account_id, id, name, key_hash, prefix, created_at)
 select id, 'key_' || id || no, 'k', sha256((id || no)::bytea), 'p', now() from counts, generate_series(1, n) no where id <> 'acct_da';
-insert into key_limits (account_id, key_id, daily_calls_max) select account_id, id, 5 from api_keys where account_id <> 'acct_d';
+insert into key_limits (account_id, key_id, daily_calls_max) select account_id, id, 5 from api_keys;
 insert into rate_limits (account_id, key_id, model, requests_max)
-select id, '', 'm' || no, 3 from counts, generate_series(1, n) no where id not in ('acct_d', 'acct_da');
+select id, '', 'm' || no, 3 from counts, generate_series(1, n) no where id <> 'acct_da';
 insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at, slots)
-select id, 'sub_' || id, 'plan', now(), now() + interval '30 days', now(), n from counts where n > 1 and id not in ('acct_d', 'acct_da');
+select id, 'sub_' || id, 'plan', now(), now() + interval '30 days', now(), n from counts where n > 1 and id <> 'acct_da';
 insert into plan_slots (account_id, subscription_id, call_id, taken_at)
 select account_id, id, 'call_' || no, now() from subscriptions, generate_series(1, slots) no;
 insert into subscription_requests (account_id, idempotency_key, request, subscription_id, created_at)
 select account_id, 'again_' || no, 'r', id, now() from subscriptions, generate_series(1, slots) no;
 insert into continuation_keys (account_id, key, model, provider, made_at)
-select id, 'key_' || no, 'm', 'p', now() from counts, generate_series(1, n) no where id not in ('acct_d', 'acct_da');
+select id, 'key_' || no, 'm', 'p', now() from counts, generate_series(1, n) no where id <> 'acct_da';
 insert into stored_responses (account_id, key_id, idempotency_key, fingerprint, claim_id, claimed_until, expires_at, head, body, is_valid)
 select id, 'key_' || no % 2, 'call_' || no, 'f', 'claim_' || no, now(), now() + interval '1 day', '{}',
   convert_to(repeat('x', case no when 5 then 300000 when 6 then 200000 else 30000 end), 'UTF8'), no <> 2
-from counts, generate_series(1, n) no where id not in ('acct_d', 'acct_da');
+from counts, generate_series(1, n) no where id <> 'acct_da';
 drop table counts`;
 
 async function exportedBy(database: Database, rowsMax: number): Promise<string> {
   let text = '';
-  const store = createExportStore(inOneDatabase(database), rowsMax);
-  for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
+  const parts = { directory: database, schema: schemaVersion(), clock: CLOCK, rowsMax };
+  for await (const chunk of exportDatabase(parts)) text += chunk;
   return text;
 }
 
@@ -93,47 +90,30 @@ describe('an export by cursors', { timeout: 300_000 }, () => {
     assert.equal(texts.size, 1);
   });
 
-  it('has every row of every account that has a balance', async () => {
+  it('has every row of every account', async () => {
     await using target = await createTestDatabase();
-    const isLeftOut = (row: string): boolean => LEFT_OUT.some((id) => row.includes(`"${id}"`));
     // Claims of calls in flight are not exported.
     const isClaim = (row: string): boolean => row.includes('["is_valid",false]');
     await imported(target.database, await exportedBy(source.database, ROWS_MAX[1]!));
     const found = await allRows(target.database);
     for (const [table, rows] of Object.entries(await allRows(source.database))) {
-      const wanted = rows.filter((row) => !isLeftOut(row) && !isClaim(row));
+      const wanted = rows.filter((row) => !row.includes(`"${LEFT_OUT}"`) && !isClaim(row));
       assert.deepEqual(found[table], wanted, table);
     }
-    assert.equal(found.ledger_entries!.length, 2 + 23 + 1 + 3);
-    assert.equal(found.stored_responses!.length, 2 + 23 + 1 + 3 - 3);
+    assert.equal(found.ledger_entries!.length, 2 + 23 + 2 + 1 + 3);
+    assert.equal(found.stored_responses!.length, 2 + 23 + 2 + 1 + 3 - 4);
   });
 
   it('reads many small accounts by few statements', async () => {
     let reads = 0;
-    const counted = {
-      openSnapshots: async (): Promise<SnapshotReader> => {
-        const reader = await source.database.openSnapshots();
-        return {
-          ...reader,
-          cursor<Row>(...asked: Parameters<SnapshotReader['cursor']>) {
-            const cursor = reader.cursor<Row>(...asked);
-            return {
-              fetch(rowsMax) {
-                reads++;
-                return cursor.fetch(rowsMax);
-              },
-            };
-          },
-        };
-      },
-    };
+    const counted = fetchingAfter(source.database, () => void reads++);
     await source.database.script(`insert into accounts (id, name, email, verified, status, created_at, updated_at)
 select 'acct_g' || n, n, null, true, 'active', now(), now() from generate_series(100, 499) n;
 insert into balances (account_id) select id from accounts where id like 'acct_g%'`);
-    const store = createExportStore(inOneDatabase(counted as Partial<Database> as Database));
     let text = '';
-    for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
-    assert.equal(text.split('\n{"account_end"').length - 1, 5 + 400);
+    const parts = { directory: counted, schema: schemaVersion(), clock: CLOCK };
+    for await (const chunk of exportDatabase(parts)) text += chunk;
+    assert.equal(text.split('\n{"account_end"').length - 1, 6 + 400);
     // One of each table, two of the accounts, and those of the responses, which are few at a time.
     assert.ok(reads < 50, `${reads} reads`);
   });
@@ -149,8 +129,7 @@ describe('an export', { timeout: 120_000 }, () => {
 
   it('of an older schema is read where its columns are still there; those that it lacks are as by default', async () => {
     await using target = await createTestDatabase();
-    const store = createImportStore(onlyPartition(target.database));
-    const importAs = (schema: number) => importDatabase(linesOf(text), { store, schema });
+    const importAs = (schema: number) => importDatabase(linesOf(text), { directory: target.database, schema });
     await target.database.script('alter table api_keys rename column prefix to shown');
     await assert.rejects(
       importAs(schemaVersion() + 1),
@@ -159,45 +138,59 @@ describe('an export', { timeout: 120_000 }, () => {
     await target.database.script(`alter table api_keys rename column shown to prefix;
         alter table balances add column colour text not null default 'grey'`);
     await assert.rejects(importAs(schemaVersion()), /^TransferError: The table balances has other columns in the file/);
-    assert.equal((await importAs(schemaVersion() + 1)).rows.balances, 5);
+    assert.equal((await importAs(schemaVersion() + 1)).rows.balances, 6);
     assert.deepEqual(await sql(target.database, 'select distinct colour from balances'), [{ colour: 'grey' }]);
   });
 
-  it('of a schema before 59 is read without the column that says when thresholds were set', async () => {
-    await using source = await createSource();
-    await source.database.script('alter table accounts add column low_balance_set_at timestamptz default now()');
-    const marked = await exportedBy(source.database, ROWS_MAX[4]!);
-    assert.ok(marked.includes('"low_balance_set_at"'));
+  it('with rows of an account that it does not have is refused', async () => {
+    const lines = text.trimEnd().split('\n');
     await using target = await createTestDatabase();
-    const store = createImportStore(onlyPartition(target.database));
-    const { rows } = await importDatabase(linesOf(marked), { store, schema: schemaVersion() + 1 });
-    assert.ok(rows.accounts! > 0);
+    const without = resigned(lines.filter((line) => !line.startsWith('{"accounts":{"id": "acct_b"')));
+    assert.ok(without.length < text.length);
+    const reason = /^TransferError: The file is damaged: .* It has rows of the account acct_b, but not the account\.$/;
+    await assert.rejects(imported(target.database, without), reason);
+    await imported(target.database, resigned(lines));
   });
 
-  it('with rows of an account or a key that it does not have is refused', async () => {
-    const lines = text.trimEnd().split('\n');
-    const end = JSON.parse(lines.at(-1)!).end;
+  it('of an earlier version, in which something was between two steps, is refused', async () => {
+    const [head, ...rest] = text.trimEnd().split('\n');
     await using target = await createTestDatabase();
-    /** Without the rows of some tables, as if they had never been in the file. */
-    const without = (...tables: string[]): string => {
-      const left = lines.slice(0, -1).filter((line) => !tables.some((table) => line.startsWith(`{"${table}":`)));
-      const digest = new LineDigest();
-      digest.add(left.map((line) => `${line}\n`).join(''));
-      const rows = { ...end.rows, ...Object.fromEntries(tables.map((table) => [table, 0])) };
-      return [...left, JSON.stringify({ end: { ...end, rows, sha256: digest.sha256 } })].join('\n');
-    };
-    const isRefused = (text: string, reason: string) =>
-      assert.rejects(imported(target.database, text), new RegExp(`^TransferError: The file is damaged: .* ${reason}$`));
-    await isRefused(
-      without('api_keys'),
-      'It has a row of key_limits of the key key_acct_a1 of account acct_a, which it does not have.',
-    );
-    const rest = ['api_keys', 'key_limits', 'voucher_redemptions', 'memberships', 'webhook_endpoints'];
-    await isRefused(
-      without('accounts', ...rest),
-      'It has a row of balances of the account acct_a, which it does not have.',
-    );
-    await imported(target.database, without());
+    const redemption = '{"voucher_redemptions":{"code_hash":"\\\\x01","account_id":"acct_a","under_way_since":SINCE}}';
+    for (const line of [
+      '{"new_accounts":{"id": "acct_x"}}',
+      redemption.replace('SINCE', '"2026-11-20T00:00:00+00:00"'),
+    ]) {
+      const reason = /^TransferError: When the file was written, an account was being created or a voucher redeemed/;
+      await assert.rejects(imported(target.database, resigned([head!, line, ...rest])), reason);
+    }
+    assert.deepEqual(await sql(target.database, 'select id from accounts'), []);
+  });
+
+  it('of an earlier version may have columns that are gone', async () => {
+    await using target = await createTestDatabase();
+    const { database } = target;
+    await database.script(`alter table accounts drop column if exists low_balance_set_at;
+alter table voucher_redemptions drop column if exists under_way_since cascade`);
+    const [head, ...rest] = text.trimEnd().split('\n');
+    const older = JSON.parse(head!);
+    const { tables } = older.faregate_export;
+    for (const [table, name] of [
+      ['accounts', 'low_balance_set_at'],
+      ['voucher_redemptions', 'under_way_since'],
+    ] as const)
+      tables[table] = [...new Set([...tables[table], name])];
+    const schema = older.faregate_export.schema + 1;
+    const { rows } = await importDatabase(linesOf(resigned([JSON.stringify(older), ...rest])), {
+      directory: database,
+      schema,
+    });
+    assert.equal(rows.accounts, 6);
+  });
+
+  it('of an account without a balance is refused', async () => {
+    await using source = await createSource();
+    await source.database.script(`delete from balances where account_id = 'acct_c'`);
+    await assert.rejects(exportedBy(source.database, 7), /^TransferError: The account acct_c has no balance/);
   });
 });
 
@@ -221,10 +214,10 @@ describe('calls that end while they are exported', { timeout: 60_000 }, () => {
     for (const account of SMALL) {
       await node.stores.reservations.admit([requestOf(account, 'call_in_flight', 50n)], termsOf(CONTEXT));
     }
-    const store = createExportStore(inOneDatabase(database), 4);
+    const parts = { directory: database, schema: schemaVersion(), clock: CLOCK, textBytesMax: 1, rowsMax: 4 };
     let text = '';
     let chunks = 0;
-    for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK, textBytesMax: 1 })) {
+    for await (const chunk of exportDatabase(parts)) {
       text += chunk;
       await endCallsOfAll();
       if (++chunks === 2) {
@@ -249,6 +242,25 @@ from balances b order by account_id`,
   });
 });
 
+describe('limits of a key that is later than the state of keys', { timeout: 60_000 }, () => {
+  it('are not exported', async () => {
+    await using source = await createTestDatabase();
+    await using target = await createTestDatabase();
+    await openAccount(source.database, 'acct_a', 0n);
+    await source.database.script(`
+insert into api_keys (account_id, id, name, key_hash, prefix, created_at) values ('acct_a', 'key_works', 'k', '\\x01', 'p', now());
+insert into key_limits (account_id, key_id, daily_calls_max) values ('acct_a', 'key_works', 5), ('acct_a', 'key_later', 5);
+insert into rate_limits (account_id, key_id, model, requests_max)
+values ('acct_a', '', '', 5), ('acct_a', 'key_works', '', 5), ('acct_a', 'key_later', '', 5)`);
+    await imported(target.database, await exported(source.database));
+    const rows = await sql<object>(
+      target.database,
+      'select key_id from key_limits union all select key_id from rate_limits order by key_id',
+    );
+    assert.deepEqual(rows, [{ key_id: '' }, { key_id: 'key_works' }, { key_id: 'key_works' }]);
+  });
+});
+
 describe('a key that is forgotten while its account is exported', { timeout: 60_000 }, () => {
   it('is in the export with its limits', async () => {
     await using source = await createTestDatabase();
@@ -260,29 +272,14 @@ insert into api_keys (account_id, id, name, key_hash, prefix, created_at, revoke
 ('acct_a', 'key_ended', 'k', '\\x01', 'p', now(), now() - interval '8 days'), ('acct_a', 'key_works', 'k', '\\x02', 'p', now(), null);
 insert into key_limits (account_id, key_id, daily_calls_max) select account_id, id, 5 from api_keys;
 update usage_backfill set is_done = true`);
-    const forgetful = {
-      openSnapshots: async (): Promise<SnapshotReader> => {
-        const reader = await database.openSnapshots();
-        return {
-          ...reader,
-          cursor<Row>(...asked: Parameters<SnapshotReader['cursor']>) {
-            const cursor = reader.cursor<Row>(...asked);
-            return {
-              async fetch(rowsMax) {
-                const found = await cursor.fetch(rowsMax);
-                const keys = createEndedKeyStore(placedInOne(inOneDatabase(database)));
-                if (asked[0].name === 'export.read-key_limits')
-                  await keys.forgetEndedBefore(Date.now(), new AbortController().signal);
-                return found;
-              },
-            };
-          },
-        };
-      },
-    };
-    const store = createExportStore(inOneDatabase(forgetful as Partial<Database> as Database));
-    let text = '';
-    for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
+    const keys = createEndedKeyStore(placedInOne(inOneDatabase(database)));
+    let isForgotten = false;
+    const forgetful = fetchingAfter(database, async (statement) => {
+      if (isForgotten || statement !== 'export.read-rate_limits') return;
+      isForgotten = true;
+      await keys.forgetEndedBefore(Date.now(), new AbortController().signal);
+    });
+    const text = await exported(forgetful);
     assert.deepEqual((await imported(target.database, text)).unsound, []);
     const rows = await sql<object>(target.database, 'select key_id from key_limits order by key_id');
     assert.deepEqual(rows, [{ key_id: 'key_ended' }, { key_id: 'key_works' }]);

@@ -1,12 +1,10 @@
-import type { Database } from '../../src/db/database.ts';
-import { type Databases, nestedTransactions } from '../../src/db/databases.ts';
+import type { Database, SnapshotQueryable } from '../../src/db/database.ts';
 import type { PartitionedDatabases } from '../../src/db/home-lanes.ts';
 import { HOMES } from '../../src/db/homes.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
-import { createExportStore } from '../../src/transfer/export-store.ts';
+import { LineDigest } from '../../src/transfer/format.ts';
 import { type Imported, importDatabase } from '../../src/transfer/import.ts';
-import { createImportStore } from '../../src/transfer/import-store.ts';
 import { EXPORTED_TABLES, IN_EACH_PARTITION } from '../../src/transfer/tables.ts';
 import { inOneDatabase } from '../support/in-one-database.ts';
 import { sql } from '../support/sql.ts';
@@ -22,7 +20,7 @@ export function startExport(database: Database): AsyncGenerator<string> {
 export function startExportOf(databases: PartitionedDatabases): AsyncGenerator<string> {
   // Between any two reads the tests do something.
   return exportDatabase({
-    store: createExportStore(databases),
+    directory: databases.directory,
     schema: schemaVersion(),
     clock: CLOCK,
     textBytesMax: 1,
@@ -43,21 +41,46 @@ export async function* linesOf(text: string): AsyncGenerator<string> {
   for (const line of text.trimEnd().split('\n')) yield line;
 }
 
-/** The only partition of a database. */
-export const onlyPartition = (database: Database): Pick<Databases, 'longTransaction'> => ({
-  longTransaction: nestedTransactions([database]),
-});
-
-export function imported(database: Database, text: string): Promise<Imported> {
-  return importedInto(onlyPartition(database), text);
+export function imported(directory: Database, text: string): Promise<Imported> {
+  return importDatabase(linesOf(text), { directory, schema: schemaVersion() });
 }
 
-export function importedInto(databases: Pick<Databases, 'longTransaction'>, text: string): Promise<Imported> {
-  return importDatabase(linesOf(text), { store: createImportStore(databases), schema: schemaVersion() });
+/** An export of other lines, with the digest and the numbers of rows of these. */
+export function resigned(lines: readonly string[]): string {
+  const digest = new LineDigest();
+  for (const line of lines.slice(0, -1)) digest.add(`${line}\n`);
+  const { end } = JSON.parse(lines.at(-1)!);
+  const rows = Object.fromEntries(
+    Object.keys(end.rows).map((table) => [table, lines.filter((line) => line.startsWith(`{"${table}":`)).length]),
+  );
+  return [...lines.slice(0, -1), JSON.stringify({ end: { ...end, rows, sha256: digest.sha256 } })].join('\n');
 }
 
-/** Where a database has summed a record from, which an import has made anew; since when something is under way there; and its partitions. */
-const OF_ONE_DATABASE = ['is_queued', 'under_way_since', 'partition_no'];
+/** A database whose exports run something before rows are fetched, with the name of the statement. */
+export function fetchingAfter(real: Database, before: (statement: string) => Promise<void> | void): Database {
+  const observed = (reader: SnapshotQueryable): typeof reader => ({
+    ...reader,
+    cursor<Row>(...asked: Parameters<SnapshotQueryable['cursor']>) {
+      const cursor = reader.cursor<Row>(...asked);
+      return {
+        async fetch(rowsMax) {
+          await before(asked[0].name);
+          return cursor.fetch(rowsMax);
+        },
+      };
+    },
+  });
+  return {
+    ...real,
+    async openSnapshots() {
+      const reader = await real.openSnapshots();
+      return { ...reader, ...observed(reader), inSchema: (schema) => observed(reader.inSchema(schema)) };
+    },
+  };
+}
+
+/** Where a database has summed a record from, which an import has made anew, and its partitions. */
+const OF_ONE_DATABASE = ['is_queued', 'partition_no'];
 
 /** Every row of every exported table, as text, in an order of its own. */
 export function allRows(database: Database): Promise<Record<string, string[]>> {

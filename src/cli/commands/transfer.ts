@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { hasAccounts } from '../../accounting/partitions/leftovers-store.ts';
+import { createAccountPartitionStore } from '../../accounting/partitions/account-partition-store.ts';
 import { EXPORT_PATH } from '../../api/export/admin.ts';
 import { streamFromGateway } from '../../api/management/admin-client.ts';
 import { changeElsewhere } from '../../changes/change.ts';
@@ -16,10 +16,8 @@ import { createIds } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { exportDatabase } from '../../transfer/export.ts';
-import { createExportStore } from '../../transfer/export-store.ts';
 import type { ExportEnd } from '../../transfer/format.ts';
 import { type Imported, importDatabase } from '../../transfer/import.ts';
-import { createImportStore } from '../../transfer/import-store.ts';
 import { EXPORTED_TABLES } from '../../transfer/tables.ts';
 import { CliError, type CliProcess, type CommandKit, type GlobalFlags, sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
@@ -122,8 +120,8 @@ async function fromSource<Result>(
   const { databases } = books;
   try {
     say(`database: ${name}`);
-    const store = createExportStore(databases);
-    return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
+    const { directory } = databases;
+    return await work(exportDatabase({ directory, schema: schemaVersion(), clock: systemClock }));
   } finally {
     await databases.close();
   }
@@ -141,11 +139,15 @@ async function importFrom(file: string, location: Config['database'], process: C
     const waits = { onWaiting: say };
     await migrateAll(databases, waits);
     // As many as a gateway would make later, when accounts are not spread any more.
-    if (!(await hasAccounts(database))) await makePartitions(databases, partitions, waits);
-    const store = createImportStore(databases);
+    if ((await createAccountPartitionStore(database).count()).length === 0)
+      await makePartitions(databases, partitions, waits);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
       progress.show(`${accounts} of ${of} accounts`);
-    const imported = await importDatabase(readExport(file, process), { store, schema: schemaVersion(), onProgress });
+    const imported = await importDatabase(readExport(file, process), {
+      directory: database,
+      schema: schemaVersion(),
+      onProgress,
+    });
     // It is in the database, whatever becomes of the row.
     await noteImport(database, imported, logger).catch((error: unknown) => {
       logger.error({ err: error }, 'the import could not be written to the change log');
@@ -187,7 +189,7 @@ function describeSums({ balances, entriesSum, chargesSum }: ExportEnd): string {
   return `Balances ¥${yuan(balances)}, ledger entries ¥${yuan(entriesSum)}, charges of calls ¥${yuan(chargesSum)}.`;
 }
 
-function describeImport({ end, rows, emptied, unsound }: Imported): string {
+function describeImport({ end, rows, lateRedemptions, unsound }: Imported): string {
   const table = renderTable(
     EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name] ?? 0, here: rows[name] })),
     '',
@@ -198,12 +200,12 @@ function describeImport({ end, rows, emptied, unsound }: Imported): string {
     ],
   );
   const compared = `Imported ${end.accounts} accounts; balance, ledger and charges of each are those of the file.`;
-  const left = `An interrupted import had left rows, which were removed, in partition ${emptied.join(', ')}.`;
+  const removed = `Vouchers that can be redeemed again, because the export began before their accounts had anything of them: ${lateRedemptions}.`;
   const problem = `Not sound already where they were exported, see "faregate audit": ${unsound.slice(0, 20).join(', ')}`;
   return [
     table,
     '',
-    ...(emptied.length === 0 ? [] : [left]),
+    ...(lateRedemptions === 0 ? [] : [removed]),
     compared,
     describeSums(end),
     ...(unsound.length === 0 ? [] : [problem]),

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { auditLedger } from '../../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { nestedTransactions } from '../../../src/db/databases.ts';
 import { assertSound } from '../../support/sound.ts';
-import { allRowsOf, exportedFrom, importedInto, startExportOf } from '../../transfer/books.ts';
+import { allRowsOf, exportedFrom, imported, startExportOf } from '../../transfer/books.ts';
 import { ACCOUNTS, chargeCall, makeVouchers, redemptionOf, spreadBooks, stepsOf } from '../../transfer/spread-books.ts';
 import { createCitusDatabase, withPartitions } from '../databases.ts';
 import type { Step } from '../step.ts';
@@ -21,22 +20,22 @@ export const books: Step = {
     const rows = await allRowsOf(databases);
     const text = await exportedFrom(databases);
 
-    const [first, ...further] = target.databases.partitions as [Database, ...Database[]];
-    const dying: Pick<Database, 'longTransaction'> = {
+    const { directory, partitions } = target.databases;
+    const dying: Database = {
+      ...directory,
       longTransaction: (work) =>
-        first.longTransaction(async (transaction) => {
+        directory.longTransaction(async (transaction) => {
           await work(transaction);
           throw new Error('the process has ended');
         }),
     };
-    const interrupted = importedInto({ longTransaction: nestedTransactions([dying, ...further]) }, text);
-    await assert.rejects(interrupted, /the process has ended/);
-    assert.deepEqual((await importedInto(target.databases, text)).emptied, [1]);
+    await assert.rejects(imported(dying, text), /the process has ended/);
+    assert.equal((await imported(directory, text)).lateRedemptions, 0);
     assert.deepEqual(await allRowsOf(target.databases), rows);
     await assertSound(target.databases);
 
     const id = ACCOUNTS[0]!;
-    await further[0]!.script(`insert into balances (account_id) values ('${id}')`);
+    await partitions[1]!.script(`insert into balances (account_id) values ('${id}')`);
     const found = (await auditLedger(target.databases)).flatMap(({ breaches }) => breaches);
     assert.deepEqual(found, [{ accountId: id, detail: 'partition 1: the account is in partition 0' }]);
 
@@ -52,7 +51,7 @@ export const books: Step = {
       const name = names[chunks++];
       if (name !== undefined) await steps.redemptions.redeem(redemptionOf(ACCOUNTS[chunks % 7]!, name));
     }
-    assert.deepEqual((await importedInto(live.databases, exported)).unsound, []);
+    assert.deepEqual((await imported(live.databases.directory, exported)).unsound, []);
     await assertSound(live.databases);
     return [`${chunks} slices of an export beside ${chunks * ACCOUNTS.length} calls`];
   },
