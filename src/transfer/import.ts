@@ -164,7 +164,7 @@ async function useColumns(writer: ImportWriter, head: ExportHead, schema: number
   const columnsHere = await writer.readColumns();
   for (const table of EXPORTED_TABLES) {
     const here = [...columnsHere[table]].sort();
-    const isKnown = (name: string): boolean => name !== GONE[table] || here.includes(name);
+    const isKnown = (name: string): boolean => name !== GONE[table];
     const there = (head.tables[table] ?? []).filter(isKnown).sort();
     const isRead = head.schema < schema ? there.every((name) => here.includes(name)) : isDeepStrictEqual(here, there);
     if (!isRead) {

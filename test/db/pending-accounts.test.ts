@@ -1,33 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Databases, openDatabases } from '../../src/db/databases.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { readMigrations } from '../../src/db/migrations.ts';
-import { addPartition, migrateAll } from '../../src/db/partitions.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
+import type { Databases } from '../../src/db/databases.ts';
+import { migrateAll } from '../../src/db/partitions.ts';
 import { createAccountIn } from '../support/created-accounts.ts';
-import { createBareDatabase } from '../support/database.ts';
+import { createEarlierDatabase } from '../support/earlier-database.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 
 /** Accounts and partitions that were being made in steps, in a database that is brought to the version with one transaction. */
 
-const IN_ONE_TRANSACTION = 56;
-const BEFORE = readMigrations().filter(({ version }) => version < IN_ONE_TRANSACTION);
-
-/** With a database of two partitions, of the last version with steps. */
 async function inDatabaseOfSteps(work: (databases: Databases) => Promise<void>): Promise<void> {
-  await using stored = await createBareDatabase();
-  await migrate(stored.database, { migrations: BEFORE });
-  // So that this version can add one.
-  await stored.database.script(`alter table partitions alter column state set default 'ready'`);
-  const databases = await openDatabases({ url: stored.url, dataDir: '' }, silentLogger);
-  try {
-    await addPartition(databases, { migrations: BEFORE });
-    await work(databases);
-  } finally {
-    await databases.close();
-  }
+  await using earlier = await createEarlierDatabase();
+  await work(earlier.databases);
 }
 
 describe('a migration to accounts in one transaction', { timeout: 120_000 }, () => {

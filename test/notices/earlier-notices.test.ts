@@ -1,33 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Parameter } from '../../src/db/database.ts';
-import { type Databases, openDatabases } from '../../src/db/databases.ts';
-import { readMigrations } from '../../src/db/migrations.ts';
-import { addPartition, migrateAll } from '../../src/db/partitions.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { createBareDatabase, type TestDatabase } from '../support/database.ts';
+import type { Databases } from '../../src/db/databases.ts';
+import { migrateAll } from '../../src/db/partitions.ts';
+import { createEarlierDatabase, type EarlierDatabase } from '../support/earlier-database.ts';
 import { sql } from '../support/sql.ts';
 import { type ToldAccounts, toldAccounts } from './told-accounts.ts';
 
-/** Notices of a database of schema 58 whose gateway was killed between two of the transactions that made them. */
+/** Notices of a database of an earlier version whose gateway was killed between two of the transactions that made them. */
 
-const VERSION = 59;
-const migrations = readMigrations().filter(({ version }) => version < VERSION);
-
-describe('notices of a database of schema 58', { timeout: 120_000 }, () => {
-  let stored: TestDatabase;
+describe('notices of a database of an earlier version', { timeout: 120_000 }, () => {
+  let earlier: EarlierDatabase;
   let databases: Databases;
 
   before(async () => {
-    stored = await createBareDatabase();
-    databases = await openDatabases({ url: stored.url, dataDir: '' }, silentLogger);
-    await migrateAll(databases, { migrations });
-    await addPartition(databases, { migrations });
+    earlier = await createEarlierDatabase();
+    ({ databases } = earlier);
   });
-  after(async () => {
-    await databases?.close();
-    await stored?.remove();
-  });
+  after(() => earlier?.[Symbol.asyncDispose]());
 
   interface Left {
     readonly accounts: ToldAccounts;

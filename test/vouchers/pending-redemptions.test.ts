@@ -1,34 +1,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
-import { type Databases, openDatabases } from '../../src/db/databases.ts';
-import { readMigrations } from '../../src/db/migrations.ts';
-import { addPartition, migrateAll } from '../../src/db/partitions.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { createBareDatabase, type TestDatabase } from '../support/database.ts';
+import type { Databases } from '../../src/db/databases.ts';
+import { migrateAll } from '../../src/db/partitions.ts';
+import { createEarlierDatabase, type EarlierDatabase } from '../support/earlier-database.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 
 /** A database of schema 55 may have redemptions that were pending when its gateways ended. */
 
-const EARLIER = readMigrations().filter(({ version }) => version <= 55);
 const keyOf = (name: string): string => `voucher ${hashOf(name).toString('hex')}`;
 const hashOf = (name: string): Buffer => Buffer.from(name.padEnd(32, '.'));
 
 describe('the migration of pending redemptions', { timeout: 120_000 }, () => {
-  let stored: TestDatabase;
+  let earlier: EarlierDatabase;
   let databases: Databases;
   before(async () => {
-    stored = await createBareDatabase();
-    await stored.database.close();
-    databases = await openDatabases({ url: stored.url, dataDir: '' }, silentLogger);
-    await migrateAll(databases, { migrations: EARLIER });
-    await addPartition(databases, { migrations: EARLIER });
+    earlier = await createEarlierDatabase();
+    ({ databases } = earlier);
   });
-  after(async () => {
-    await databases?.close();
-    await stored?.remove();
-  });
+  after(() => earlier?.[Symbol.asyncDispose]());
 
   async function makeAccount(id: string, place: number): Promise<void> {
     await databases.directory.script(`insert into accounts (id, name, verified, status, created_at, updated_at, partition_no)
