@@ -2,7 +2,6 @@ import { type Statement, toArray } from '../../db/database.ts';
 import type { PartitionedQueryables } from '../../db/home-lanes.ts';
 import { partAt } from '../partitions/routes.ts';
 import type { FoundBreach, FoundIn } from './audit-findings.ts';
-import { findStrangersAmong } from './audit-strangers-store.ts';
 
 /**
  * The SQL that compares accounts with their balances, which have another home. Both are made by one transaction, and neither is ever
@@ -57,9 +56,6 @@ export async function* auditBalances(
       if (ids.length > 0) {
         const found = await directory.query<FoundBreach>(findWithoutAccount, [toArray(ids), partition]);
         yield { partition, breaches: found };
-      }
-      if (partitions.length > 1) {
-        yield { partition, breaches: await findStrangersAmong(tables, behind, ids, !isMore) };
       }
       behind = ids.at(-1) ?? behind;
     }

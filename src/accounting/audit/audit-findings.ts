@@ -29,7 +29,6 @@ export const BREACHES_MAX = 100;
 /** What a slice finds is listed by these names, in this order. */
 const INVARIANTS = {
   'account-balances': 'every account has its balance, and every balance its account',
-  'account-records': 'every record is in the partition that has the balance of its account',
   'balance-sum': 'the balance is the sum of the ledger entries',
   'reserved-sum': 'reserved money is the sum of the open reservations',
   'entry-chain': 'entries are numbered without gaps and carry the balance forward',
@@ -60,9 +59,6 @@ const INVARIANTS = {
 
 export type InvariantId = keyof typeof INVARIANTS;
 
-/** What only a database of several partitions can break. */
-const OF_SEVERAL: ReadonlySet<string> = new Set<InvariantId>(['account-records']);
-
 /** The breaches of each invariant, of which so many are kept. */
 export class Findings {
   readonly #breaches = new Map(Object.keys(INVARIANTS).map((id) => [id, [] as Breach[]]));
@@ -88,8 +84,6 @@ export class Findings {
   }
 
   results(): InvariantResult[] {
-    return Object.entries(INVARIANTS)
-      .filter(([id]) => this.#partitions > 1 || !OF_SEVERAL.has(id))
-      .map(([id, invariant]) => ({ invariant, breaches: this.#breaches.get(id)! }));
+    return Object.entries(INVARIANTS).map(([id, invariant]) => ({ invariant, breaches: this.#breaches.get(id)! }));
   }
 }
