@@ -21,7 +21,7 @@ import type { Version } from './targets.ts';
  *
  *   npm run bench                                   the default scenarios, some minutes
  *   npm run bench -- --scenario chat-64,streams     those; `all` for all
- *   npm run bench -- --peers all                    beside nginx, Portkey and LiteLLM, which it fetches; `none` for none
+ *   npm run bench -- --peers all                    beside the floor (`floor.ts`), nginx, Portkey and LiteLLM, which it fetches; `none` for none
  *   npm run bench -- --partitions 4 --citus URL      beside a database of four partitions, and one on a Citus cluster
  *   npm run bench -- --peer NAME=URL,HEADER,MODEL,PID --provider-port 9100
  *                                                   beside a gateway that runs, with http://127.0.0.1:9100/v1 behind it

@@ -3,20 +3,20 @@ import { describe, it } from 'node:test';
 import { parseOptions } from './options.ts';
 import type { Scenario } from './scenarios.ts';
 
-const PEERS = ['nginx', 'other'];
+const PEERS = ['floor', 'nginx', 'other'];
 const names = (groups: readonly (readonly Scenario[])[]): string[][] =>
   groups.map((group) => group.map(({ name }) => name));
 const parse = (...args: string[]): ReturnType<typeof parseOptions> => parseOptions(args, PEERS);
 
 describe('options of the bench', () => {
-  it('without any: the default scenarios beside nginx, this version alone', () => {
+  it('without any: the default scenarios beside the floor and nginx, this version alone', () => {
     const { groups, peers, before, isGate, isJson, isRecorded } = parse();
     const each = ['chat-1', 'chat-64', 'chat-256', 'coding-64', 'rate-500', 'streams-1000'];
     assert.deepEqual(
       names(groups),
       each.map((name) => [name]),
     );
-    assert.deepEqual([peers, before, isGate, isJson, isRecorded], [['nginx'], null, false, false, false]);
+    assert.deepEqual([peers, before, isGate, isJson, isRecorded], [['floor', 'nginx'], null, false, false, false]);
   });
 
   it('says what is measured, for how long, and beside whom', () => {

@@ -82,7 +82,7 @@ export function parseOptions(args: readonly string[], peerNames: readonly string
       : parseScenarios(values.scenario ?? DEFAULT_SCENARIOS).map((scenario) => [scenario]),
     duration: parseDuration(values, isGate ? GATE_DURATION : DURATION),
     before: values.before ?? null,
-    peers: parsePeers(values.peers ?? (isGate ? 'none' : 'nginx'), peerNames),
+    peers: parsePeers(values.peers ?? (isGate ? 'none' : 'floor,nginx'), peerNames),
     givenPeers: (values.peer ?? []).map(parsePeer),
     spread: parseSpread(values.partitions, values.citus),
     providerPort: parseNumber('provider-port', values['provider-port'], 0),

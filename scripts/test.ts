@@ -127,7 +127,7 @@ const FULL_ONLY = [
   // Files of exports, damaged in each way: `test/transfer`.
   'test/cli/transfer.test.ts',
   // A browser, generators of requests, a second biller, an installation, checkouts of revisions: what they use is tested without them.
-  'bench/{gateway-target,revisions}.test.ts',
+  'bench/{call-path,gateway-target,revisions}.test.ts',
   'test/console/pages/**',
   'test/fuzz/fuzz.test.ts',
   'test/month/month.test.ts',

@@ -1,9 +1,11 @@
+import { findFloor } from './floor.ts';
 import { findLitellm } from './litellm.ts';
 import { findNginx } from './nginx.ts';
 import type { FoundPeer } from './peer.ts';
 import { findPortkey } from './portkey.ts';
 
 const FINDERS: Readonly<Record<string, () => FoundPeer>> = {
+  floor: findFloor,
   nginx: findNginx,
   portkey: findPortkey,
   litellm: findLitellm,

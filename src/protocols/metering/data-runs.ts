@@ -28,6 +28,11 @@ export class DataRuns {
   #isPicture = false;
   #pictures = 0;
 
+  /** Whether the next piece may go on with a run. */
+  get isOpen(): boolean {
+    return this.#runBytes > 0;
+  }
+
   /** The pictures that have come. */
   get pictures(): number {
     return this.#pictures;

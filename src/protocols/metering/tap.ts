@@ -168,13 +168,17 @@ export function createStreamTap(
       dropsLineFeed = false;
       if (run.length === 0) return;
       signed?.add(run);
+      if (text?.addSimilar(run)) {
+        output.forward(run);
+        return;
+      }
       // An end that comes first is one in every protocol.
       if (reading.matters(run) || (!hasBegun && run.includes(DONE))) {
         readEvents(run);
         return;
       }
       hasBegun ||= holdsData(run);
-      text?.add(run);
+      text?.addPassed(run);
       output.forward(run);
     },
     oversize(part, isLast) {

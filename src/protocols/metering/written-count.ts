@@ -32,6 +32,9 @@ export class WrittenCount {
   readonly #runs: (DataRuns | undefined)[];
   /** What a counter had before a container that counts as a whole. */
   #before = 0;
+  /** The counter that got all of what was pending in the last object that had some; `NONE`: not all of it, or several did. */
+  #writtenIn = NONE;
+  #writtenBytes = 0;
 
   constructor(rules: WrittenRules) {
     const { counters, tells, runs } = rules.paths;
@@ -93,6 +96,17 @@ export class WrittenCount {
     this.add(counter, sizeBytes - runs.dataIn(bytes, start, end));
   }
 
+  /** Whether the last object that had some text counts as having so many bytes of it, and a next one like it would. */
+  hasWritten(counter: number, run: number, sizeBytes: number): boolean {
+    const isInPicture = run !== NONE && this.#runs[run]?.isOpen === true;
+    return this.#writtenIn === counter && this.#writtenBytes === sizeBytes && !isInPicture;
+  }
+
+  /** Counts the text of an object like the last one. */
+  addWritten(sizeBytes: number): void {
+    this.#bytes[this.#writtenIn]! += sizeBytes;
+  }
+
   add(counter: number, sizeBytes: number): void {
     this.#pending[counter]! += sizeBytes;
     if (this.#pendingIn !== counter) this.#pendingIn = this.#pendingIn === NONE ? counter : SEVERAL;
@@ -133,9 +147,12 @@ export class WrittenCount {
     // Objects in which nothing is written may say what others are.
     const verdict = this.#verdict();
     if (pendingIn >= 0 && verdict === 'written') {
-      this.#bytes[pendingIn]! += this.#pending[pendingIn]!;
+      this.#writtenIn = pendingIn;
+      this.#writtenBytes = this.#pending[pendingIn]!;
+      this.#bytes[pendingIn]! += this.#writtenBytes;
       this.#pending[pendingIn] = 0;
     } else if (pendingIn !== NONE) {
+      this.#writtenIn = NONE;
       for (let counter = 0; counter < this.#bytes.length; counter++) {
         this.#bytes[counter]! += this.#judged(counter, verdict);
       }

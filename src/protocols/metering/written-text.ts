@@ -1,5 +1,6 @@
 import { skipPlain } from '../../lib/json/json-string.ts';
 import { decodedSize, escapeLength } from './estimate.ts';
+import { SimilarEvents } from './similar-events.ts';
 import { TELL_BYTES_MAX, WrittenCount } from './written-count.ts';
 import { type CompiledPaths, NONE, type PathNode, type WrittenRules } from './written-paths.ts';
 
@@ -75,6 +76,14 @@ export class WrittenText {
   #isAfterCr = false;
   #words = NO_WORDS;
   #firstWord = NONE;
+  readonly #similar = new SimilarEvents();
+  /** The texts of the events that are counted, and the last one of them. */
+  #texts = 0;
+  #textStart = 0;
+  #textEnd = 0;
+  #textCounter = NONE;
+  #textRun = NONE;
+  #textBytes = 0;
 
   constructor(rules: WrittenRules, isStream = true) {
     const { paths } = rules;
@@ -105,8 +114,35 @@ export class WrittenText {
     this.addPart(events, true);
   }
 
+  /**
+   * Counts whole events that have nothing else to be read. Those that differ from them in one text alone have nothing either: `addSimilar`
+   * counts them.
+   */
+  addPassed(events: Buffer): void {
+    const wasAtEvent = this.#isAtEvent;
+    this.#texts = 0;
+    this.add(events);
+    if (this.#texts !== 1 || !wasAtEvent || !this.#isAtEvent) return;
+    const isAllOfIt = this.#count.hasWritten(this.#textCounter, this.#textRun, this.#textBytes);
+    if (isAllOfIt) this.#similar.note(events, this.#textStart, this.#textEnd);
+  }
+
+  /** Counts events that are like the last ones. Returns whether they are. */
+  addSimilar(events: Buffer): boolean {
+    const sizeBytes = this.#similar.textBytesIn(events);
+    if (sizeBytes === -1) return false;
+    this.#count.addWritten(sizeBytes);
+    return true;
+  }
+
+  /** Whether the next byte begins an event. */
+  get #isAtEvent(): boolean {
+    return this.#line === LINE_START && !this.#isAfterCr && this.#rest.length === 0;
+  }
+
   /** Counts the next part of an event, or of a response, which is cut anywhere. */
   addPart(part: Buffer, isLast: boolean): void {
+    this.#similar.forget();
     const bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part]);
     this.#rest = NO_BYTES;
     this.#firstWord = NONE;
@@ -401,7 +437,13 @@ export class WrittenText {
 
   #countString(bytes: Buffer, start: number, end: number, hasEscapes: boolean): void {
     if (this.#counter === NONE) return;
+    this.#texts++;
+    this.#textStart = start;
+    this.#textEnd = end;
+    this.#textCounter = this.#counter;
+    this.#textRun = this.#run;
     const sizeBytes = hasEscapes ? decodedSize(bytes, start, end) : end - start;
+    this.#textBytes = sizeBytes;
     this.#count.addText(this.#counter, this.#run, bytes, start, end, sizeBytes);
   }
 

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type CallLength, COLUMNS, countCalls, SHAPES } from './call-lengths.ts';
+import { REPOSITORY } from './revisions.ts';
+
+/**
+ * What one call takes at most. A figure that falls is written down here; one that rises needs a reason beside it.
+ *
+ * Files, own files, functions, function calls, messages, promises, timers.
+ */
+const MOST: Readonly<Record<(typeof SHAPES)[number]['name'], readonly number[]>> = {
+  'stream, balance': [180, 95, 973, 3_681, 8, 141, 14],
+  'stream, coding': [179, 96, 997, 4_325, 8, 143, 14],
+  'whole, balance': [170, 96, 870, 2_952, 8, 139, 14],
+  'whole, coding': [169, 97, 894, 3_594, 8, 141, 14],
+};
+
+const NAMES = Object.keys(COLUMNS) as (keyof CallLength)[];
+
+describe('the code path of a call', { timeout: 240_000 }, () => {
+  it('is no longer than it was', async () => {
+    const counted = await countCalls({ checkout: REPOSITORY, warmUp: 30, calls: 9 });
+    const seen = counted.flatMap(({ shape, length }) => NAMES.map((name) => [shape.name, name, length[name]] as const));
+    const most = SHAPES.flatMap(({ name }) => NAMES.map((column, i) => [name, column, MOST[name][i]!] as const));
+    const longer = seen.filter(([, , count], i) => count > most[i]![2]);
+    assert.deepEqual(
+      longer,
+      [],
+      `the code path is longer (node bench/call-path.ts --files); a reason stands beside the figure in ${import.meta.url}`,
+    );
+  });
+});
