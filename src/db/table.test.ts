@@ -72,7 +72,7 @@ describe('descriptions of columns', () => {
     assert.deepEqual(row, { text: 'x', actor, at: NOW, none: null, bytes: Buffer.from([255]), ...json });
     const instant = NOW.toISOString();
     assert.deepEqual(columns.valuesOf(row), ['x', 5, instant, instant, null, '\\xff', '{"x":1}', '{"x":2}']);
-    assert.match(columns.unnest, /^unnest\(\$1::text\[\], \$2::bigint\[\], \$3::timestamptz\[\], /);
+    assert.match(columns.rows.as('v'), /^json_to_recordset\(\$1::json\) as v \(a text, b bigint, c timestamptz, /);
     assert.match(columns.parameters(3), /^\$3::text, \$4::bigint, \$5::timestamptz, /);
   });
 

@@ -1,5 +1,6 @@
 import { toTimestamp } from './columns.ts';
 import { type SqlValue, type Statement, type StoredRow, toArray } from './database.ts';
+import { JsonRows } from './json-rows.ts';
 
 /**
  * How a store describes the columns of what it reads and writes, once: the type of a row, the lists of columns in statements, and how
@@ -125,10 +126,9 @@ export function selection<const Of extends Fields>(fields: Of): Selection<RowOfF
 /** The columns of a table in one order: what is read, and what is written. */
 export class TableColumns<Row extends object> extends Selection<Row> {
   readonly names: readonly string[];
-  /** For `writeRows`. */
+  /** As one parameter of a statement that writes them. */
+  readonly rows: JsonRows<Row>;
   readonly values: readonly ((row: Row) => SqlValue)[];
-  /** SQL: rows of the parameters that `writeRows` makes: `unnest($1::text[], …)`. */
-  readonly unnest: string;
 
   constructor(fields: WrittenFields) {
     super(fields);
@@ -138,7 +138,7 @@ export class TableColumns<Row extends object> extends Selection<Row> {
       if (of instanceof Selection) return of.values.map((value) => (row: Row) => value(row[field] as never));
       return [(row: Row) => (row[field] === null ? null : of.write(row[field]))];
     });
-    this.unnest = `unnest(${this.columns.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ')})`;
+    this.rows = new JsonRows(this.columns.map(({ name, type }, i) => ({ name, type, value: this.values[i]! })));
   }
 
   /** SQL: a parameter for each column, from a number on: `$1::text, …`. */
@@ -179,13 +179,13 @@ export class CountedTable<Terms extends object, Counts extends object> {
     this.#counts = Object.keys(counts) as (keyof Counts)[];
     const isSet = (column: Column<unknown>): string => `${column.name} = v.${column.name}`;
     this.#update = `update ${name} t set ${this.counts.columns.map(isSet).join(', ')}
-from ${this.written.unnest} as v (${this.written.names.join(', ')})
+from ${this.written.rows.as('v')}
 where ${Object.values(keyColumns)
       .map((column) => `t.${isSet(column)}`)
       .join(' and ')}`;
   }
 
-  /** Writes what is counted back, to rows that exist; parameters are the values of `written`. Plan: primary key. */
+  /** Writes what is counted back, to rows that exist, as `written.rows` has them. Plan: primary key. */
   update(name: string): Statement {
     return { name, text: this.#update };
   }

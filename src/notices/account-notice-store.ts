@@ -1,4 +1,4 @@
-import { fieldsOf, writeRows } from '../db/columns.ts';
+import { fieldsOf } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
 import type { PartitionLane, PartitionQueryable, TransactionOverBoth } from '../db/home-lanes.ts';
 import { bigintColumn, countColumn, instantColumn, selection, tableColumns, textColumn } from '../db/table.ts';
@@ -80,7 +80,7 @@ const selectStates: Statement = {
 const upsertStates: Statement = {
   name: 'notices.upsert-states',
   text: `insert into notice_states (${STATES.list})
-select * from ${STATES.unnest}
+select * from ${STATES.rows.as('v')}
 on conflict (account_id, subject) do update set occurrence = excluded.occurrence, level = excluded.level`,
 };
 
@@ -129,7 +129,7 @@ type DecisionOf = AccountDecision & { readonly accountId: string };
 
 async function writeStates(transaction: PartitionQueryable, decisions: readonly DecisionOf[]): Promise<void> {
   const states = decisions.flatMap((each) => each.states);
-  for (const { statement, parameters } of writeRows(upsertStates, states, STATES.values)) {
+  for (const { statement, parameters } of STATES.rows.write(upsertStates, states)) {
     await transaction.query(statement, parameters);
   }
   const cleared = decisions.flatMap(({ accountId, cleared }) => cleared.map((subject) => ({ accountId, subject })));

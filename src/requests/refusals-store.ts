@@ -1,5 +1,5 @@
 import { EVERYBODY, type OwnedBy } from '../accounting/calls/calls-store.ts';
-import { columnsOf, toTimestamp } from '../db/columns.ts';
+import { toTimestamp } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
 import { DELETED_ROWS_MAX, deleteInBatches } from '../db/expired-rows-store.ts';
 import { createFilteredList } from '../db/filtered-list.ts';
@@ -38,7 +38,7 @@ export type Refusal = RowOf<typeof columns>;
 /** A repeat after a lost result inserts nothing twice. */
 const insertRefusals: Statement = {
   name: 'refusals.insert',
-  text: `insert into refusals (${columns.list}) select * from ${columns.unnest} on conflict do nothing`,
+  text: `insert into refusals (${columns.list}) select * from ${columns.rows.as('v')} on conflict do nothing`,
 };
 
 const IS_OWN = 'and ($3::text is null or r.account_id = $3) and ($4::text[] is null or r.key_id = any ($4::text[]))';
@@ -90,7 +90,7 @@ export function createRefusalsStore(database: DirectoryLane) {
   });
   return {
     async insert(refusals: readonly Refusal[]): Promise<void> {
-      await database.query(insertRefusals, columnsOf(refusals, ...columns.values));
+      await database.query(insertRefusals, [columns.rows.parameter(refusals)]);
     },
     /** Newest first. If the time is over before there are enough, it returns what it has found and where to look on. */
     list(

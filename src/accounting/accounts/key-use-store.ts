@@ -1,4 +1,4 @@
-import { columnsOf, fieldsOf } from '../../db/columns.ts';
+import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 import { instantColumn, type RowOf, tableColumns, textColumn } from '../../db/table.ts';
@@ -17,7 +17,7 @@ export type KeyUse = RowOf<typeof USES>;
 const recordUses: Statement = {
   name: 'key-uses.record',
   text: `insert into key_uses as k (account_id, key_id, last_used_at)
-select ${USES.list} from ${USES.unnest} as v (${USES.list})
+select ${USES.list} from ${USES.rows.as('v')}
 order by account_id, key_id
 on conflict (account_id, key_id) do update set last_used_at = greatest(k.last_used_at, excluded.last_used_at)`,
 };
@@ -34,7 +34,7 @@ export type KeyUseStore = ReturnType<typeof createKeyUseStore>;
 export function createKeyUseStore(database: PartitionLane) {
   return {
     async record(uses: readonly KeyUse[]): Promise<void> {
-      await database.query(recordUses, columnsOf(uses, ...USES.values));
+      await database.query(recordUses, [USES.rows.parameter(uses)]);
     },
     /** When keys were used last, by their ids; those that never were are left out. */
     async find(

@@ -1,6 +1,7 @@
 import { insertOfRows } from '../../db/citus.ts';
 import { toTimestamp, writeRows } from '../../db/columns.ts';
 import { type Query, type Statement, toArray } from '../../db/database.ts';
+import { JsonRows } from '../../db/json-rows.ts';
 import {
   bigintColumn,
   booleanColumn,
@@ -20,7 +21,7 @@ import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
 /** The SQL that writes call records, in the transactions of `store.ts`. */
 
-/** A column of a record, its type in the parameters, and its value; JSON travels as text, and the count 0 as `null`. */
+/** A column of a record, its type, and its value: JSON as text, and the count 0 as `null`. */
 interface RecordColumn {
   readonly name: string;
   readonly type: 'text' | 'int' | 'bigint' | 'count' | 'boolean' | 'timestamptz' | 'jsonb';
@@ -68,17 +69,19 @@ const RECORD: readonly RecordColumn[] = [
   { name: 'cost_nano', type: 'bigint', read: (o) => o.costNano },
 ];
 
-/** SQL: the type of a column in the parameters. */
-function parameterType({ type }: RecordColumn): string {
-  if (type === 'jsonb') return 'text';
-  return type === 'count' ? 'bigint' : type;
-}
+/** SQL: the value of a column, from its row of the parameter. */
+const valueSql = ({ name, type }: RecordColumn): string => (type === 'count' ? `coalesce(${name}, 0)` : name);
 
-/** SQL: the value of a column, from its parameter. */
-function valueSql({ name, type }: RecordColumn): string {
-  if (type === 'jsonb') return `${name}::jsonb`;
-  return type === 'count' ? `coalesce(${name}, 0)` : name;
-}
+/** What is written of an end: a record, what it counts for, and the place of its price list among those of the batch. */
+const RECORDS = new JsonRows<RecordedEnd & { readonly priceListNo: number }>([
+  ...RECORD.map(({ name, type, read }) => ({
+    name,
+    type: type === 'count' ? 'bigint' : type,
+    value: ({ outcome }: RecordedEnd) => read(outcome),
+  })),
+  { name: 'counted', type: 'jsonb', value: ({ counted }) => countedText(counted) },
+  { name: 'price_list_no', type: 'int', value: ({ priceListNo }) => priceListNo },
+]);
 
 /** The key of a record. */
 const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
@@ -91,12 +94,8 @@ const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
 const recordCalls = insertOfRows(
   'settlement.record-calls',
   (condition) => `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, counted, price_list, is_queued)
-select ${RECORD.map(valueSql).join(', ')}, counted::jsonb,
-  ($${RECORD.length + 3}::uuid[])[price_list_no], true
-from unnest(
-  ${RECORD.map((column, i) => `$${i + 1}::${parameterType(column)}[]`).join(', ')}, $${RECORD.length + 1}::text[],
-  $${RECORD.length + 2}::int[]
-) as o (${RECORD.map(({ name }) => name).join(', ')}, counted, price_list_no)
+select ${RECORD.map(valueSql).join(', ')}, counted, ($2::uuid[])[price_list_no], true
+from ${RECORDS.as('o')}
 ${condition}
 on conflict (account_id, id, started_at) do update set
   ${[
@@ -146,8 +145,8 @@ const recordUnresolved: Statement = {
   ${UNRESOLVED.list}, ended_at, status, error_code, input_tokens, cached_input_tokens, cache_write_tokens,
   cache_write_1h_tokens, output_tokens, reasoning_tokens
 )
-select c.*, $${UNRESOLVED.names.length + 1}::timestamptz, 'unresolved', 'call_unresolved', 0, 0, 0, 0, 0, 0
-from ${UNRESOLVED.unnest} as c (${UNRESOLVED.list})
+select c.*, $2::timestamptz, 'unresolved', 'call_unresolved', 0, 0, 0, 0, 0, 0
+from ${UNRESOLVED.rows.as('c')}
 on conflict do nothing`,
 };
 
@@ -165,12 +164,9 @@ interface RecordedEnd {
  */
 export function recordWrites(ends: readonly RecordedEnd[], isOnRecord: (end: RecordedEnd) => boolean): Query[] {
   const priceLists = [...new Set(ends.map(({ outcome }) => outcome.price.prices))];
-  const columns = [
-    ...END_COLUMNS,
-    ({ outcome }: RecordedEnd) => (priceLists.length === 1 ? 1 : priceLists.indexOf(outcome.price.prices) + 1),
-  ];
+  const rows = ends.map((end) => ({ ...end, priceListNo: priceLists.indexOf(end.outcome.price.prices) + 1 }));
   return [
-    ...writeRows(recordCalls, ends, columns, [toArray(priceLists.map(priceListId))]),
+    ...RECORDS.write(recordCalls, rows, [toArray(priceLists.map(priceListId))]),
     ...writeRows(
       queueForUsage,
       ends.filter((end) => !isOnRecord(end)),
@@ -178,16 +174,6 @@ export function recordWrites(ends: readonly RecordedEnd[], isOnRecord: (end: Rec
     ),
   ];
 }
-
-/** The columns of a record, but for the place of its price list in the batch. */
-const END_COLUMNS = [
-  ...RECORD.map(
-    ({ read }) =>
-      ({ outcome }: RecordedEnd) =>
-        read(outcome),
-  ),
-  ({ counted }: RecordedEnd) => countedText(counted),
-];
 
 const NAME_COLUMNS = [
   ({ outcome }: RecordedEnd) => outcome.accountId,
@@ -221,7 +207,7 @@ export function unresolvedWrites(reservations: readonly LostReservation[], now: 
     ...readFacts(reservation.facts),
     notes: reservedNotes(reservation),
   }));
-  return writeRows(recordUnresolved, calls, UNRESOLVED.values, [now]);
+  return UNRESOLVED.rows.write(recordUnresolved, calls, [now]);
 }
 
 const NO_FACTS = { operation: '', provider: '', providerModel: '', isStream: false, requestId: '', priceRule: 'base' };

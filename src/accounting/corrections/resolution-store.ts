@@ -1,4 +1,3 @@
-import { columnsOf } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import {
@@ -228,7 +227,7 @@ async function chargeOwner(
   if (row === undefined) return null;
   const owner = KEY_LIMITS.columns.read(row);
   countKeySpending(owner, chargeNano, periods);
-  await transaction.query(countInBudgets, columnsOf([owner], ...KEY_LIMITS.written.values));
+  await transaction.query(countInBudgets, [KEY_LIMITS.written.rows.parameter([owner])]);
   return owner;
 }
 

@@ -23,7 +23,7 @@ const updateRates = RATE_LIMITS.update('reservations.update-rates');
 /** Of limits that only the configuration has, at their first calls. Whoever makes a row holds the lock of its account. */
 const insertRates: Statement = {
   name: 'reservations.insert-rates',
-  text: `insert into rate_limits (${RATE_LIMITS.written.names.join(', ')}) select * from ${RATE_LIMITS.written.unnest}`,
+  text: `insert into rate_limits (${RATE_LIMITS.written.names.join(', ')}) select * from ${RATE_LIMITS.written.rows.as('v')}`,
 };
 
 const insertSlots = insertOfRows(
@@ -96,10 +96,10 @@ export function accountWrites(accounts: ReadonlyMap<string, AccountState>, befor
     deletedSlots.map((callId) => ({ accountId, callId })),
   );
   return [
-    ...writeRows(updateBalances, balances, BALANCES.written.values),
-    ...writeRows(updateKeys, keys, KEY_LIMITS.written.values),
-    ...writeRows(updateRates, rates, RATE_LIMITS.written.values),
-    ...writeRows(insertRates, newRates, RATE_LIMITS.written.values),
+    ...BALANCES.written.rows.write(updateBalances, balances),
+    ...KEY_LIMITS.written.rows.write(updateKeys, keys),
+    ...RATE_LIMITS.written.rows.write(updateRates, rates),
+    ...RATE_LIMITS.written.rows.write(insertRates, newRates),
     ...writeRows(deleteSlots, deletedSlots, CALL_NAME),
     ...writeRows(insertSlots, newSlots, [
       ({ accountId }) => accountId,
@@ -107,6 +107,6 @@ export function accountWrites(accounts: ReadonlyMap<string, AccountState>, befor
       ({ callId }) => callId,
       ({ takenAtMs }) => toTimestamp(takenAtMs),
     ]),
-    ...writeRows(updateSubscriptions, subscriptions, SUBSCRIPTIONS.written.values),
+    ...SUBSCRIPTIONS.written.rows.write(updateSubscriptions, subscriptions),
   ];
 }

@@ -37,7 +37,7 @@ import { HAS_SLOT, RATE_LIMITS, RESERVATIONS, type Reservation, SUBSCRIPTIONS } 
 const insertReservations = insertOfRows(
   'reservations.insert',
   (condition) =>
-    `insert into reservations (${RESERVATIONS.names.join(', ')}) select * from ${RESERVATIONS.unnest} ${condition}`,
+    `insert into reservations (${RESERVATIONS.names.join(', ')}) select * from ${RESERVATIONS.rows.as('v')} ${condition}`,
 );
 
 /** Plan: primary key. */
@@ -297,7 +297,7 @@ export function addReservations(
 }
 
 export function reservationWrites(reservations: readonly Reservation[]): Query[] {
-  return writeRows(insertReservations, reservations, RESERVATIONS.values);
+  return RESERVATIONS.rows.write(insertReservations, reservations);
 }
 
 export function deleteWrites(reservations: readonly CallName[]): Query[] {

@@ -118,7 +118,7 @@ const insertCharges = insertOfRows(
 )
 select account_id, entry_no, 'charge', -charge_nano, balance_after_nano, call_id, created_at, day_no, day_began_at,
   counted_key::jsonb
-from ${CHARGES.unnest} as e (${CHARGES.names.join(', ')})
+from ${CHARGES.rows.as('e')}
 ${condition}`,
 );
 
@@ -139,7 +139,7 @@ const recordContinuationKeys: Statement = {
   name: 'settlement.record-continuation-keys',
   text: `insert into continuation_keys (${CONTINUATION_KEYS.list})
 select distinct on (account_id, key) ${CONTINUATION_KEYS.list}
-from ${CONTINUATION_KEYS.unnest} as made (${CONTINUATION_KEYS.list})
+from ${CONTINUATION_KEYS.rows.as('made')}
 order by account_id, key, made_at desc
 on conflict (account_id, key) do update
   set model = excluded.model, provider = excluded.provider, made_at = excluded.made_at,
@@ -232,7 +232,7 @@ export function addEnds(
       ...deleteWrites(freed),
       ...storedPriceLists.writes(prices),
       ...recordWrites(fresh, ({ outcome }) => known.recorded.has(callKey(outcome))),
-      ...writeRows(insertCharges, charges, CHARGES.values),
+      ...CHARGES.rows.write(insertCharges, charges),
       ...continuationWrites(fresh),
       ...validWrites(fresh, periods.nowMs),
     ];
@@ -276,5 +276,5 @@ function continuationWrites(fresh: readonly SettlementRecord[]): Query[] {
   const rows = fresh.flatMap(({ outcome, made }) =>
     made === null ? [] : made.keys.map((key) => ({ totalTokens: null, ...made, key, accountId: outcome.accountId })),
   );
-  return writeRows(recordContinuationKeys, rows, CONTINUATION_KEYS.values);
+  return CONTINUATION_KEYS.rows.write(recordContinuationKeys, rows);
 }

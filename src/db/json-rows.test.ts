@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { toTimestamp } from './columns.ts';
+import { JsonRows } from './json-rows.ts';
+
+interface Row {
+  readonly text: string | null;
+  readonly big: bigint | null;
+  readonly int: number | null;
+  readonly flag: boolean | null;
+  readonly at: number | null;
+  readonly json: unknown;
+  readonly list: readonly string[] | null;
+}
+
+const ROWS = new JsonRows<Row>([
+  { name: 't', type: 'text', value: ({ text }) => text },
+  { name: 'b', type: 'bigint', value: ({ big }) => big },
+  { name: 'i', type: 'int', value: ({ int }) => int },
+  { name: 'f', type: 'boolean', value: ({ flag }) => flag },
+  { name: 'a', type: 'timestamptz', value: ({ at }) => (at === null ? null : toTimestamp(at)) },
+  { name: 'j', type: 'jsonb', value: ({ json }) => (json === null ? null : JSON.stringify(json)) },
+  { name: 'l', type: 'text[]', value: ({ list }) => (list === null ? null : `{${list.join(',')}}`) },
+]);
+const SELECT = { name: 'test.json-rows', text: `select v.t, v.b, v.i, v.f, v.a, v.j, v.l from ${ROWS.as('v')}` };
+
+describe('rows in one parameter', { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  before(async () => {
+    stored = await createTestDatabase();
+  });
+  after(() => stored?.remove());
+
+  /** As values are stored: half a surrogate pair is no character. */
+  const expected = ({ text, big, int, flag, at, json, list }: Row) => ({
+    t: text?.toWellFormed() ?? null,
+    ...{ b: big, i: int, f: flag, a: at === null ? null : new Date(at), j: json, l: list },
+  });
+
+  it('come out as they went in, by either protocol', async () => {
+    const orNull = <Value>(of: fc.Arbitrary<Value>) => fc.option(of, { nil: null });
+    const row = fc.record<Row>({
+      text: orNull(fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', ''))),
+      big: orNull(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),
+      int: orNull(fc.integer()),
+      flag: orNull(fc.boolean()),
+      at: orNull(fc.integer({ min: 0, max: 4_102_444_800_000 })),
+      json: orNull(fc.constantFrom({ a: "'" }, [1, 'two', null], 'text', 5)),
+      list: orNull(fc.array(fc.constantFrom('a', 'b_c'))),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { maxLength: 5 }), async (rows) => {
+        const parameters = [ROWS.parameter(rows)];
+        assert.deepEqual(await stored.database.query(SELECT, parameters), rows.map(expected));
+        const inSql = await stored.database.readThenWrite({
+          name: 'test.rows',
+          reads: [{ statement: SELECT, parameters }],
+          decide: ([found]) => ({ writes: [], result: found! }),
+        });
+        assert.deepEqual(inSql, rows.map(expected));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('are refused as data if a text has a zero byte', async () => {
+    const none = { big: null, int: null, flag: null, at: null, json: null, list: null };
+    const parameters = [ROWS.parameter([{ ...none, text: 'a\0b' }])];
+    await assert.rejects(stored.database.query(SELECT, parameters), { code: '22P05' });
+  });
+
+  it('make no statement if there are none', () => {
+    assert.deepEqual(ROWS.write(SELECT, []), []);
+  });
+});

@@ -1,0 +1,57 @@
+import type { Parameter, Query, SqlValue, Statement } from './database.ts';
+
+/** A column that is written. */
+export interface WrittenColumn<Row> {
+  readonly name: string;
+  /** SQL. */
+  readonly type: string;
+  /** Its value; of a column of JSON, that as text. */
+  readonly value: (row: Row) => SqlValue;
+}
+
+/**
+ * Rows as one parameter of a statement, JSON of which `json_to_recordset` makes rows. An array for each column (`unnest`) costs the server several
+ * times as much while a batch has few calls, since it sets up a function for each of 50 columns (docs/measurements.md, "Rows in a parameter").
+ */
+export class JsonRows<Row> {
+  readonly #values: readonly ((row: Row) => SqlValue)[];
+  /** What stands before each value: `"name":`. */
+  readonly #keys: readonly string[];
+  readonly #isJson: readonly boolean[];
+  readonly #columns: string;
+
+  constructor(columns: readonly WrittenColumn<Row>[]) {
+    this.#values = columns.map(({ value }) => value);
+    this.#keys = columns.map(({ name }) => `"${name}":`);
+    this.#isJson = columns.map(({ type }) => type === 'jsonb');
+    this.#columns = columns.map(({ name, type }) => `${name} ${type}`).join(', ');
+  }
+
+  /** SQL: the rows of the first parameter, as a table of this name. */
+  as(table: string): string {
+    return `json_to_recordset($1::json) as ${table} (${this.#columns})`;
+  }
+
+  /** The parameter. What is `null` is left out: most calls have no value for most columns. */
+  parameter(rows: readonly Row[]): string {
+    const [values, keys, isJson] = [this.#values, this.#keys, this.#isJson];
+    let text = '[';
+    for (let n = 0; n < rows.length; n++) {
+      let before = n === 0 ? '{' : ',{';
+      for (let i = 0; i < values.length; i++) {
+        const value = values[i]!(rows[n]!);
+        if (value === null) continue;
+        text += before + keys[i]!;
+        text += typeof value !== 'string' || isJson[i] ? value : JSON.stringify(value.toWellFormed());
+        before = ',';
+      }
+      text += before === ',' ? '}' : `${before}}`;
+    }
+    return `${text}]`;
+  }
+
+  /** A statement that writes rows, if there are any. `further`: its parameters behind the rows. */
+  write(statement: Statement, rows: readonly Row[], further: readonly Parameter[] = []): Query[] {
+    return rows.length === 0 ? [] : [{ statement, parameters: [this.parameter(rows), ...further] }];
+  }
+}
