@@ -18,18 +18,19 @@ export class JsonRows<Row> {
   /** What stands before each value: `"name":`. */
   readonly #keys: readonly string[];
   readonly #isJson: readonly boolean[];
-  readonly #columns: string;
+  /** SQL: with their types. */
+  readonly columns: string;
 
   constructor(columns: readonly WrittenColumn<Row>[]) {
     this.#values = columns.map(({ value }) => value);
     this.#keys = columns.map(({ name }) => `"${name}":`);
     this.#isJson = columns.map(({ type }) => type === 'jsonb');
-    this.#columns = columns.map(({ name, type }) => `${name} ${type}`).join(', ');
+    this.columns = columns.map(({ name, type }) => `${name} ${type}`).join(', ');
   }
 
   /** SQL: the rows of the first parameter, as a table of this name. */
   as(table: string): string {
-    return `json_to_recordset($1::json) as ${table} (${this.#columns})`;
+    return `json_to_recordset($1::json) as ${table} (${this.columns})`;
   }
 
   /** The parameter. What is `null` is left out: most calls have no value for most columns. */

@@ -95,7 +95,7 @@ const recordCalls = insertOfRows(
   'settlement.record-calls',
   (condition) => `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, counted, price_list, is_queued)
 select ${RECORD.map(valueSql).join(', ')}, counted, ($2::uuid[])[price_list_no], true
-from ${RECORDS.as('o')}
+from json_to_recordset($1::json) as o (${RECORDS.columns})
 ${condition}
 on conflict (account_id, id, started_at) do update set
   ${[
