@@ -1,0 +1,106 @@
+import type { Database, Lane, Queryable } from '../../src/db/database.ts';
+import type { Databases } from '../../src/db/databases.ts';
+import type { PartitionedQueryables } from '../../src/db/home-lanes.ts';
+import { sql } from './sql.ts';
+
+/** The connection of a transaction, as its server knows it. */
+export interface Backend {
+  readonly pid: number;
+  /** That the connection comes from. */
+  readonly port: number;
+}
+
+/** Ends something that the transaction needs. */
+export type Kill = (backend: Backend) => Promise<void>;
+
+/** What comes after a commit that nobody has heard of. */
+export const COMMITTED = 'after the commit';
+
+const FIND_BACKEND = 'select pg_backend_pid() as pid, inet_client_port() as port';
+
+/**
+ * The moments of transactions over the directory and partitions: before each statement, before the commit, and after it. A test kills
+ * something at one of them. Other transactions go on as they are.
+ */
+export class Moments {
+  /** By their names, since the last `begin`. */
+  passed: string[] = [];
+  #killAt = -1;
+  #kill: Kill | null = null;
+  /** Whether it was killed. */
+  isReached = false;
+
+  /** Begins anew: kills at the moment of this number, or at none. */
+  begin(killAt = -1, kill: Kill | null = null): void {
+    this.passed = [];
+    this.isReached = false;
+    this.#killAt = killAt;
+    this.#kill = kill;
+  }
+
+  /** The same database, whose transactions over both homes are watched. */
+  watch(database: Database): Database {
+    const watchLane = (lane: Lane): Lane => ({
+      query: (...given) => lane.query(...given),
+      transaction: (work) => lane.transaction(work),
+      transactionWithDirectory: <Result>(work: (transaction: Queryable) => Promise<Result>) =>
+        this.#run<Queryable, Result>(
+          (begun) => lane.transactionWithDirectory(begun),
+          (transaction, before) => work(this.#watchStatements(transaction, before)),
+          (transaction) => transaction,
+        ),
+    });
+    return { ...database, ...watchLane(database), lane: (name) => watchLane(database.lane(name)) };
+  }
+
+  /** The same for the transaction of an import, which is one of the directory and all partitions. */
+  watchImports({ longTransaction }: Pick<Databases, 'longTransaction'>): Pick<Databases, 'longTransaction'> {
+    return {
+      longTransaction: <Result>(work: (transactions: PartitionedQueryables) => Promise<Result>) =>
+        this.#run<PartitionedQueryables, Result>(
+          longTransaction,
+          ({ directory, partitions }, before) =>
+            work({
+              directory: this.#watchStatements(directory, before),
+              partitions: partitions.map((partition) => this.#watchStatements(partition, before)),
+            }),
+          ({ directory }) => directory,
+        ),
+    };
+  }
+
+  #watchStatements(transaction: Queryable, before: (what: string) => Promise<void>): Queryable {
+    return {
+      async query(statement, parameters) {
+        await before(statement.name);
+        return transaction.query(statement, parameters);
+      },
+    };
+  }
+
+  async #run<Transaction, Result>(
+    begin: (work: (transaction: Transaction) => Promise<Result>) => Promise<Result>,
+    work: (transaction: Transaction, before: (what: string) => Promise<void>) => Promise<Result>,
+    firstOf: (transaction: Transaction) => Queryable,
+  ): Promise<Result> {
+    let backend: Backend | null = null;
+    const result = await begin(async (transaction) => {
+      [backend = null] = await sql<Backend>(firstOf(transaction), FIND_BACKEND);
+      const before = async (what: string): Promise<void> => void (await this.#pass(`before ${what}`, backend));
+      const done = await work(transaction, before);
+      await before('the commit');
+      return done;
+    });
+    // It is committed, and whoever waits for that has not heard it.
+    if (await this.#pass(COMMITTED, backend)) throw new Error('the connection was lost');
+    return result;
+  }
+
+  async #pass(moment: string, backend: Backend | null): Promise<boolean> {
+    const isKilled = this.passed.push(moment) - 1 === this.#killAt;
+    if (!isKilled || this.#kill === null) return false;
+    this.isReached = true;
+    await this.#kill(backend!);
+    return true;
+  }
+}
