@@ -7,6 +7,7 @@ import { conformance } from '../test/citus/steps/conformance.ts';
 import { gateways } from '../test/citus/steps/gateways.ts';
 import { latency } from '../test/citus/steps/latency.ts';
 import { move } from '../test/citus/steps/move.ts';
+import { overBoth } from '../test/citus/steps/over-both.ts';
 import { partitions } from '../test/citus/steps/partitions.ts';
 import { stores } from '../test/citus/steps/stores.ts';
 import { workerStops } from '../test/citus/steps/worker-stops.ts';
@@ -23,7 +24,7 @@ const HELP = `npm run test:citus -- --pg BIN [--step NAME]... [--keep] [--list]
   --list       say what steps there are
 `;
 
-const STEPS: readonly Step[] = [partitions, stores, books, latency, move, workerStops, gateways, conformance];
+const STEPS: readonly Step[] = [partitions, stores, books, overBoth, latency, move, workerStops, gateways, conformance];
 
 const { values: flags } = parseArgs({
   options: {

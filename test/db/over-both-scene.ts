@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import pg from 'pg';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
+import { ALLOW_TRIGGERS } from '../../src/db/citus.ts';
+import type { Database } from '../../src/db/database.ts';
 import { type DatabaseLocation, type Databases, openDatabases } from '../../src/db/databases.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { type ClusterPorts, createCitusDatabase } from '../citus/databases.ts';
@@ -55,7 +57,7 @@ const PARTITION_TOTALS = `select (select count(*) from balances) as balances,
   (select count(*) from rate_limits) as rate_limits,
   (select count(*) from continuation_keys) as continuation_keys,
   (select count(*) from notice_states) as notice_states,
-  (select count(*) from account_changes) as account_changes`;
+  (select count(distinct id) from account_changes cross join unnest(account_ids) as n (id)) as changed_accounts`;
 
 /** What the directory has, and what the partitions have together. */
 export async function totalsOf({ directory, partitions }: Pick<Databases, 'directory' | 'partitions'>): Promise<{
@@ -74,15 +76,24 @@ const PARTITIONS = 4;
 /** The server is killed, and not its machine. */
 const NOT_SYNCED = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off' };
 
-/** Two empty databases of a server that may be killed: one of its own, or a cluster of Citus (`npm run test:citus`). */
-async function createDatabases(parts: AsyncDisposableStack): Promise<readonly PartitionedDatabase[]> {
+/** Where `npm run test:citus` has a cluster; otherwise `null`. */
+function citusPorts(): ClusterPorts | null {
+  const given = process.env.FAREGATE_TEST_CITUS_PORTS;
+  return given === undefined ? null : JSON.parse(given);
+}
+
+/** Two empty databases of a server that may be killed: a cluster of Citus, or one of its own. */
+async function createDatabases(
+  parts: AsyncDisposableStack,
+  ports: ClusterPorts | null,
+): Promise<readonly PartitionedDatabase[]> {
   const open = async (url: string, remove: () => Promise<void>): Promise<PartitionedDatabase> =>
     parts.use(await openPartitioned({ url, dataDir: '' }, PARTITIONS, remove));
-  const given = process.env.FAREGATE_TEST_CITUS_PORTS;
-  if (given !== undefined) {
-    const ports: ClusterPorts = JSON.parse(given);
+  if (ports !== null) {
     const made = [await createCitusDatabase(ports), await createCitusDatabase(ports)];
-    return Promise.all(made.map(({ url, remove }) => open(url, remove)));
+    const opened: PartitionedDatabase[] = [];
+    for (const { url, remove } of made) opened.push(await open(url, remove));
+    return opened;
   }
   const directory = makeFastDirectory('faregate-killed-');
   parts.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -101,9 +112,18 @@ async function createDatabases(parts: AsyncDisposableStack): Promise<readonly Pa
   return [first, await open(`${server.url}/second`, async () => undefined)];
 }
 
-export async function openScene(): Promise<Scene> {
+/** Triggers of a worker know nothing of our session, which wants none. */
+async function setLedgerTriggers(partition: Database, change: 'disable' | 'enable'): Promise<void> {
+  await partition.transaction(async (transaction) => {
+    // Citus hands on whole messages.
+    await sql(transaction, ALLOW_TRIGGERS);
+    await sql(transaction, `alter table ledger_entries ${change} trigger user`);
+  });
+}
+
+export async function openScene(ports = citusPorts()): Promise<Scene> {
   await using parts = new AsyncDisposableStack();
-  const [stored, target] = await createDatabases(parts);
+  const [stored, target] = await createDatabases(parts, ports);
   const { databases: others, location } = stored!;
   for (const partition of others.partitions) {
     const rollups = createRollupStore(partition);
@@ -140,8 +160,13 @@ export async function openScene(): Promise<Scene> {
 
   const targets = target!.databases.partitions;
   const asNew = await Promise.all(targets.map(readNewDatabase));
+  const isOnCitus = ports !== null;
   const clear = async (): Promise<void> => {
-    for (const [number, each] of targets.entries()) assert.ok(await emptyDatabase(each, asNew[number]!));
+    for (const [number, each] of targets.entries()) {
+      if (isOnCitus) await setLedgerTriggers(each, 'disable');
+      assert.ok(await emptyDatabase(each, asNew[number]!));
+      if (isOnCitus) await setLedgerTriggers(each, 'enable');
+    }
   };
 
   const isGone = async ({ pid }: Backend): Promise<boolean> =>
@@ -149,7 +174,7 @@ export async function openScene(): Promise<Scene> {
 
   const kills = {
     async backend({ pid }: Backend): Promise<void> {
-      await sql(others.directory, 'select pg_terminate_backend($1)', [pid]);
+      await sql(others.directory, 'select pg_terminate_backend($1::int)', [pid]);
       await until(() => isGone({ pid, port: 0 }), 'the backend is there');
     },
     async gateway(backend: Backend): Promise<void> {
@@ -157,9 +182,13 @@ export async function openScene(): Promise<Scene> {
       await until(() => isGone(backend), 'the server has not noticed that its client is gone');
     },
     /** One process of it that dies takes all others along at once, and what was committed is recovered from the log. */
-    async server({ pid }: Backend): Promise<void> {
-      process.kill(pid, 'SIGKILL');
-      await until(() => isRecovered(pid), 'the server does not run again');
+    async server(): Promise<void> {
+      const victim = new pg.Client({ connectionString: location.url });
+      victim.on('error', () => undefined);
+      await victim.connect();
+      const { rows } = await victim.query('select pg_backend_pid() as pid');
+      process.kill(rows[0].pid, 'SIGKILL');
+      await until(() => isRecovered(rows[0].pid), 'the server does not run again');
     },
   };
 

@@ -10,8 +10,10 @@ export interface Backend {
   readonly port: number;
 }
 
-/** Ends something that the transaction needs. */
-export type Kill = (backend: Backend) => Promise<void>;
+/** Ends something that the transaction needs. `transaction`: it goes on behind that, unless it is committed. */
+export type Kill = (backend: Backend, transaction: Queryable) => Promise<void>;
+
+export const BEFORE_COMMIT = 'before the commit';
 
 /** What comes after a commit that nobody has heard of. */
 export const COMMITTED = 'after the commit';
@@ -27,7 +29,7 @@ export class Moments {
   passed: string[] = [];
   #killAt = -1;
   #kill: Kill | null = null;
-  /** Whether it was killed. */
+  /** Whether the moment came, and nothing failed at it but what was killed. */
   isReached = false;
 
   /** Begins anew: kills at the moment of this number, or at none. */
@@ -69,7 +71,7 @@ export class Moments {
     };
   }
 
-  #watchStatements(transaction: Queryable, before: (what: string) => Promise<void>): Queryable {
+  #watchStatements(transaction: Queryable, before: (statement: string) => Promise<void>): Queryable {
     return {
       async query(statement, parameters) {
         await before(statement.name);
@@ -80,27 +82,29 @@ export class Moments {
 
   async #run<Transaction, Result>(
     begin: (work: (transaction: Transaction) => Promise<Result>) => Promise<Result>,
-    work: (transaction: Transaction, before: (what: string) => Promise<void>) => Promise<Result>,
+    work: (transaction: Transaction, before: (statement: string) => Promise<void>) => Promise<Result>,
     firstOf: (transaction: Transaction) => Queryable,
   ): Promise<Result> {
+    let first: Queryable | null = null;
     let backend: Backend | null = null;
+    const pass = (moment: string): Promise<boolean> => this.#pass(moment, (kill) => kill(backend!, first!));
     const result = await begin(async (transaction) => {
-      [backend = null] = await sql<Backend>(firstOf(transaction), FIND_BACKEND);
-      const before = async (what: string): Promise<void> => void (await this.#pass(`before ${what}`, backend));
-      const done = await work(transaction, before);
-      await before('the commit');
+      first = firstOf(transaction);
+      [backend = null] = await sql<Backend>(first, FIND_BACKEND);
+      const done = await work(transaction, async (statement) => void (await pass(`before ${statement}`)));
+      await pass(BEFORE_COMMIT);
       return done;
     });
     // It is committed, and whoever waits for that has not heard it.
-    if (await this.#pass(COMMITTED, backend)) throw new Error('the connection was lost');
+    if (await pass(COMMITTED)) throw new Error('the connection was lost');
     return result;
   }
 
-  async #pass(moment: string, backend: Backend | null): Promise<boolean> {
+  async #pass(moment: string, run: (kill: Kill) => Promise<void>): Promise<boolean> {
     const isKilled = this.passed.push(moment) - 1 === this.#killAt;
     if (!isKilled || this.#kill === null) return false;
+    await run(this.#kill);
     this.isReached = true;
-    await this.#kill(backend!);
     return true;
   }
 }
