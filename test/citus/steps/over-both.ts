@@ -98,14 +98,14 @@ async function createOthers(scene: Scene, ports: ClusterPorts, database: string)
       [body.id],
     );
     const schema = `faregate_0${row!.place}`;
-    const [shard] = await rowsOf<{ port: number }>(
+    const [placed] = await rowsOf<{ port: number }>(
       ports.coordinator,
       database,
       `select distinct nodeport as port from citus_shards where table_name = to_regclass('${schema}.balances')`,
     );
     const key = await scene.g.admin('POST', `/accounts/${body.id}/keys`, { name: 'other', dailyCalls: 3 });
     assert.equal(key.status, 201);
-    made.push({ keyId: key.body.id, port: shard?.port ?? ports.coordinator });
+    made.push({ keyId: key.body.id, port: placed?.port ?? ports.coordinator });
   }
   return made;
 }
