@@ -75,11 +75,15 @@ async function runSteps(cluster: CitusCluster, steps: readonly Step[]): Promise<
       const found = await runStep(cluster);
       console.log(`✔ ${name} (${secondsSince(startedAt)})\n${indented(found.join('\n'))}`);
     } catch (error) {
-      fail(
-        `✖ ${name} (${secondsSince(startedAt)})\n${indented(error instanceof Error ? (error.stack ?? error.message) : String(error))}`,
-      );
+      fail(`✖ ${name} (${secondsSince(startedAt)})\n${indented(wordsOf(error))}`);
     }
   }
+}
+
+/** A step that fails may fail once more when what it has is removed. */
+function wordsOf(error: unknown): string {
+  if (error instanceof SuppressedError) return `${wordsOf(error.suppressed)}\n${wordsOf(error.error)}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 async function keep(cluster: CitusCluster, signalled: Promise<void>): Promise<void> {
