@@ -7,6 +7,7 @@ import { conformance } from '../test/citus/steps/conformance.ts';
 import { gateways } from '../test/citus/steps/gateways.ts';
 import { latency } from '../test/citus/steps/latency.ts';
 import { move } from '../test/citus/steps/move.ts';
+import { overBoth } from '../test/citus/steps/over-both.ts';
 import { partitions } from '../test/citus/steps/partitions.ts';
 import { stores } from '../test/citus/steps/stores.ts';
 import { workerStops } from '../test/citus/steps/worker-stops.ts';
@@ -23,7 +24,7 @@ const HELP = `npm run test:citus -- --pg BIN [--step NAME]... [--keep] [--list]
   --list       say what steps there are
 `;
 
-const STEPS: readonly Step[] = [partitions, stores, books, latency, move, workerStops, gateways, conformance];
+const STEPS: readonly Step[] = [partitions, stores, books, overBoth, latency, move, workerStops, gateways, conformance];
 
 const { values: flags } = parseArgs({
   options: {
@@ -74,11 +75,15 @@ async function runSteps(cluster: CitusCluster, steps: readonly Step[]): Promise<
       const found = await runStep(cluster);
       console.log(`✔ ${name} (${secondsSince(startedAt)})\n${indented(found.join('\n'))}`);
     } catch (error) {
-      fail(
-        `✖ ${name} (${secondsSince(startedAt)})\n${indented(error instanceof Error ? (error.stack ?? error.message) : String(error))}`,
-      );
+      fail(`✖ ${name} (${secondsSince(startedAt)})\n${indented(wordsOf(error))}`);
     }
   }
+}
+
+/** A step that fails may fail once more when what it has is removed. */
+function wordsOf(error: unknown): string {
+  if (error instanceof SuppressedError) return `${wordsOf(error.suppressed)}\n${wordsOf(error.error)}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 async function keep(cluster: CitusCluster, signalled: Promise<void>): Promise<void> {

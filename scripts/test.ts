@@ -88,6 +88,8 @@ const FULL_ONLY = [
   'test/chaos/**',
   'test/settlement/crashes.test.ts',
   'test/settlement/killed.test.ts',
+  // The same of transactions over the directory and a partition: `test/db/over-both`, and the tests of each of them.
+  'test/db/over-both-kills.test.ts',
   'test/cli/demo-crashes.test.ts',
   // The demo, started several times: its mark stands in `test/db/demo-mark`, what it makes in `test/cli/demo-month`.
   'test/cli/{demo,demo-mark,demo-mended}.test.ts',

@@ -46,7 +46,18 @@ export const limitLocksOnWorker = (lockMaxMs: number): Query => ({
  */
 export const COMMIT_IN_TWO_PHASES = 'delete from citus_two_phase where id = 0';
 
-/** Makes what that needs. */
+const findTwoPhase: Statement = {
+  name: 'citus.find-two-phase',
+  text: `select exists (select from pg_catalog.pg_dist_partition where logicalrelid = to_regclass('citus_two_phase')) as is_there`,
+};
+
+/** Whether the schema of the directory has what a commit of two phases needs. There must be the extension. */
+export async function hasTwoPhase(directory: Queryable): Promise<boolean> {
+  const [found] = await directory.query<{ is_there: boolean }>(findTwoPhase);
+  return found!.is_there;
+}
+
+/** Makes it. */
 export const CREATE_TWO_PHASE = `create table if not exists citus_two_phase (id integer primary key);
 select citus_add_local_table_to_metadata('citus_two_phase')
 where not exists (select from pg_dist_partition where logicalrelid = 'citus_two_phase'::regclass);`;

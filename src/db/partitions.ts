@@ -1,4 +1,12 @@
-import { ALLOW_TRIGGERS, distribute, functionsOf, hasCitus, isDistributed } from './citus.ts';
+import {
+  ALLOW_TRIGGERS,
+  CREATE_TWO_PHASE,
+  distribute,
+  functionsOf,
+  hasCitus,
+  hasTwoPhase,
+  isDistributed,
+} from './citus.ts';
 import type { Database } from './database.ts';
 import type { Databases } from './databases.ts';
 import { isDuplicateSchema, StatementError } from './errors.ts';
@@ -38,6 +46,7 @@ const PARTITIONS_MAX = 100;
 /**
  * Brings the directory to the version of this program as `migrate` does, then each partition, in order; one that another process has added
  * meanwhile is opened. What is done stays done if a later one fails, and the next time goes on there.
+ * On Citus the directory gets what transactions over it and a partition need, also where the extension came later.
  *
  * @throws SchemaError as `migrate`; and, with its number, if a partition is not there, is of another database, newer than this
  * program, or cannot be brought up to date.
@@ -45,11 +54,17 @@ const PARTITIONS_MAX = 100;
 export async function migrateAll(databases: Openable, options: MigrateOptions = {}): Promise<AppliedStep[]> {
   const { directory, partitions, openNext } = databases;
   const applied = inPartition(0, await migrate(directory, options));
+  await untilApplied(directory, options, () => makeTwoPhase(directory));
   for (const row of (await readPartitions(directory)).slice(1)) {
     const partition = partitions[row.number] ?? openNext(row.schema!);
     applied.push(...inPartition(row.number, await bringUp(partition, row, options)));
   }
   return applied;
+}
+
+async function makeTwoPhase(directory: Database): Promise<void> {
+  if (!(await hasCitus(directory)) || (await hasTwoPhase(directory))) return;
+  await directory.script(underMigrationLock([CREATE_TWO_PHASE]));
 }
 
 /**

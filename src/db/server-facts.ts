@@ -1,5 +1,14 @@
 import type { Queryable, Statement } from './database.ts';
-import { booleanColumn, instantColumn, intColumn, jsonbColumn, type RowOf, selection, textColumn } from './table.ts';
+import {
+  booleanColumn,
+  instantColumn,
+  intColumn,
+  jsonbColumn,
+  orNull,
+  type RowOf,
+  selection,
+  textColumn,
+} from './table.ts';
 
 const FACTS = selection({
   /** Such as `18.1`. */
@@ -12,6 +21,11 @@ const FACTS = selection({
     select name || ' = ' || setting from pg_settings
     where name in ('fsync', 'synchronous_commit', 'full_page_writes') and setting = 'off' order by name
   )) as unsafe`),
+  /** On Citus: how often transactions are recovered that were cut off between their two phases; negative: never. Otherwise `null`. */
+  twoPhaseRecoveryMs: orNull(
+    intColumn(`(select setting::int from pg_settings where name = 'citus.recover_2pc_interval'
+    and exists (select from pg_extension where extname = 'citus')) as recovery_ms`),
+  ),
   nowMs: instantColumn('clock_timestamp() as now'),
 });
 

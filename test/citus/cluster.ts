@@ -23,6 +23,9 @@ const SETTINGS = [
   // For schemas that move while they are written.
   'wal_level=logical',
   'citus.node_conninfo=sslmode=disable',
+  // A transaction that asks for more waits for a standby that is not there, so that a test can hold it between its two phases.
+  'synchronous_standby_names=nobody',
+  'synchronous_commit=local',
 ];
 
 /**

@@ -151,6 +151,7 @@ describe('faregate doctor', () => {
     // The tests' own server does not sync.
     assert.equal(found.of('durability')!.state, 'warning');
     assert.match(found.of('durability')!.detail, /fsync = off/);
+    assert.equal(found.of('recovery'), undefined, 'only Citus has commits of two phases');
   });
 
   it('says that a server cannot be reached, without the password of its address', async () => {

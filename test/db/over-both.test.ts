@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Database, Queryable } from '../../src/db/database.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { sql } from '../support/sql.ts';
@@ -80,5 +82,20 @@ describe('a transaction of a partition and the directory', { timeout: 120_000 },
       await directory.script('alter schema moved rename to faregate_02');
     }
     assert.deepEqual(await placesOf('lost'), [[], false]);
+  });
+
+  it('changes nothing on Citus if what makes its commit one of two phases is missing', async () => {
+    const { url } = stored.location;
+    const schemas = { schema: 'faregate_01', directorySchema: 'public', isOnCitus: true };
+    const onCitus = openPostgres({ url, logger: silentLogger, ...schemas });
+    try {
+      const work = onCitus
+        .lane('admin')
+        .transactionWithDirectory((transaction) => insertBoth(transaction, 'one phase'));
+      await assert.rejects(work, /"citus_two_phase" does not exist/);
+    } finally {
+      await onCitus.close();
+    }
+    assert.deepEqual(await placesOf('one phase'), [[], false]);
   });
 });

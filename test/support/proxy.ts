@@ -14,6 +14,8 @@ export interface TestProxy {
    * after a cable was pulled.
    */
   cut(): void;
+  /** Ends the connection that comes from this port of the proxy to the server, on both sides, as where the process of the client has ended. */
+  end(port: number): void;
   /**
    * Swallows whatever the connections that are open now send in either direction, as a network that fails without a word;
    * those that are opened later work.
@@ -89,6 +91,9 @@ export async function startProxy(target: string): Promise<TestProxy> {
     refused: () => refusal.promise,
     cut() {
       for (const client of near) client.resetAndDestroy();
+    },
+    end(port) {
+      for (const upstream of far) if (upstream.localPort === port) upstream.destroy();
     },
     swallowNext() {
       isNextSwallowed = true;

@@ -54,8 +54,7 @@ ${names
     (column, i) =>
       `  ${column} = case when $${i + 3 + names.length}::boolean then excluded.${column} else l.${column} end`,
   )
-  .join(',\n')}
-returning ${list}`,
+  .join(',\n')}`,
   };
 
   /** By primary key, for owners of one account. */
@@ -74,12 +73,14 @@ returning ${list}`,
     const values = (Object.keys(fields) as (keyof Limits)[]).map((field) => change[field]);
     const given = Object.fromEntries(Object.keys(fields).map((field, i) => [field, values[i] ?? null])) as Limits;
     await lockAccount(transaction, accountId);
-    const rows = await transaction.query(changeLimits, [
+    await transaction.query(changeLimits, [
       accountId,
       ownerId,
       ...columns.valuesOf(given),
       ...values.map((value) => value !== undefined),
     ]);
+    // Not by `returning`: on Citus a function of lists may not be there.
+    const rows = await transaction.query(selectLimits, [accountId, toArray([ownerId])]);
     return columns.read(rows[0]!);
   }
 

@@ -16,6 +16,7 @@ import { errorText, type Finding, failed, ok, warning } from './doctor-finding.t
 
 const SERVER_MAJOR_MIN = 15;
 const CLOCK_DIFFERENCE_MAX_MS = 2_000;
+const TWO_PHASE_RECOVERY_MAX_MS = 2_000;
 
 export async function checkDatabase(location: Config['database'], isDemo: boolean): Promise<Finding[]> {
   const name = await describeDatabase(location);
@@ -56,7 +57,8 @@ async function lookAt(databases: Databases, name: string, isLocal: boolean): Pro
   const rest = [...partitions, await checkSchema(databases, partitions[0]?.state !== 'failed')];
   const reached = ok('database', `${name}, PostgreSQL ${facts.version}, responds in ${tookMs.toFixed(1)} ms`);
   if (isLocal) return [reached, ...rest];
-  return [checkServer(facts, reached), ...rest, checkSafety(facts), checkClock(facts.nowMs, askedMs, tookMs)];
+  const ofServer = [...rest, checkSafety(facts), ...checkRecovery(facts)];
+  return [checkServer(facts, reached), ...ofServer, checkClock(facts.nowMs, askedMs, tookMs)];
 }
 
 function checkServer({ major, isStandby, version }: ServerFacts, reached: Finding): Finding {
@@ -109,6 +111,17 @@ function checkSafety({ unsafeSettings }: ServerFacts): Finding {
   if (unsafeSettings.length === 0) return ok('durability', 'the server writes to its disk before it says so');
   const detail = `${unsafeSettings.join(', ')}: charges that were acknowledged can be lost in a crash`;
   return warning('durability', detail, 'Set these to on.');
+}
+
+/** Nothing without Citus. */
+function checkRecovery({ twoPhaseRecoveryMs: ms }: Pick<ServerFacts, 'twoPhaseRecoveryMs'>): Finding[] {
+  if (ms === null) return [];
+  const isOff = ms < 0;
+  const often = isOff ? 'never' : `every ${ms / 1_000} s`;
+  const detail = `Citus recovers transactions that lost a worker while they were committed: ${often}`;
+  if (!isOff && ms <= TWO_PHASE_RECOVERY_MAX_MS) return [ok('recovery', detail)];
+  const advice = `Writes of their accounts wait for that. On the coordinator: alter system set citus.recover_2pc_interval = '2s'; select pg_reload_conf();`;
+  return [warning('recovery', detail, advice)];
 }
 
 /** The clock was read at some moment between the question and its response. */
