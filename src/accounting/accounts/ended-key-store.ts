@@ -35,16 +35,21 @@ const setProgress: Statement = {
 where (ended_at, key_id) < ($1::timestamptz, $2::text)`,
 };
 
-/**
- * Whether it can be told now which keys calls name: the sums of usage have all calls but for few, and the index of unresolved ones
- * is whole, which it may not be in a database that is older than the baseline. Plans: the queue is short; calls_by_status.
- */
+/** Whether it can be told now which keys calls name: the sums of usage have all calls but for few. Plan: the queue is short. */
 const selectReadiness: Statement = {
   name: 'ended-keys.select-readiness',
   text: `select b.is_done
-  and (select count(*) from (select from usage_queue limit ${QUEUED_MAX + 1}) q) <= ${QUEUED_MAX}
-  and coalesce((select i.indisvalid from pg_index i where i.indexrelid = to_regclass('calls_by_status')), false) as is_ready
+  and (select count(*) from (select from usage_queue limit ${QUEUED_MAX + 1}) q) <= ${QUEUED_MAX} as is_ready
 from usage_backfill b`,
+};
+
+/**
+ * Whether the index of unresolved calls is whole, which it may not be in a database that is older than the baseline. By itself: Citus takes no
+ * statement about its catalog and two tables.
+ */
+const selectIndexReadiness: Statement = {
+  name: 'ended-keys.select-index-readiness',
+  text: `select coalesce((select i.indisvalid from pg_index i where i.indexrelid = to_regclass('calls_by_status')), false) as is_ready`,
 };
 
 /** Plan: calls_by_status. */
@@ -119,7 +124,7 @@ export type EndedKeyStore = ReturnType<typeof createEndedKeyStore>;
 
 export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
   async function canTell(partition: PartitionLane): Promise<boolean> {
-    for (const statement of [selectReadiness, selectFewUnresolved]) {
+    for (const statement of [selectReadiness, selectIndexReadiness, selectFewUnresolved]) {
       const [row] = await partition.query<{ is_ready: boolean }>(statement);
       if (row?.is_ready !== true) return false;
     }
