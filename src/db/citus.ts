@@ -1,4 +1,5 @@
 import type { Query, Queryable, Statement } from './database.ts';
+import type { JsonRows } from './json-rows.ts';
 
 /**
  * Partitions on servers with Citus (docs/decisions/0064-partitions-on-citus.md): the coordinator has the directory and the first partition as
@@ -63,16 +64,22 @@ select citus_add_local_table_to_metadata('citus_two_phase')
 where not exists (select from pg_dist_partition where logicalrelid = 'citus_two_phase'::regclass);`;
 
 /**
- * An insert whose rows are read from arrays. Citus would read them on the coordinator and copy them to the worker, in three messages. With a
+ * An insert of rows that come as a parameter. Citus would read them on the coordinator and copy them to the worker, in three messages. With a
  * condition that only the worker can look up, the statement goes there as it is. The table has one row.
  *
  * @param text with a condition behind the rows, or none
+ * @param rows of the text, if they come as JSON
+ * @param table what the text calls them
  */
-export const insertOfRows = (name: string, text: (condition: string) => string): Statement => ({
-  name,
-  text: text(''),
-  onCitus: text('where exists (select from usage_backfill)'),
-});
+export function insertOfRows(
+  name: string,
+  text: (condition: string) => string,
+  rows: Pick<JsonRows<never>, 'onCitus'> | null = null,
+  table = '',
+): Statement {
+  const onCitus = text('where exists (select from usage_backfill)');
+  return { name, text: text(''), onCitus: rows?.onCitus(onCitus, table) ?? onCitus };
+}
 
 /** Triggers of a distributed schema change tables of the same one, which are on the same worker. */
 export const ALLOW_TRIGGERS = 'set local citus.enable_unsafe_triggers to on;';

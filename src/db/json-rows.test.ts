@@ -24,7 +24,9 @@ const ROWS = new JsonRows<Row>([
   { name: 'j', type: 'jsonb', value: ({ json }) => (json === null ? null : JSON.stringify(json)) },
   { name: 'l', type: 'text[]', value: ({ list }) => (list === null ? null : `{${list.join(',')}}`) },
 ]);
-const SELECT = { name: 'test.json-rows', text: `select v.t, v.b, v.i, v.f, v.a, v.j, v.l from ${ROWS.as('v')}` };
+const TEXT = `select v.t, v.b, v.i, v.f, v.a, v.j, v.l from ${ROWS.as('v')}`;
+const SELECT = { name: 'test.json-rows', text: TEXT };
+const ON_CITUS = { name: 'test.json-rows-on-citus', text: ROWS.onCitus(TEXT, 'v') };
 
 describe('rows in one parameter', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
@@ -39,7 +41,7 @@ describe('rows in one parameter', { timeout: 60_000 }, () => {
     ...{ b: big, i: int, f: flag, a: at === null ? null : new Date(at), j: json, l: list },
   });
 
-  it('come out as they went in, by either protocol', async () => {
+  it('come out as they went in, by either protocol, and in the form for Citus', async () => {
     const orNull = <Value>(of: fc.Arbitrary<Value>) => fc.option(of, { nil: null });
     const row = fc.record<Row>({
       text: orNull(fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', ''))),
@@ -53,7 +55,8 @@ describe('rows in one parameter', { timeout: 60_000 }, () => {
     await fc.assert(
       fc.asyncProperty(fc.array(row, { maxLength: 5 }), async (rows) => {
         const parameters = [ROWS.parameter(rows)];
-        assert.deepEqual(await stored.database.query(SELECT, parameters), rows.map(expected));
+        for (const statement of [SELECT, ON_CITUS])
+          assert.deepEqual(await stored.database.query(statement, parameters), rows.map(expected));
         const inSql = await stored.database.readThenWrite({
           name: 'test.rows',
           reads: [{ statement: SELECT, parameters }],

@@ -20,17 +20,28 @@ export class JsonRows<Row> {
   readonly #isJson: readonly boolean[];
   /** SQL: with their types. */
   readonly columns: string;
+  readonly #members: string;
 
   constructor(columns: readonly WrittenColumn<Row>[]) {
     this.#values = columns.map(({ value }) => value);
     this.#keys = columns.map(({ name }) => `"${name}":`);
     this.#isJson = columns.map(({ type }) => type === 'jsonb');
     this.columns = columns.map(({ name, type }) => `${name} ${type}`).join(', ');
+    this.#members = columns.map(({ name, type }) => `${immutableValue(name, type)} as ${name}`).join(', ');
   }
 
   /** SQL: the rows of the first parameter, as a table of this name. */
   as(table: string): string {
     return `json_to_recordset($1::json) as ${table} (${this.columns})`;
+  }
+
+  /**
+   * What a statement of these rows is on Citus, if it is to be handed on to a worker as it is. Of an insert with functions that are not immutable, as
+   * `json_to_recordset` and the parsing of instants, it makes a text that no server understands.
+   */
+  onCitus(text: string, table: string): string {
+    const rows = `(select ${this.#members} from jsonb_array_elements($1::jsonb) as r) as ${table}`;
+    return text.replace(this.as(table), rows);
   }
 
   /** The parameter. What is `null` is left out: most calls have no value for most columns. */
@@ -55,4 +66,13 @@ export class JsonRows<Row> {
   write(statement: Statement, rows: readonly Row[], further: readonly Parameter[] = []): Query[] {
     return rows.length === 0 ? [] : [{ statement, parameters: [this.parameter(rows), ...further] }];
   }
+}
+
+/** SQL: a member of the JSON object `r` as a value of a type. Instants are as `toTimestamp` writes them. */
+function immutableValue(name: string, type: string): string {
+  if (type === 'jsonb') return `r->'${name}'`;
+  const text = `r->>'${name}'`;
+  if (type !== 'timestamptz') return `(${text})::${type}`;
+  const parts = [1, 6, 9, 12, 15].map((from) => `substr(${text}, ${from}, ${from === 1 ? 4 : 2})::int`).join(', ');
+  return `make_timestamp(${parts}, substr(${text}, 18, 6)::float8) at time zone 'UTC'`;
 }

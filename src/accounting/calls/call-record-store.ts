@@ -108,6 +108,8 @@ on conflict (account_id, id, started_at) do update set
     .map((name) => `${name} = excluded.${name}`)
     .join(', ')}
 where calls.status = 'unresolved'`,
+  RECORDS,
+  'o',
 );
 
 /**

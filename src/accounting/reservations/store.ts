@@ -38,6 +38,8 @@ const insertReservations = insertOfRows(
   'reservations.insert',
   (condition) =>
     `insert into reservations (${RESERVATIONS.names.join(', ')}) select * from ${RESERVATIONS.rows.as('v')} ${condition}`,
+  RESERVATIONS.rows,
+  'v',
 );
 
 /** Plan: primary key. */

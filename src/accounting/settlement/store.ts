@@ -120,6 +120,8 @@ select account_id, entry_no, 'charge', -charge_nano, balance_after_nano, call_id
   counted_key::jsonb
 from ${CHARGES.rows.as('e')}
 ${condition}`,
+  CHARGES.rows,
+  'e',
 );
 
 const CONTINUATION_KEYS = tableColumns({
