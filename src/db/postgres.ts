@@ -113,7 +113,7 @@ export function openPostgres(options: PostgresOptions): Database {
   });
   // Transactions of two messages have connections of their own, with other planner settings and time limits.
   const hot = {
-    // Citus has no generic plan of an insert that reads its rows from arrays.
+    // Citus has no generic plan of an insert that reads its rows from parameters.
     ...withOptions(connection, [...PLANNER_OPTIONS, ...(options.isOnCitus ? [] : ['-c', GENERIC_PLANS])]),
     ...limits,
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,

@@ -33,8 +33,7 @@ export class TwoPhase {
 
   /**
    * Kills something while an operation is committed, and starts it again. Both homes have then what it writes or neither, by who had
-   * committed, and a repeat does it once. Returns how long it took to recover what was prepared; `null` if the operation has no transaction over
-   * both homes.
+   * committed, and a repeat does it once. Returns how long it took to recover what was prepared.
    *
    * @param meanwhile while a worker is away; with it the server recovers by itself, and it changes no totals
    */
@@ -43,10 +42,9 @@ export class TwoPhase {
     held: Held,
     killed: Killed,
     meanwhile: ((lost: LocalServer) => Promise<void>) | null = null,
-  ): Promise<number | null> {
+  ): Promise<number> {
     const { moments, others } = this.#scene;
     const done = await this.#undisturbed(operation);
-    if (done === null) return null;
     for (;;) {
       moments.begin();
       const ask = await operation.prepare(this.#scene);
@@ -87,7 +85,7 @@ export class TwoPhase {
     moments.begin();
     const outcome = await ask();
     assert.ok(outcome === 'done' || outcome === 'unknown', `${operation.name} is ${outcome}`);
-    if (!moments.passed.includes(COMMITTED)) return null;
+    assert.ok(moments.passed.includes(COMMITTED), `${operation.name} is a transaction over both homes`);
     return { change: difference(since, await totalsOf(others)), commitAt: moments.passed.indexOf(BEFORE_COMMIT) };
   }
 

@@ -28,20 +28,16 @@ export const overBoth: Step = {
     const database = new URL(url).pathname.slice(1);
     const doctor = await checkDoctor(ports, database, url);
     const twoPhase = new TwoPhase(scene, workers, database);
-    const names: string[] = [];
     const lines: string[] = [];
-    for (const operation of OPERATIONS.filter(({ changed }) => changed === undefined)) {
-      const name = operation.name;
-      for (const held of HELD)
-        for (const killed of KILLED) if ((await twoPhase.kill(operation, held, killed)) !== null) names.push(name);
-    }
-    const first = OPERATIONS.find(({ name }) => name === names[0])!;
+    const operations = OPERATIONS.filter(({ changed }) => changed === undefined);
+    for (const operation of operations)
+      for (const held of HELD) for (const killed of KILLED) await twoPhase.kill(operation, held, killed);
     const others = await createOthers(scene, ports, database);
-    const recoveredMs = await twoPhase.kill(first, 'coordinator', 'worker', async (lost) => {
+    const recoveredMs = await twoPhase.kill(operations[0]!, 'coordinator', 'worker', async (lost) => {
       lines.push(await othersGoOn(scene, others, lost));
     });
-    lines.push(`when it is back, what it had prepared is committed within ${recoveredMs!.toFixed(0)} ms`);
-    return [...atStatements, `between the phases: ${[...new Set(names)].join(', ')}`, ...lines, ...doctor];
+    lines.push(`when it is back, what it had prepared is committed within ${recoveredMs.toFixed(0)} ms`);
+    return [...atStatements, `between the phases: ${operations.map(({ name }) => name).join(', ')}`, ...lines, ...doctor];
   },
 };
 
