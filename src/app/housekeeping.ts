@@ -87,7 +87,7 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       name: 'keys that have ended',
       // A node that has opened all partitions does it.
       run: async (signal) =>
-        (await parts.isOutgrown())
+        parts.isOutgrown()
           ? undefined
           : parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },

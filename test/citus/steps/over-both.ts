@@ -37,7 +37,12 @@ export const overBoth: Step = {
       lines.push(await othersGoOn(scene, others, lost));
     });
     lines.push(`when it is back, what it had prepared is committed within ${recoveredMs.toFixed(0)} ms`);
-    return [...atStatements, `between the phases: ${operations.map(({ name }) => name).join(', ')}`, ...lines, ...doctor];
+    return [
+      ...atStatements,
+      `between the phases: ${operations.map(({ name }) => name).join(', ')}`,
+      ...lines,
+      ...doctor,
+    ];
   },
 };
 
