@@ -35,7 +35,7 @@ const setProgress: Statement = {
 where (ended_at, key_id) < ($1::timestamptz, $2::text)`,
 };
 
-/** Whether it can be told now which keys calls name: the sums of usage have all calls but for few. Plan: the queue is short. */
+/** Whether the sums of usage have nearly all calls, so that the keys which calls name are known. Plan: the queue is short. */
 const selectReadiness: Statement = {
   name: 'ended-keys.select-readiness',
   text: `select b.is_done

@@ -8,7 +8,7 @@
 const RUN_BYTES_MAX = 16_384;
 const CHARACTERS_MIN = 48;
 /** Shorter pieces of a text are not looked at, unless a run goes on: nearly all pieces of a stream are a few words. */
-const PIECE_BYTES_MIN = 1_024;
+export const PIECE_BYTES_MIN = 1_024;
 
 const BACKSLASH = 0x5c;
 const SLASH = 0x2f;

@@ -1,11 +1,10 @@
+import { PIECE_BYTES_MIN } from './data-runs.ts';
 import { decodedSize } from './estimate.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 
-/** Longer texts may have a picture as base64 (`data-runs.ts`). */
-export const SIMILAR_TEXT_BYTES_MAX = 1_023;
 /** What is kept of an event besides its text. */
 const KEPT_BYTES_MAX = 4_096;
 /** Streams of which so many events in a row were like none before have something else in each, such as a number. */
@@ -29,7 +28,8 @@ export class SimilarEvents {
   textBytesIn(bytes: Buffer): number {
     const start = this.#before.length;
     const end = bytes.length - this.#after.length;
-    if (start === 0 || end < start || end - start > SIMILAR_TEXT_BYTES_MAX) return -1;
+    // A longer text may have a picture as base64.
+    if (start === 0 || end < start || end - start >= PIECE_BYTES_MIN) return -1;
     let hasEscapes = false;
     for (let at = start; at < end; at++) {
       if (IN_TEXT[bytes[at]!] === 1) continue;
