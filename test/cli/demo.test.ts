@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { runCommand } from '../support/command.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 
@@ -96,7 +97,10 @@ describe('the demo', () => {
   });
 
   it('shows a month of life, made once', async () => {
-    const usage = JSON.parse((await cli('usage', '--group-by', 'model')).stdout);
+    const readUsage = async () => JSON.parse((await cli('usage', '--group-by', 'model')).stdout);
+    // What the demo begins with is summed while it serves.
+    await until(async () => (await readUsage()).completeUntil !== null, 'the sums of usage lack calls');
+    const usage = await readUsage();
     assert.ok(JSON.stringify(usage).includes('demo-images'), JSON.stringify(usage));
     const names = JSON.parse((await cli('account', 'list')).stdout).map((account: { name: string }) => account.name);
     assert.equal(names.length, 5);
