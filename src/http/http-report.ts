@@ -1,5 +1,4 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorKind } from '../errors/catalogue.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { canonicalAddress } from '../lib/ip-address.ts';
@@ -145,32 +144,39 @@ export function reportOfResponse(response: ReportedResponse): HttpReport | null 
   return response[REPORT] ?? null;
 }
 
+/** What a request is for, as its report shows it. */
+type ReportedAddress = Pick<Arrival, 'path' | 'kind' | 'operation'>;
+
 /** Opens the report of a request; whatever becomes of it, the end of its response closes the report. */
 export function reportRequest(
-  request: FastifyRequest,
-  { raw: response }: FastifyReply,
+  request: IncomingMessage,
+  response: ReportedResponse,
+  requestId: string,
+  { path, kind, operation }: ReportedAddress,
   addresses: ClientAddresses,
   open: OpenHttpReport,
-): void {
-  const { raw, routeOptions } = request;
+): HttpReport {
+  const { headers } = request;
   const report = open({
-    requestId: request.id,
-    clientRequestId: clientRequestIdOf(raw.headers),
-    method: raw.method ?? null,
-    path: routeOptions.config?.path ?? routeOptions.url ?? null,
-    kind: routeOptions.config?.kind ?? 'unknown',
-    operation: routeOptions.config?.operation ?? null,
-    clientAddress: addresses.exactOf(raw),
-    traceparent: oneHeader(raw.headers.traceparent),
-    tracestate: oneHeader(raw.headers.tracestate),
+    requestId,
+    clientRequestId: clientRequestIdOf(headers),
+    method: request.method ?? null,
+    path,
+    kind,
+    operation,
+    clientAddress: addresses.exactOf(request),
+    traceparent: oneHeader(headers.traceparent),
+    tracestate: oneHeader(headers.tracestate),
   });
-  request.report = report;
-  (response as ReportedResponse)[REPORT] = report;
-  response.on('close', () => {
-    // A response that is called without a socket ends without being finished.
-    const isWhole = response.writableFinished || (response.writableEnded && response.socket?.destroyed === false);
-    report.closed(response.headersSent ? response.statusCode : null, isWhole);
-  });
+  response[REPORT] = report;
+  response.on('close', closeReport);
+  return report;
+}
+
+function closeReport(this: ReportedResponse): void {
+  // A response that is called without a socket ends without being finished.
+  const isWhole = this.writableFinished || (this.writableEnded && this.socket?.destroyed === false);
+  this[REPORT]!.closed(this.headersSent ? this.statusCode : null, isWhole);
 }
 
 /** Opens the report of what never became a request: a connection that was refused, or bytes that are not HTTP. */

@@ -1,0 +1,108 @@
+import type { IncomingMessage } from 'node:http';
+import type { CallLook, LookRequest } from '../../calls/admission.ts';
+import type { CallRequest } from '../../calls/call-request.ts';
+import { Fingerprint, type RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
+import { Client } from '../../calls/relay/client.ts';
+import type { RequestWorkers } from '../../calls/request-workers.ts';
+import type { Settings } from '../../calls/settings.ts';
+import { type BodyOwner, readBody, requireJson } from '../../http/body.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { readIdempotencyKey, usableIdempotencyKey } from '../../http/idempotency-key.ts';
+import { spoolBody } from '../../http/spool.ts';
+import type { CallInput } from '../../protocols/operations/operation.ts';
+import type { CallEndpoint } from './endpoint.ts';
+import { EndpointHandler, type HandlerParts, type Visit } from './endpoint-handler.ts';
+
+export interface CallHandlerParts extends HandlerParts {
+  readonly runCall: (request: CallRequest) => Promise<void>;
+  readonly runIdempotentCall: (request: CallRequest, call: RepeatableCall) => Promise<void>;
+  readonly requestWorkers: RequestWorkers;
+  readonly lookAtCall: CallLook;
+  /** The directory of spooled uploads. */
+  readonly spoolDirectory: string;
+}
+
+/** Serves an endpoint that calls a provider: receives the body, and runs the call. */
+export class CallHandler extends EndpointHandler<Exchange> {
+  readonly #endpoint: CallEndpoint;
+  readonly #parts: CallHandlerParts;
+
+  constructor(endpoint: CallEndpoint, parts: CallHandlerParts) {
+    super(parts, endpoint.context);
+    this.#endpoint = endpoint;
+    this.#parts = parts;
+  }
+
+  protected override async respond({ served: exchange, settings, report, subject }: Visit<Exchange>): Promise<void> {
+    const endpoint = this.#endpoint;
+    const { refusals, runCall, runIdempotentCall, requestWorkers, bodyBudgets, spoolDirectory } = this.#parts;
+    const { operation } = endpoint;
+    const { request, response, id: requestId } = exchange;
+    const { headers } = request;
+    const client = new Client(response, operation);
+    // Also where it is known at once: meanwhile a body is received that came with its head, and then nothing waits for it.
+    const principal = await refusals.identify(subject, endpoint.path, endpoint.credential, report);
+    const limits = { sizeBytesMax: endpoint.bodyLimitBytes, idleTimeoutMs: settings.config.server.uploadIdleTimeout };
+    const fingerprint = isRepeatable(request, settings) ? new Fingerprint(endpoint.path) : null;
+    const owner: BodyOwner = {
+      holder: principal,
+      budgets: bodyBudgets,
+      look: () => this.#lookUnlessRepeat(request, { ...principal, policy: endpoint, settings }),
+    };
+
+    function run(input: CallInput): Promise<void> {
+      const call = { policy: endpoint, principal, headers, input, requestId, client, settings, report, claim: null };
+      report.isStream = input.isStream;
+      report.modelAsked = input.model;
+      // Streams are not stored, so a stream cannot be repeated.
+      const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request);
+      if (key === null) return runCall(call);
+      return runIdempotentCall(call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
+    }
+
+    try {
+      if ('read' in operation) {
+        requireJson(request);
+        const consume = fingerprint === null ? null : (piece: Buffer) => fingerprint.add(piece);
+        const reading = readBody(request, response, limits, consume, owner);
+        const sent = reading instanceof Promise ? await reading : reading;
+        try {
+          const soon = requestWorkers.read(operation, sent.bytes, principal);
+          const { facts, body } = soon instanceof Promise ? await soon : soon;
+          await run(operation.toInput(facts, body));
+        } finally {
+          sent.release();
+        }
+      } else {
+        const reader = operation.receive(headers['content-type'], fingerprint);
+        const spoolLimits = { ...limits, directory: spoolDirectory };
+        const stored = await spoolBody(request, response, spoolLimits, (chunk) => reader.push(chunk), owner);
+        try {
+          await run(reader.finish(stored));
+        } finally {
+          await stored.remove();
+        }
+      }
+    } catch (error) {
+      exchange.headers = client.headers;
+      throw error;
+    } finally {
+      report.chunks = client.chunks;
+    }
+  }
+
+  /** Checks the limits before the body is read. A repeat passes: it gets the response of the first call, whatever the account has left. */
+  async #lookUnlessRepeat(request: IncomingMessage, call: LookRequest): Promise<void> {
+    const { lookAtCall, isRepeat } = this.#parts;
+    try {
+      await lookAtCall(call);
+    } catch (refusal) {
+      if (!(await isRepeat(call, usableIdempotencyKey(request)))) throw refusal;
+    }
+  }
+}
+
+/** Whether the request is for an idempotent call. */
+function isRepeatable({ headers }: IncomingMessage, { config }: Settings): boolean {
+  return headers['idempotency-key'] !== undefined && config.idempotency.keepFor > 0;
+}
