@@ -91,12 +91,8 @@ export class ExactAddresses {
     cors?.allow(request, response);
   }
 
-  async #handle(exchange: Exchange, address: ExactAddress): Promise<void> {
-    try {
-      await address.handler.handle(exchange);
-    } catch (error) {
-      this.#fail(exchange, address, error);
-    }
+  #handle(exchange: Exchange, address: ExactAddress): Promise<void> {
+    return address.handler.handle(exchange).catch((error: unknown) => this.#fail(exchange, address, error));
   }
 
   /** Sends the response of an error, unless a response has begun or the client has left. */

@@ -157,6 +157,8 @@ export function reportRequest(
   open: OpenHttpReport,
 ): HttpReport {
   const { headers } = request;
+  // Of these headers several lines arrive as one text.
+  const { traceparent = null, tracestate = null } = headers as Record<string, string | undefined>;
   const report = open({
     requestId,
     clientRequestId: clientRequestIdOf(headers),
@@ -165,8 +167,8 @@ export function reportRequest(
     kind,
     operation,
     clientAddress: addresses.exactOf(request),
-    traceparent: oneHeader(headers.traceparent),
-    tracestate: oneHeader(headers.tracestate),
+    traceparent,
+    tracestate,
   });
   response[REPORT] = report;
   response.on('close', closeReport);
@@ -199,18 +201,15 @@ export function reportWithoutRequest(
   return open({ ...nothing, requestId, kind, clientAddress });
 }
 
-function oneHeader(value: string | readonly string[] | undefined): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
 /** Visible ASCII of at most 128 characters. */
 const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
+const CLIENT_REQUEST_ID_HEADERS = ['x-request-id', 'x-client-request-id'] as const;
 
 /** The client's own id of its request, by which it can be found; `null` if there is none of the form that is kept. */
 function clientRequestIdOf(headers: IncomingHttpHeaders): string | null {
-  return keptId(headers['x-request-id']) ?? keptId(headers['x-client-request-id']);
-}
-
-function keptId(id: string | readonly string[] | undefined): string | null {
-  return typeof id === 'string' && CLIENT_REQUEST_ID.test(id) ? id : null;
+  for (const name of CLIENT_REQUEST_ID_HEADERS) {
+    const id = headers[name];
+    if (typeof id === 'string' && CLIENT_REQUEST_ID.test(id)) return id;
+  }
+  return null;
 }
