@@ -30,32 +30,22 @@ export function renderError(error: GatewayError, requestId: string, envelope: En
   };
 }
 
-/** Makes the responses of errors, and records them. */
-export class FailedRequests {
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-
-  constructor(clock: Clock, logger: Logger) {
-    this.#clock = clock;
-    this.#logger = logger;
-  }
-
-  /** An error of the gateway itself is logged, and shows nothing to the client. */
-  responseTo(
-    { id, report }: FailedRequest,
-    thrown: unknown,
-    envelope: Envelope,
-    response: ServerResponse<IncomingMessage>,
-  ): ErrorResponse {
-    const error = toGatewayError(thrown);
-    const details = { err: error, requestId: id };
-    if (error.kind === 'internal') this.#logger.error(details, 'a request failed unexpectedly');
-    if (error.kind === 'databaseSilent') this.#logger.error(details, 'the database did not respond to a request');
-    report?.failed(error);
-    // The client may send its body after all.
-    if (isAwaitingContinue(response.req)) response.shouldKeepAlive = false;
-    return renderError(error, error.requestId ?? id, envelope, this.#clock.nowMs());
-  }
+/** Makes the response to a request that failed, and records why. An error of the gateway itself is logged, and shows nothing to the client. */
+export function responseToFailure(
+  thrown: unknown,
+  { id, report }: FailedRequest,
+  envelope: Envelope,
+  response: ServerResponse<IncomingMessage>,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): ErrorResponse {
+  const error = toGatewayError(thrown);
+  const details = { err: error, requestId: id };
+  if (error.kind === 'internal') logger.error(details, 'a request failed unexpectedly');
+  if (error.kind === 'databaseSilent') logger.error(details, 'the database did not respond to a request');
+  report?.failed(error);
+  // The client may send its body after all.
+  if (isAwaitingContinue(response.req)) response.shouldKeepAlive = false;
+  return renderError(error, error.requestId ?? id, envelope, clock.nowMs());
 }
 
 /** Errors of the framework are mapped by their status. */

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Envelope } from '../errors/envelopes.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ClientAddresses } from './client-address.ts';
 import type { Cors } from './cors.ts';
-import type { FailedRequests } from './error-response.ts';
+import { responseToFailure } from './error-response.ts';
 import { Exchange } from './exchange.ts';
 import type { Gate } from './gate.ts';
 import { type OpenHttpReport, type RequestKind, reportRequest } from './http-report.ts';
@@ -31,7 +32,7 @@ interface ExactAddressParts {
   readonly clientAddresses: ClientAddresses;
   readonly gate: Gate;
   readonly cors: Cors | null;
-  readonly failures: FailedRequests;
+  readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
   readonly openReport?: OpenHttpReport | undefined;
@@ -99,12 +100,11 @@ export class ExactAddresses {
   #fail(exchange: Exchange, { envelope }: ExactAddress, thrown: unknown): void {
     const { response, id } = exchange;
     if (response.headersSent || response.closed) return;
-    const { failures, logger } = this.#parts;
     try {
-      const { status, body, headers } = failures.responseTo(exchange, thrown, envelope, response);
+      const { status, body, headers } = responseToFailure(thrown, exchange, envelope, response, this.#parts);
       exchange.sendJson(status, body, headers);
     } catch (error) {
-      logger.error({ err: error, requestId: id }, 'failed to write the response of an error');
+      this.#parts.logger.error({ err: error, requestId: id }, 'failed to write the response of an error');
       response.destroy();
     }
   }

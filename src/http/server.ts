@@ -10,7 +10,7 @@ import { responseBrokenHttp } from './broken-http.ts';
 import { ClientAddresses } from './client-address.ts';
 import { type ConnectionLimits, perAddressMax, watchConnections } from './connections.ts';
 import { type Cors, registerCors } from './cors.ts';
-import { FailedRequests } from './error-response.ts';
+import { responseToFailure } from './error-response.ts';
 import { ExactAddresses } from './exact-addresses.ts';
 import { endBehindLongBody } from './exchange.ts';
 import { Gate } from './gate.ts';
@@ -76,9 +76,8 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   const { ids, isClosing, limits, unknownAddresses, cors = null, openReport, clock, logger } = options;
   const clientAddresses = new ClientAddresses(limits.trustedProxies ?? []);
   const gate = new Gate(isClosing, clientAddresses, perAddressMax(limits));
-  const failures = new FailedRequests(clock, logger);
   const servedAddresses = new ServedAddresses();
-  const exactAddresses = new ExactAddresses({ clientAddresses, gate, cors, failures, ids, logger, openReport });
+  const exactAddresses = new ExactAddresses({ clientAddresses, gate, cors, clock, ids, logger, openReport });
   const app = fastify({
     serverFactory: (framework) =>
       createNodeServer(
@@ -123,7 +122,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   function fail(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const envelope =
       servedAddresses.envelopeOf(request) ?? unknownAddresses.envelopeOf(originForm(request.url), request.headers);
-    const { status, headers, body } = failures.responseTo(request, error, envelope, reply.raw);
+    const { status, headers, body } = responseToFailure(error, request, envelope, reply.raw, options);
     reply.code(status).headers(headers).type('application/json').send(body);
   }
 

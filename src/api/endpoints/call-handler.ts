@@ -1,9 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { CallLook, LookRequest } from '../../calls/admission.ts';
-import type { CallRequest } from '../../calls/call-request.ts';
-import { Fingerprint, type RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
+import type { LookRequest } from '../../calls/admission.ts';
+import { Fingerprint } from '../../calls/idempotency/idempotent-call.ts';
 import { Client } from '../../calls/relay/client.ts';
-import type { RequestWorkers } from '../../calls/request-workers.ts';
 import type { Settings } from '../../calls/settings.ts';
 import { type BodyOwner, readBody, requireJson } from '../../http/body.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -11,31 +9,13 @@ import { readIdempotencyKey, usableIdempotencyKey } from '../../http/idempotency
 import { spoolBody } from '../../http/spool.ts';
 import type { CallInput } from '../../protocols/operations/operation.ts';
 import type { CallEndpoint } from './endpoint.ts';
-import { EndpointHandler, type HandlerParts, type Visit } from './endpoint-handler.ts';
-
-export interface CallHandlerParts extends HandlerParts {
-  readonly runCall: (request: CallRequest) => Promise<void>;
-  readonly runIdempotentCall: (request: CallRequest, call: RepeatableCall) => Promise<void>;
-  readonly requestWorkers: RequestWorkers;
-  readonly lookAtCall: CallLook;
-  /** The directory of spooled uploads. */
-  readonly spoolDirectory: string;
-}
+import { EndpointHandler, type Visit } from './endpoint-handler.ts';
 
 /** Serves an endpoint that calls a provider: receives the body, and runs the call. */
-export class CallHandler extends EndpointHandler<Exchange> {
-  readonly #endpoint: CallEndpoint;
-  readonly #parts: CallHandlerParts;
-
-  constructor(endpoint: CallEndpoint, parts: CallHandlerParts) {
-    super(parts, endpoint.context);
-    this.#endpoint = endpoint;
-    this.#parts = parts;
-  }
-
+export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
   protected override async respond({ served: exchange, settings, report, subject }: Visit<Exchange>): Promise<void> {
-    const endpoint = this.#endpoint;
-    const { refusals, runCall, runIdempotentCall, requestWorkers, bodyBudgets, spoolDirectory } = this.#parts;
+    const { endpoint } = this;
+    const { refusals, runCall, runIdempotentCall, requestWorkers, bodyBudgets, spoolDirectory } = this.parts;
     const { operation } = endpoint;
     const { request, response, id: requestId } = exchange;
     const { headers } = request;
@@ -93,7 +73,7 @@ export class CallHandler extends EndpointHandler<Exchange> {
 
   /** Checks the limits before the body is read. A repeat passes: it gets the response of the first call, whatever the account has left. */
   async #lookUnlessRepeat(request: IncomingMessage, call: LookRequest): Promise<void> {
-    const { lookAtCall, isRepeat } = this.#parts;
+    const { lookAtCall, isRepeat } = this.parts;
     try {
       await lookAtCall(call);
     } catch (refusal) {

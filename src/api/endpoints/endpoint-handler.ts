@@ -1,22 +1,32 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Context } from '../../calls/call-request.ts';
-import type { IsRepeat } from '../../calls/idempotency/idempotent-call.ts';
+import type { CallLook } from '../../calls/admission.ts';
+import type { CallRequest } from '../../calls/call-request.ts';
+import type { IsRepeat, RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
+import type { RequestWorkers } from '../../calls/request-workers.ts';
 import type { Settings } from '../../calls/settings.ts';
 import type { BodyBudgets } from '../../http/body-budgets.ts';
 import type { HttpReport } from '../../http/http-report.ts';
 import { type OpenReport, reportOf } from '../../requests/request-report.ts';
+import type { QuerySources } from '../queries/query.ts';
+import type { Endpoint } from './endpoint.ts';
 import type { RefusalSubject, Refusals } from './refusals.ts';
 
-/** What endpoints of all kinds use. */
-export interface HandlerParts {
+export interface EndpointParts {
   readonly refusals: Refusals;
+  readonly runCall: (request: CallRequest) => Promise<void>;
+  readonly runIdempotentCall: (request: CallRequest, call: RepeatableCall) => Promise<void>;
   readonly settings: () => Settings;
+  readonly querySources: QuerySources;
+  readonly requestWorkers: RequestWorkers;
   readonly bodyBudgets: BodyBudgets;
+  readonly lookAtCall: CallLook;
   readonly isRepeat: IsRepeat;
+  /** The directory of spooled uploads. */
+  readonly spoolDirectory: string;
 }
 
 /** A request and its response, whether or not the framework serves it. */
-interface ServedRequest {
+export interface ServedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly report: HttpReport | null;
@@ -32,21 +42,21 @@ export interface Visit<Served> {
 }
 
 /** Serves the requests for one endpoint: what is the same for all endpoints. */
-export abstract class EndpointHandler<Served extends ServedRequest> {
-  readonly #parts: HandlerParts;
-  readonly #context: Context | null;
+export abstract class EndpointHandler<Row extends Endpoint, Served extends ServedRequest> {
+  protected readonly endpoint: Row;
+  protected readonly parts: EndpointParts;
 
-  constructor(parts: HandlerParts, context: Context | null) {
-    this.#parts = parts;
-    this.#context = context;
+  constructor(endpoint: Row, parts: EndpointParts) {
+    this.endpoint = endpoint;
+    this.parts = parts;
   }
 
   /** @throws GatewayError if the request is refused or fails before its response has begun. */
   async handle(served: Served): Promise<void> {
-    const { refusals } = this.#parts;
-    const settings = this.#parts.settings();
+    const { refusals } = this.parts;
+    const settings = this.parts.settings();
     const report = reportOf(served);
-    report.context = this.#context;
+    if ('context' in this.endpoint) report.context = this.endpoint.context;
     const subject = refusals.subjectOf(served.request);
     settings.inFlight.enter();
     report.enter();

@@ -1,5 +1,4 @@
 import { requireAllowedModel } from '../../calls/allowed-models.ts';
-import type { RequestWorkers } from '../../calls/request-workers.ts';
 import type { Settings } from '../../calls/settings.ts';
 import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../../http/body.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -8,26 +7,13 @@ import { ESTIMATOR_VERSION } from '../../protocols/token-estimate/count-body.ts'
 import { familyFactor } from '../../protocols/token-estimate/families.ts';
 import { modelAbsence } from '../../providers/catalog/catalog.ts';
 import type { EstimateEndpoint } from './endpoint.ts';
-import { EndpointHandler, type HandlerParts, type Visit } from './endpoint-handler.ts';
-
-export interface EstimateHandlerParts extends HandlerParts {
-  readonly requestWorkers: RequestWorkers;
-}
+import { EndpointHandler, type Visit } from './endpoint-handler.ts';
 
 /** Serves an endpoint that estimates tokens. */
-export class EstimateHandler extends EndpointHandler<Exchange> {
-  readonly #endpoint: EstimateEndpoint;
-  readonly #parts: EstimateHandlerParts;
-
-  constructor(endpoint: EstimateEndpoint, parts: EstimateHandlerParts) {
-    super(parts, endpoint.context);
-    this.#endpoint = endpoint;
-    this.#parts = parts;
-  }
-
+export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange> {
   protected override async respond({ served: exchange, settings, report, subject }: Visit<Exchange>): Promise<void> {
-    const { path, credential, estimate } = this.#endpoint;
-    const { refusals, requestWorkers, bodyBudgets } = this.#parts;
+    const { path, credential, estimate } = this.endpoint;
+    const { refusals, requestWorkers, bodyBudgets } = this.parts;
     const { request, response } = exchange;
     const principal = await refusals.identify(subject, path, credential, report);
     requireJson(request);
@@ -49,7 +35,7 @@ export class EstimateHandler extends EndpointHandler<Exchange> {
 
   /** At coding addresses the plan's limit of the input applies as well (contract 4.4, 4.7). */
   #limits({ config, codingInputBytesMax }: Settings): BodyLimits {
-    const { bodyLimitBytes, context } = this.#endpoint;
+    const { bodyLimitBytes, context } = this.endpoint;
     const idleTimeoutMs = config.server.uploadIdleTimeout;
     if (context === 'balance') return { sizeBytesMax: bodyLimitBytes, idleTimeoutMs };
     const sizeBytesMax = Math.min(bodyLimitBytes, codingInputBytesMax);

@@ -1,40 +1,21 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { HttpReport } from '../../http/http-report.ts';
 import { sendText } from '../../http/sent-text.ts';
 import type { QueryString } from '../queries/paging.ts';
-import type { QuerySources } from '../queries/query.ts';
 import { etagOf, isKnown } from '../served-file.ts';
 import type { QueryEndpoint } from './endpoint.ts';
-import { EndpointHandler, type HandlerParts, type Visit } from './endpoint-handler.ts';
-
-export interface QueryHandlerParts extends HandlerParts {
-  readonly querySources: QuerySources;
-}
+import { EndpointHandler, type ServedRequest, type Visit } from './endpoint-handler.ts';
 
 /** A query that the framework serves. */
-interface ServedQuery {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly report: HttpReport | null;
+interface ServedQuery extends ServedRequest {
   readonly routed: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
 /** Serves an endpoint that replies from the gateway's own knowledge. */
-export class QueryHandler extends EndpointHandler<ServedQuery> {
-  readonly #endpoint: QueryEndpoint;
-  readonly #parts: QueryHandlerParts;
-
-  constructor(endpoint: QueryEndpoint, parts: QueryHandlerParts) {
-    super(parts, null);
-    this.#endpoint = endpoint;
-    this.#parts = parts;
-  }
-
+export class QueryHandler extends EndpointHandler<QueryEndpoint, ServedQuery> {
   protected override async respond({ served, report, subject }: Visit<ServedQuery>): Promise<void> {
-    const { path, credential, query } = this.#endpoint;
-    const { refusals, querySources, bodyBudgets } = this.#parts;
+    const { path, credential, query } = this.endpoint;
+    const { refusals, querySources, bodyBudgets } = this.parts;
     const { routed, reply } = served;
     const principal = credential === 'none' ? null : await refusals.identify(subject, path, credential, report);
     const modelId = (routed.params as { '*'?: string })['*'] ?? '';

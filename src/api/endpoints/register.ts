@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { catalogEnvelope } from '../../errors/envelopes.ts';
 import { groupMethods, routedPath } from '../../http/served-addresses.ts';
-import { CallHandler, type CallHandlerParts } from './call-handler.ts';
+import { CallHandler } from './call-handler.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
-import { EstimateHandler, type EstimateHandlerParts } from './estimate-handler.ts';
-import { QueryHandler, type QueryHandlerParts } from './query-handler.ts';
-
-export type EndpointParts = CallHandlerParts & EstimateHandlerParts & QueryHandlerParts;
+import type { EndpointParts } from './endpoint-handler.ts';
+import { EstimateHandler } from './estimate-handler.ts';
+import { QueryHandler } from './query-handler.ts';
 
 /** Serves every row of the table, and 405 with `Allow` for the methods that a path does not take. */
 export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
@@ -27,7 +26,7 @@ function registerPost(app: FastifyInstance, endpoint: CallEndpoint | EstimateEnd
   app.exactAddresses.add(app, { path, envelope, kind: isCall ? 'call' : 'estimate', operation, handler });
 }
 
-function registerQuery(app: FastifyInstance, endpoint: QueryEndpoint, parts: QueryHandlerParts): void {
+function registerQuery(app: FastifyInstance, endpoint: QueryEndpoint, parts: EndpointParts): void {
   const { path, envelope } = endpoint;
   const handler = new QueryHandler(endpoint, parts);
   app.route({
