@@ -39,8 +39,8 @@ interface ExactAddressParts {
 }
 
 /**
- * Addresses that are found by one look-up of the path as it was sent. The framework, which costs a call as much CPU as a bare proxy, gets what
- * is written in another way, such as with `//` or `%2F`, and serves it with the same handler.
+ * Addresses that are found by one look-up of the path as it was sent. Paths that are written in another way, such as with `//` or `%2F`, are
+ * left to the framework, which takes 0.3 of a bare proxy's CPU for its routing and hooks, and serves them with the same handler.
  */
 export class ExactAddresses {
   readonly #parts: ExactAddressParts;
