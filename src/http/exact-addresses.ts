@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Envelope } from '../errors/envelopes.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -65,19 +65,23 @@ export class ExactAddresses {
     });
   }
 
-  /** Serves a request for one of the addresses. Returns false if it is for none of them. */
-  serve(request: IncomingMessage, response: ServerResponse): boolean {
-    const address = request.method === 'POST' ? this.#addresses.get(pathOf(request.url!)) : undefined;
-    if (address === undefined) return false;
-    const exchange = new Exchange(request, response, this.#parts.ids.next('req'));
+  /** The listener of a server whose other addresses the framework serves. */
+  listener(framework: RequestListener): RequestListener {
+    return (request, response) => {
+      const address = request.method === 'POST' ? this.#addresses.get(pathOf(request.url!)) : undefined;
+      if (address === undefined) framework(request, response);
+      else this.#serve(new Exchange(request, response, this.#parts.ids.next('req')), address);
+    };
+  }
+
+  #serve(exchange: Exchange, address: ExactAddress): void {
     try {
       this.#enter(exchange, address);
     } catch (error) {
       this.#fail(exchange, address, error);
-      return true;
+      return;
     }
     void this.#handle(exchange, address);
-    return true;
   }
 
   /** What the framework's hooks do. @throws GatewayError if the gate refuses the request. */

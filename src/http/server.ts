@@ -79,14 +79,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   const servedAddresses = new ServedAddresses();
   const exactAddresses = new ExactAddresses({ clientAddresses, gate, cors, clock, ids, logger, openReport });
   const app = fastify({
-    serverFactory: (framework) =>
-      createNodeServer(
-        (request, response) => {
-          if (!exactAddresses.serve(request, response)) framework(request, response);
-        },
-        clientAddresses,
-        options,
-      ),
+    serverFactory: (framework) => createNodeServer(exactAddresses.listener(framework), clientAddresses, options),
     // Replaces the framework's own handler, which would respond where this one does not.
     clientErrorHandler: (error, socket) => responseBrokenHttp(error, socket, options),
     genReqId: () => ids.next('req'),

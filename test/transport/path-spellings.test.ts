@@ -89,6 +89,21 @@ const ASKED: Readonly<Record<string, readonly [status: number, ask: Ask]>> = {
     401,
     once((path) => split(callBytes('wrong', path, HELLO, { headers: [['expect', '100-continue']] }))[0]),
   ],
+  'a call of HTTP/1.0': [
+    200,
+    once((path, { key }) => Buffer.from(callBytes(key, path, HELLO).toString().replace('HTTP/1.1', 'HTTP/1.0'))),
+  ],
+  'a repeat of a call': [
+    200,
+    async (connection, path, { key }) => {
+      const bytes = callBytes(key, path, HELLO, { headers: [['idempotency-key', 'once']] });
+      // The first of all spellings is the call itself.
+      connection.write(bytes);
+      await connection.response();
+      connection.write(bytes);
+      return [await connection.response()];
+    },
+  ],
   'two calls, one sent ahead': [
     200,
     async (connection, path, { key }) => {
