@@ -33,22 +33,10 @@ declare module 'fastify' {
 }
 
 /** What is known of a request when it arrives. */
-export interface Arrival {
-  readonly requestId: string;
-  /** The client's own id of the request; `null` where it sends none, or none that is kept. */
-  readonly clientRequestId: string | null;
-  /** `null` if nothing could be read. */
-  readonly method: string | null;
-  /** The pattern of the address, such as `/v1/models/:model`; `null` if nothing is at the address. */
-  readonly path: string | null;
-  readonly kind: RequestKind;
-  /** The operation of a call, an estimate or a query. */
-  readonly operation: string | null;
-  readonly clientAddress: string;
-  /** The client's W3C trace context as it came; anything may stand in it. */
-  readonly traceparent: string | null;
-  readonly tracestate: string | null;
-}
+export type Arrival = Readonly<
+  Pick<HttpReport, 'requestId' | 'clientRequestId' | 'method' | 'path' | 'kind' | 'operation' | 'clientAddress'> &
+    Pick<HttpReport, 'traceparent' | 'tracestate'>
+>;
 
 /** Opens the report of a request. */
 export type OpenHttpReport = (arrival: Arrival) => HttpReport;
@@ -57,17 +45,23 @@ export type OpenHttpReport = (arrival: Arrival) => HttpReport;
  * What the server knows of a request, filled in until its response is closed and all work for it has ended. Then `over`
  * runs, once.
  */
-export abstract class HttpReport implements Arrival {
+export abstract class HttpReport {
   readonly requestId: string;
+  /** The client's own id of the request; `null` where it sends none, or none that is kept. */
   readonly clientRequestId: string | null;
+  /** `null` if nothing could be read. */
   readonly method: string | null;
+  /** The pattern of the address, such as `/v1/models/:model`; `null` if nothing is at the address. */
   path: string | null;
   kind: RequestKind;
+  /** The operation of a call, an estimate or a query. */
   readonly operation: string | null;
+  /** Also behind trusted proxies; empty if it is not known. */
   readonly clientAddress: string;
+  /** The client's W3C trace context as it came; anything may stand in it. */
   readonly traceparent: string | null;
   readonly tracestate: string | null;
-  /** The status that was sent; `null` if none was. */
+  /** The status that was sent; `null` if the client left before, or the connection was closed without one. */
   status: number | null = null;
   /** Whether the whole response was sent. */
   isWhole = false;

@@ -2,8 +2,7 @@ import type { Principal } from '../accounting/accounts/principals.ts';
 import type { CallOutcome } from '../accounting/calls/call-outcome.ts';
 import type { CallReport, Context } from '../calls/call-request.ts';
 import type { CallTrace } from '../calls/call-trace.ts';
-import type { ErrorKind } from '../errors/catalogue.ts';
-import { type Arrival, HttpReport, type OpenHttpReport, type RequestKind } from '../http/http-report.ts';
+import { type Arrival, HttpReport, type OpenHttpReport } from '../http/http-report.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
@@ -20,54 +19,13 @@ export type RequestEnd = 'succeeded' | 'failed' | 'aborted' | 'refused' | 'repea
  * A request and what became of it: made once for each, when its response is closed and its call, if any, has ended. Log,
  * records, metrics and traces are made of it.
  */
-export interface RequestReport {
-  readonly requestId: string;
-  readonly clientRequestId: string | null;
-  readonly kind: RequestKind;
-  readonly end: RequestEnd;
-  /** `null` if nothing could be read. */
-  readonly method: string | null;
-  /** The pattern of the address; `null` if nothing is at the address. */
-  readonly path: string | null;
-  /** The operation of a call, an estimate or a query. */
-  readonly operation: string | null;
-  readonly context: Context | null;
-  /** The client's own address, also behind trusted proxies. */
-  readonly clientAddress: string;
-  /** `null` if it is not known whose request it is. */
-  readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'keyPrefix'> | null;
-  readonly callId: string | null;
-  /** Whether the call was admitted, and so has a call record. */
-  readonly isAdmitted: boolean;
-  /** As the client wrote it, of any length; anything may stand in it. */
-  readonly modelAsked: string | null;
-  readonly model: string | null;
-  readonly isStream: boolean;
-  /** The status that was sent; `null` if the client left before, or the connection was closed without one. */
-  readonly status: number | null;
-  /** The code of the response, or else of the call's end, such as of an error inside of a stream. */
-  readonly errorCode: string | null;
-  /** The kind of the error that the response was. */
-  readonly errorKind: ErrorKind | null;
-  /** As the client got it. */
-  readonly errorMessage: string | null;
-  readonly errorParam: string | null;
-  readonly startedAtMs: number;
-  /** From the arrival of the head to the end of the response. */
-  readonly durationMs: number;
-  /** The pieces of the provider's response that were passed on. */
-  readonly chunks: number;
-  /** The whole end of the call; `null` if no call ended durably. */
-  readonly outcome: CallOutcome | null;
-  /** What was noted for the spans of the call; `null` if it is not traced. */
-  readonly trace: CallTrace | null;
-}
+export type RequestReport = Readonly<Omit<OpenReport, 'failed' | 'sentPastResponse' | 'enter' | 'leave' | 'closed'>>;
 
 /** Gets every report. It returns at once; what it throws is logged and goes no further. */
 export type RequestObserver = (report: RequestReport) => void;
 
-/** A report that is being filled in. Observers read it as it is, without a copy. */
-export class OpenReport extends HttpReport implements CallReport, RequestReport {
+/** A report that is being filled in. Observers read it as it is, without a copy. What it says of a call is described in `CallReport`. */
+export class OpenReport extends HttpReport implements CallReport {
   context: Context | null = null;
   principal: Principal | null = null;
   isStream = false;
@@ -79,8 +37,11 @@ export class OpenReport extends HttpReport implements CallReport, RequestReport 
   outcome: CallOutcome | null = null;
   chunks = 0;
   readonly startedAtMs: number;
+  /** From the arrival of the head to the end of the response. */
   durationMs = 0;
+  /** Set when the report is complete. */
   end: RequestEnd = 'aborted';
+  /** Set when the report is complete: the code of the response, or else of the call's end, such as of an error inside of a stream. */
   errorCode: string | null = null;
   readonly trace: CallTrace | null;
   readonly #nowMs: () => number;
