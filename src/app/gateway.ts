@@ -6,7 +6,7 @@ import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
 import { adminTokenWeakness } from '../api/management/guard.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
-import { createIsRepeat } from '../calls/idempotency/idempotent-call.ts';
+import { IdempotentCalls } from '../calls/idempotency/idempotent-call.ts';
 import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
 import { ABORT_LIMITS } from '../calls/relay/client-abort.ts';
 import { createRequestWorkers } from '../calls/request-workers.ts';
@@ -254,14 +254,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ids,
     logger,
   };
-  const isRepeat = createIsRepeat(accounting.storedResponses, () => settings.current);
+  const idempotentCalls = new IdempotentCalls({
+    storedResponses: accounting.storedResponses,
+    budget: bodyBudgets,
+    settings: () => settings.current,
+  });
   serveEndpoints({
     ...node,
-    isRepeat,
+    idempotentCalls,
     table,
     messagesNames,
     spoolDirectory,
-    refusals: createRefusals({ principals, addresses, brake, isRepeat }),
+    refusals: createRefusals({ principals, addresses, brake, idempotentCalls }),
     querySources: createQuerySources({ accounting, settings, publicCatalog: () => publicCatalog(), databaseNowMs }),
     randomSource: options.randomSource ?? Math.random,
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
