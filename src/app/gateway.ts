@@ -30,7 +30,7 @@ import { WHOLE } from '../lib/part.ts';
 import { CONSOLE_PATH } from '../people/console-path.ts';
 import { allRoutes } from '../providers/catalog/catalog.ts';
 import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
-import { createRouteHealth } from '../providers/routing/health.ts';
+import { RouteHealth } from '../providers/routing/health.ts';
 import { createReports } from '../requests/request-report.ts';
 import { UnpricedUses } from '../requests/unpriced-uses.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -146,7 +146,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     usageIntervalMs: options.usageIntervalMs,
     timing: options.timing,
   });
-  const health = createRouteHealth(
+  const health = new RouteHealth(
     clock,
     () => {
       const { failures, probeAfter } = settings.current.config.routing.breaker;
