@@ -15,7 +15,7 @@ import { EndpointHandler, type Visit } from './endpoint-handler.ts';
 export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
   protected override async respond({ served: exchange, settings, report, subject }: Visit<Exchange>): Promise<void> {
     const { endpoint } = this;
-    const { refusals, runCall, runIdempotentCall, requestWorkers, bodyBudgets, spoolDirectory } = this.parts;
+    const { refusals, calls, idempotentCalls, requestWorkers, bodyBudgets, spoolDirectory } = this.parts;
     const { operation } = endpoint;
     const { request, response, id: requestId } = exchange;
     const { headers } = request;
@@ -36,8 +36,8 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
       report.modelAsked = input.model;
       // Streams are not stored, so a stream cannot be repeated.
       const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request);
-      if (key === null) return runCall(call);
-      return runIdempotentCall(call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
+      if (key === null) return calls.run(call);
+      return idempotentCalls.run(calls, call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
     }
 
     try {
@@ -73,11 +73,11 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
 
   /** Checks the limits before the body is read. A repeat passes: it gets the response of the first call, whatever the account has left. */
   async #lookUnlessRepeat(request: IncomingMessage, call: LookRequest): Promise<void> {
-    const { lookAtCall, isRepeat } = this.parts;
+    const { admission, idempotentCalls } = this.parts;
     try {
-      await lookAtCall(call);
+      await admission.look(call);
     } catch (refusal) {
-      if (!(await isRepeat(call, usableIdempotencyKey(request)))) throw refusal;
+      if (!(await idempotentCalls.isRepeat(call, usableIdempotencyKey(request)))) throw refusal;
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CallLook } from '../../calls/admission.ts';
-import type { CallRequest } from '../../calls/call-request.ts';
-import type { IsRepeat, RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
+import type { CallAdmission } from '../../calls/admission.ts';
+import type { CallRunner } from '../../calls/call-runner.ts';
+import type { IdempotentCalls } from '../../calls/idempotency/idempotent-call.ts';
 import type { RequestWorkers } from '../../calls/request-workers.ts';
 import type { Settings } from '../../calls/settings.ts';
 import type { BodyBudgets } from '../../http/body-budgets.ts';
@@ -13,14 +13,13 @@ import type { RefusalSubject, Refusals } from './refusals.ts';
 
 export interface EndpointParts {
   readonly refusals: Refusals;
-  readonly runCall: (request: CallRequest) => Promise<void>;
-  readonly runIdempotentCall: (request: CallRequest, call: RepeatableCall) => Promise<void>;
+  readonly calls: CallRunner;
+  readonly idempotentCalls: IdempotentCalls;
+  readonly admission: Pick<CallAdmission, 'look'>;
   readonly settings: () => Settings;
   readonly querySources: QuerySources;
   readonly requestWorkers: RequestWorkers;
   readonly bodyBudgets: BodyBudgets;
-  readonly lookAtCall: CallLook;
-  readonly isRepeat: IsRepeat;
   /** The directory of spooled uploads. */
   readonly spoolDirectory: string;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import { type Principal, type Principals, principalHash } from '../../accounting/accounts/principals.ts';
 import type { CallReport } from '../../calls/call-request.ts';
-import type { IsRepeat } from '../../calls/idempotency/idempotent-call.ts';
+import type { IdempotentCalls } from '../../calls/idempotency/idempotent-call.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';
@@ -18,7 +18,7 @@ interface RefusalParts {
   readonly principals: Principals;
   readonly addresses: ClientAddresses;
   readonly brake: RefusalBrake;
-  readonly isRepeat: IsRepeat;
+  readonly idempotentCalls: Pick<IdempotentCalls, 'isRepeat'>;
 }
 
 /** What refusals of a request count against: the address that sends it, and once that is known its account. */
@@ -115,7 +115,7 @@ export class Refusals {
   }
 
   async #unlessRepeat(request: IncomingMessage, principal: Principal, refusal: GatewayError): Promise<Principal> {
-    if (await this.#parts.isRepeat(principal, usableIdempotencyKey(request))) return principal;
+    if (await this.#parts.idempotentCalls.isRepeat(principal, usableIdempotencyKey(request))) return principal;
     throw refusal;
   }
 }

@@ -17,7 +17,7 @@ import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
 import { streamRefusal } from '../../providers/upstream/stream-refusal.ts';
-import type { AdmittedCall } from '../admitted-call.ts';
+import type { Call } from '../call.ts';
 import { type KeepAlive, startKeepAlive } from './client.ts';
 import { type AbortEvent, type AbortLimits, type AbortState, limitOf, nextAbortState } from './client-abort.ts';
 import { type EstimateParts, estimateInput, reservationOf, withinReservation } from './estimates.ts';
@@ -56,7 +56,7 @@ export interface RelayParts extends EstimateParts {
  * @throws UpstreamFailure if the stream did not begin.
  */
 export function relayStream(
-  call: AdmittedCall,
+  call: Call,
   upstream: UpstreamRequest,
   parts: RelayParts,
   hasAlternative = false,
@@ -65,7 +65,7 @@ export function relayStream(
 }
 
 class StreamRelay {
-  readonly #call: AdmittedCall;
+  readonly #call: Call;
   readonly #upstream: UpstreamRequest;
   readonly #parts: RelayParts;
   readonly #tap: StreamTap;
@@ -102,8 +102,8 @@ class StreamRelay {
   /** What the provider said in place of a stream. */
   #refusal: UpstreamFailure | null = null;
 
-  constructor(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts, hasAlternative: boolean) {
-    const { requestId, input, basis, hasSeveralMakers } = call.prepared;
+  constructor(call: Call, upstream: UpstreamRequest, parts: RelayParts, hasAlternative: boolean) {
+    const { requestId, input, basis, hasSeveralMakers } = call;
     this.#call = call;
     this.#upstream = upstream;
     this.#parts = parts;
@@ -120,7 +120,7 @@ class StreamRelay {
   }
 
   async run(): Promise<void> {
-    const { client, principal } = this.#call.prepared;
+    const { client, principal } = this.#call;
     this.#exchange = startExchange(this.#upstream, (head) => this.#receiveHead(head));
     this.#memory = new HeldBytes(this.#parts.unsentOf(principal), client, this.#exchange);
     client.onGone(() => {
@@ -200,7 +200,7 @@ class StreamRelay {
   #stepAbort(event: AbortEvent): void {
     // A client may leave while its call is settled; then there is nothing to await.
     if (this.#isOver) return;
-    const { policy, model, settings } = this.#call.prepared;
+    const { policy, model, settings } = this.#call;
     const whatIsDone = policy.operation.isAlwaysAwaited
       ? 'drain'
       : (model.onClientAbort ?? settings.config.billing.onClientAbort);
@@ -225,7 +225,7 @@ class StreamRelay {
 
   /** Whether an error event is a refusal before anything was sent, for which another route is tried; then the provider is left. */
   #refuses(event: Buffer): boolean {
-    const isSent = this.#hasRelayed || this.#call.prepared.client.hasBegun || this.#heldBack.length > 0;
+    const isSent = this.#hasRelayed || this.#call.client.hasBegun || this.#heldBack.length > 0;
     if (this.#opening === null || isSent) return false;
     this.#refusal ??= streamRefusal(event, this.#head!, this.#upstream.provider.hidden.texts, this.#requestId);
     if (this.#refusal === null) return false;
@@ -238,7 +238,7 @@ class StreamRelay {
   }
 
   #send(bytes: Buffer): void {
-    const { client } = this.#call.prepared;
+    const { client } = this.#call;
     this.#opening?.sendKept();
     if (!this.#hasRelayed) {
       this.#hasRelayed = true;
@@ -257,7 +257,7 @@ class StreamRelay {
   }
 
   #startKeepAlive(): void {
-    const { client, settings } = this.#call.prepared;
+    const { client, settings } = this.#call;
     const keepAliveMs = settings.config.server.sseKeepAlive;
     if (keepAliveMs === undefined) return;
     this.#keepAlive = startKeepAlive(keepAliveMs, () => {
@@ -282,7 +282,7 @@ class StreamRelay {
     headers['x-accel-buffering'] = 'no';
     headers['x-request-id'] = this.#requestId;
     headers['request-id'] = this.#requestId;
-    this.#call.prepared.client.begin(200, headers);
+    this.#call.client.begin(200, headers);
   }
 
   /** Holds back the terminal event, and the bytes after it, until the call is settled. */
@@ -347,19 +347,19 @@ class StreamRelay {
     this.#heldBackBytes = 0;
     this.#count();
     // The client has left, so further bytes of the provider have no use.
-    if (this.#call.prepared.client.isGone) this.#exchange.abort();
+    if (this.#call.client.isGone) this.#exchange.abort();
   }
 
   /** The usage: as reported, or where it is not complete as estimated, up to what was reserved. */
   async #usage(unseenOutputTokens: number): Promise<UsageFacts | null> {
-    const { prepared } = this.#call;
+    const call = this.#call;
     const inputTokens = this.#tap.needsInputEstimate
-      ? await estimateInput(this.#parts.countInput, prepared, this.#upstream.body)
+      ? await estimateInput(this.#parts.countInput, call, this.#upstream.body)
       : 0;
     const usage = this.#tap.usage(inputTokens, unseenOutputTokens);
     if (usage?.source !== 'estimated') return usage;
     const delivered = this.#tap.usage(inputTokens) ?? usage;
-    return withinReservation(usage, { reported: this.#tap.reported, delivered }, reservationOf(prepared));
+    return withinReservation(usage, { reported: this.#tap.reported, delivered }, reservationOf(call));
   }
 
   /** Whether a part of the response came. Incomplete images count as delivered, but are not charged. */
@@ -374,7 +374,7 @@ class StreamRelay {
 
   /** Ends a stream that reached its end, however the connection to the provider closed after that. */
   async #complete(): Promise<void> {
-    const { client } = this.#call.prepared;
+    const { client } = this.#call;
     try {
       await this.#startSettling();
     } catch (error) {
@@ -392,7 +392,7 @@ class StreamRelay {
    * observed or can be estimated is charged (`docs/client-aborts.md`), otherwise nothing.
    */
   async #breakOff(failure: UpstreamFailure | null): Promise<void> {
-    const { client, model } = this.#call.prepared;
+    const { client, model } = this.#call;
     const hasLeft = client.isGone;
     // A client that stayed did not cause the end of its stream: hidden output is not estimated then.
     const usage = await this.#usage(
