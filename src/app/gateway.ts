@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from '../accounting/accounts/principals.ts';
-import { createRefusals } from '../api/endpoints/refusals.ts';
+import { Refusals } from '../api/endpoints/refusals.ts';
 import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
 import { adminTokenWeakness } from '../api/management/guard.ts';
@@ -16,8 +16,8 @@ import { checkDemoMark, setDemoMark } from '../db/demo-mark.ts';
 import { requireReadableSchema } from '../db/migrate.ts';
 import { makePrivateDirectory } from '../db/private-directory.ts';
 import { BodyBudgets } from '../http/body-budgets.ts';
-import { createClientAddresses } from '../http/client-address.ts';
-import { registerCors } from '../http/cors.ts';
+import { ClientAddresses } from '../http/client-address.ts';
+import { Cors } from '../http/cors.ts';
 import { type ReadReadiness, registerHealth } from '../http/health.ts';
 import { addressOf } from '../http/listening.ts';
 import { RefusalBrake } from '../http/refusal-brake.ts';
@@ -218,6 +218,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     isClosing: () => isClosing,
     unknownAddresses: createUnknownAddresses(table, messagesNames),
     limits: configOfWorker(config, part).server,
+    cors: new Cors(() => settings.current.config.server.cors.origins, CALL_HEADER_NAMES),
     openReport: createReports({
       clock,
       monotonicMs,
@@ -226,12 +227,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       openTrace: traces?.openTrace ?? null,
     }),
   });
-  registerCors(app, () => settings.current.config.server.cors.origins, CALL_HEADER_NAMES);
   const requestWorkers = createRequestWorkers({ ...requestWorkerLimits(part), ...options.requestWorkers });
   const published = publishedOperations(table);
   let publicCatalog = createPublicCatalog(config, published, clock);
   const admissionQueue = createAdmissionQueue();
-  const addresses = createClientAddresses(config.server.trustedProxies);
+  const addresses = new ClientAddresses(config.server.trustedProxies);
   const brake = new RefusalBrake(monotonicMs, part);
   const node: NodeParts = {
     nodeId,
@@ -265,7 +265,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     table,
     messagesNames,
     spoolDirectory,
-    refusals: createRefusals({ principals, addresses, brake, idempotentCalls }),
+    refusals: new Refusals({ principals, addresses, brake, idempotentCalls }),
     querySources: createQuerySources({ accounting, settings, publicCatalog: () => publicCatalog(), databaseNowMs }),
     randomSource: options.randomSource ?? Math.random,
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },

@@ -17,7 +17,7 @@ import type { Config } from '../config/schema.ts';
 import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import { schemaVersion } from '../db/migrations.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
-import { createClientAddresses } from '../http/client-address.ts';
+import { ClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';
 import { RefusalBrake } from '../http/refusal-brake.ts';
 import { createHttpServer } from '../http/server.ts';
@@ -92,7 +92,7 @@ export function createLocalAdmin(
   const changes = createChangesStore(directory);
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
-  const limits = { addresses: createClientAddresses([]), brake: new RefusalBrake(() => performance.now()) };
+  const limits = { addresses: new ClientAddresses([]), brake: new RefusalBrake(() => performance.now()) };
   const guesses = createGuesses(() => performance.now());
   const people = createPeople({
     directory,

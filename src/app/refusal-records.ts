@@ -12,7 +12,7 @@ const MODEL_LENGTH_MAX = 200;
 export function createRefusalRecords(recorder: RefusalRecorder, isOff: () => boolean): RequestObserver {
   return (report) => {
     if (!isRecorded(report) || isOff()) return;
-    recorder.record(report.accountId, report.errorCode ?? 'unknown', () => toRefusal(report));
+    recorder.record(report.principal?.accountId ?? null, report.errorCode ?? 'unknown', () => toRefusal(report));
   };
 }
 
@@ -31,8 +31,8 @@ function toRefusal(report: RequestReport): Refusal {
     id: report.requestId,
     atMs: report.startedAtMs,
     count: 1,
-    accountId: report.accountId,
-    keyId: report.keyId,
+    accountId: report.principal?.accountId ?? null,
+    keyId: report.principal?.keyId ?? null,
     clientRequestId: report.clientRequestId,
     clientAddress: report.clientAddress === '' ? null : report.clientAddress,
     method: report.method,

@@ -29,16 +29,18 @@ function isLogged({ kind, end }: Pick<RequestReport, 'kind' | 'end'>, mode: Mode
 
 /** What is logged of a request; what is absent, or says nothing, is `undefined`, and so not in the line. */
 function requestLine(report: RequestReport): object {
-  const { outcome, usage, model, modelAsked, clientRequestId, errorMessage } = report;
+  const { outcome, principal, model, modelAsked, errorMessage } = report;
+  const usage = outcome?.usage ?? null;
+  const chargeNano = outcome?.chargeNano ?? null;
   return {
     requestId: report.requestId,
-    clientRequestId: clientRequestId ?? undefined,
+    clientRequestId: report.clientRequestId ?? undefined,
     providerRequestId: outcome === null || outcome.requestId === report.requestId ? undefined : outcome.requestId,
     callId: report.callId ?? undefined,
-    accountId: report.accountId ?? undefined,
-    keyId: report.keyId ?? undefined,
+    accountId: principal?.accountId,
+    keyId: principal?.keyId,
     // Without its ellipsis the usual line is ASCII, which takes a third of the time to look through and to write.
-    keyPrefix: report.keyPrefix?.replace('…', ''),
+    keyPrefix: principal?.keyPrefix.replace('…', ''),
     clientAddress: report.clientAddress,
     method: report.method ?? undefined,
     path: report.path ?? undefined,
@@ -46,9 +48,9 @@ function requestLine(report: RequestReport): object {
     context: report.context ?? undefined,
     model: model ?? undefined,
     modelAsked: modelAsked === null || modelAsked === model ? undefined : clientText(modelAsked),
-    provider: report.provider ?? undefined,
-    providerModel: report.providerModel ?? undefined,
-    failedRoutes: report.failedRoutes.length === 0 ? undefined : report.failedRoutes,
+    provider: outcome?.provider,
+    providerModel: outcome?.providerModel,
+    failedRoutes: outcome === null || outcome.failedRoutes.length === 0 ? undefined : outcome.failedRoutes,
     isStream: report.isStream || undefined,
     end: report.end,
     status: report.status ?? undefined,
@@ -58,9 +60,9 @@ function requestLine(report: RequestReport): object {
     inputTokens: usage === null ? undefined : inputTokensOf(usage),
     outputTokens: usage === null ? undefined : outputTokensOf(usage),
     usage: usage?.source,
-    chargeYuan: report.chargeNano === null ? undefined : formatYuan(report.chargeNano),
+    chargeYuan: chargeNano === null ? undefined : formatYuan(chargeNano),
     durationMs: Math.round(report.durationMs),
-    firstByteMs: report.firstByteMs ?? undefined,
+    firstByteMs: outcome?.firstByteMs ?? undefined,
     chunks: report.chunks === 0 ? undefined : report.chunks,
   };
 }

@@ -1,5 +1,6 @@
 import { endpointAliases } from '../api/endpoints/aliases.ts';
-import { type EndpointParts, registerEndpoints } from '../api/endpoints/register.ts';
+import type { EndpointParts } from '../api/endpoints/endpoint-handler.ts';
+import { registerEndpoints } from '../api/endpoints/register.ts';
 import type { endpointTable } from '../api/endpoints/table.ts';
 import { CallAdmission } from '../calls/admission.ts';
 import { CallRunner } from '../calls/call-runner.ts';

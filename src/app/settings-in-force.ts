@@ -6,7 +6,8 @@ import { configOfWorker } from './worker-limits.ts';
 /** The settings in force, and those of earlier configurations that requests still use. */
 export class SettingsInForce {
   readonly #part: Part;
-  #current: Settings;
+  /** Set by `change` alone. A field, because a call reads it a dozen times. */
+  current: Settings;
   readonly #inUse: Set<Settings>;
   /** Resolves when no request uses settings of an earlier configuration. */
   #retired: Promise<void> = Promise.resolve();
@@ -14,21 +15,17 @@ export class SettingsInForce {
   /** `part`: what this process has of the limits of providers and of the queues of plans. */
   constructor(config: Config, part: Part = WHOLE) {
     this.#part = part;
-    this.#current = createSettings(config, undefined, configOfWorker(config, part));
-    this.#inUse = new Set([this.#current]);
-  }
-
-  get current(): Settings {
-    return this.#current;
+    this.current = createSettings(config, undefined, configOfWorker(config, part));
+    this.#inUse = new Set([this.current]);
   }
 
   /** Applies another configuration to requests that begin from now on. */
   change(config: Config): void {
-    const previous = this.#current;
-    this.#current = createSettings(config, previous, configOfWorker(config, this.#part));
-    const { providers } = this.#current;
+    const previous = this.current;
+    this.current = createSettings(config, previous, configOfWorker(config, this.#part));
+    const { providers } = this.current;
     providers.useCredentials();
-    this.#inUse.add(this.#current);
+    this.#inUse.add(this.current);
     // One after the other, because several configurations may share a provider.
     this.#retired = this.#retired
       .then(() => previous.inFlight.idle())
@@ -38,7 +35,7 @@ export class SettingsInForce {
 
   /** Tries the credentials of providers again that were refused. */
   retryCredentials(): void {
-    this.#current.providers.useCredentials();
+    this.current.providers.useCredentials();
   }
 
   /** How many requests are under way. */
@@ -54,6 +51,6 @@ export class SettingsInForce {
   /** Resolves when no request is under way. */
   async idle(): Promise<void> {
     await this.#retired;
-    await this.#current.inFlight.idle();
+    await this.current.inFlight.idle();
   }
 }

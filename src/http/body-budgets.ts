@@ -82,6 +82,13 @@ export class BodyBudgets {
     return this.#unsent.of(holder);
   }
 
+  /** @throws GatewayError `overloaded` if there is no memory for a small body. */
+  takeSmall(holder: BodyHolder, sizeBytes: number): Share {
+    const share = this.#memory.take(holder, sizeBytes);
+    if (share === null) throw overloaded();
+    return share;
+  }
+
   memoryOf(holder: BodyHolder): BodyMemory {
     return new BodyMemory(this.#memory, this.#largeMemory, holder);
   }

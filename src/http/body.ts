@@ -100,8 +100,7 @@ function takeWhole(
   consume: ((piece: Buffer) => void) | null,
   owner: BodyOwner | null,
 ): HeldBody {
-  const memory = owner === null ? null : owner.budgets.memoryOf(owner.holder);
-  memory?.need(announcedBytes!);
+  const memory = owner === null ? null : owner.budgets.takeSmall(owner.holder, announcedBytes!);
   try {
     // One of its own: whoever counts it moves it to another thread.
     const bytes = takeReceived(request, limits) ?? Buffer.alloc(0);

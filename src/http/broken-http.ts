@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { errorHeaders } from '../errors/headers.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { connectionOf } from './connections.ts';
+import { renderError } from './error-response.ts';
 import { type OpenHttpReport, reportOfResponse, reportWithoutRequest } from './http-report.ts';
 import { originForm, type UnknownAddresses } from './unknown-addresses.ts';
 
@@ -71,18 +71,16 @@ export function responseBrokenHttp(error: BrokenHttpError, socket: Socket, optio
   const report = own ?? reportWithoutRequest('unknown', socket.remoteAddress, requestId, options.openReport);
   report?.failed(response);
   const envelope = unknownAddresses.envelopeOf(originForm(pathOfBroken(error.rawPacket, connection.lastUrl)), {});
-  const body = JSON.stringify(envelope.render(response, requestId, clock.nowMs()));
-  const headers = {
+  const { status, headers, body } = renderError(response, requestId, envelope, clock.nowMs());
+  const sent = {
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),
-    'x-request-id': requestId,
-    'request-id': requestId,
-    ...errorHeaders(response),
+    ...headers,
     connection: 'close',
   };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${envelope.status(response)} ${response.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  const lines = Object.entries(sent).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${status} ${response.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   socket.destroySoon();
-  if (own !== null) own.sentPastResponse(envelope.status(response));
-  else report?.closed(envelope.status(response), true);
+  if (own !== null) own.sentPastResponse(status);
+  else report?.closed(status, true);
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { adminEnvelope } from '../errors/envelopes.ts';
 
@@ -21,27 +22,37 @@ const PREFLIGHT_SECONDS = 600;
 
 /**
  * Lets web pages of the given origins call the public addresses from a browser (Fetch standard, "CORS protocol"). The
- * headers are set on the raw response, because streams leave without the framework. Pages cannot reach the admin API.
+ * headers are set on the raw response, because streams leave without the framework.
  */
-export function registerCors(
-  app: FastifyInstance,
-  allowedOrigins: () => readonly string[],
-  callHeaderNames: readonly string[],
-): void {
-  const exposedHeaders = [...EXPOSED_HEADERS, ...callHeaderNames].sort().join(', ');
-  app.addHook('onRequest', (request, reply, done) => {
+export class Cors {
+  readonly #allowedOrigins: () => readonly string[];
+  readonly #exposedHeaders: string;
+
+  constructor(allowedOrigins: () => readonly string[], callHeaderNames: readonly string[]) {
+    this.#allowedOrigins = allowedOrigins;
+    this.#exposedHeaders = [...EXPOSED_HEADERS, ...callHeaderNames].sort().join(', ');
+  }
+
+  /** Lets a page of an allowed origin read the response; returns whether the request is of one. */
+  allow(request: IncomingMessage, response: ServerResponse): boolean {
+    const allowed = this.#allowedOrigins();
+    if (allowed.length === 0) return false;
+    response.setHeader('vary', 'Origin');
     const { origin } = request.headers;
-    const allowed = allowedOrigins();
+    if (origin === undefined || !(allowed.includes(origin) || allowed.includes('*'))) return false;
+    response.setHeader('access-control-allow-origin', origin);
+    response.setHeader('access-control-expose-headers', this.#exposedHeaders);
+    return true;
+  }
+}
+
+/** Applies the rules to what the framework serves, and responds to preflight requests. Pages cannot reach the admin API. */
+export function registerCors(app: FastifyInstance, cors: Cors): void {
+  app.addHook('onRequest', (request, reply, done) => {
     // By the address that was found: one can be written in several ways, such as //admin or /%61dmin.
     const isAdmin = app.servedAddresses.envelopeOf(request) === adminEnvelope;
-    if (allowed.length > 0 && !isAdmin) reply.raw.setHeader('vary', 'Origin');
-    if (origin === undefined || isAdmin || !isAllowed(origin, allowed)) {
-      done();
-      return;
-    }
-    reply.raw.setHeader('access-control-allow-origin', origin);
-    reply.raw.setHeader('access-control-expose-headers', exposedHeaders);
-    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
+    const isAllowed = !isAdmin && cors.allow(request.raw, reply.raw);
+    if (!isAllowed || request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
       done();
       return;
     }
@@ -57,8 +68,4 @@ export function registerCors(
       })
       .send();
   });
-}
-
-function isAllowed(origin: string, allowed: readonly string[]): boolean {
-  return allowed.includes(origin) || allowed.includes('*');
 }

@@ -18,7 +18,10 @@ export function readCredential(
   forms: CredentialForms,
   isKey: (text: string) => boolean = () => false,
 ): string {
-  const { tokens, apiKeys } = withoutForeign(readLines(request.rawHeaders), isKey);
+  const lines = readLines(request.rawHeaders);
+  // What most clients send.
+  if (lines.tokens.length === 1 && lines.tokens[0] !== null && lines.apiKeys.length === 0) return lines.tokens[0]!;
+  const { tokens, apiKeys } = withoutForeign(lines, isKey);
   if (tokens.includes(null)) throw refused('The Authorization header must read "Bearer <API key>".');
   const apiKey = theOnly(apiKeys);
   const bearer = theOnly(tokens);

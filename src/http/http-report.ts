@@ -1,5 +1,4 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorKind } from '../errors/catalogue.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { canonicalAddress } from '../lib/ip-address.ts';
@@ -34,22 +33,10 @@ declare module 'fastify' {
 }
 
 /** What is known of a request when it arrives. */
-export interface Arrival {
-  readonly requestId: string;
-  /** The client's own id of the request; `null` where it sends none, or none that is kept. */
-  readonly clientRequestId: string | null;
-  /** `null` if nothing could be read. */
-  readonly method: string | null;
-  /** The pattern of the address, such as `/v1/models/:model`; `null` if nothing is at the address. */
-  readonly path: string | null;
-  readonly kind: RequestKind;
-  /** The operation of a call, an estimate or a query. */
-  readonly operation: string | null;
-  readonly clientAddress: string;
-  /** The client's W3C trace context as it came; anything may stand in it. */
-  readonly traceparent: string | null;
-  readonly tracestate: string | null;
-}
+export type Arrival = Readonly<
+  Pick<HttpReport, 'requestId' | 'clientRequestId' | 'method' | 'path' | 'kind' | 'operation' | 'clientAddress'> &
+    Pick<HttpReport, 'traceparent' | 'tracestate'>
+>;
 
 /** Opens the report of a request. */
 export type OpenHttpReport = (arrival: Arrival) => HttpReport;
@@ -58,17 +45,23 @@ export type OpenHttpReport = (arrival: Arrival) => HttpReport;
  * What the server knows of a request, filled in until its response is closed and all work for it has ended. Then `over`
  * runs, once.
  */
-export abstract class HttpReport implements Arrival {
+export abstract class HttpReport {
   readonly requestId: string;
+  /** The client's own id of the request; `null` where it sends none, or none that is kept. */
   readonly clientRequestId: string | null;
+  /** `null` if nothing could be read. */
   readonly method: string | null;
+  /** The pattern of the address, such as `/v1/models/:model`; `null` if nothing is at the address. */
   path: string | null;
   kind: RequestKind;
+  /** The operation of a call, an estimate or a query. */
   readonly operation: string | null;
+  /** Also behind trusted proxies; empty if it is not known. */
   readonly clientAddress: string;
+  /** The client's W3C trace context as it came; anything may stand in it. */
   readonly traceparent: string | null;
   readonly tracestate: string | null;
-  /** The status that was sent; `null` if none was. */
+  /** The status that was sent; `null` if the client left before, or the connection was closed without one. */
   status: number | null = null;
   /** Whether the whole response was sent. */
   isWhole = false;
@@ -145,32 +138,41 @@ export function reportOfResponse(response: ReportedResponse): HttpReport | null 
   return response[REPORT] ?? null;
 }
 
+/** What a request is for, as its report shows it. */
+type ReportedAddress = Pick<Arrival, 'path' | 'kind' | 'operation'>;
+
 /** Opens the report of a request; whatever becomes of it, the end of its response closes the report. */
 export function reportRequest(
-  request: FastifyRequest,
-  { raw: response }: FastifyReply,
+  request: IncomingMessage,
+  response: ReportedResponse,
+  requestId: string,
+  { path, kind, operation }: ReportedAddress,
   addresses: ClientAddresses,
   open: OpenHttpReport,
-): void {
-  const { raw, routeOptions } = request;
+): HttpReport {
+  const { headers } = request;
+  // Of these headers several lines arrive as one text.
+  const { traceparent = null, tracestate = null } = headers as Record<string, string | undefined>;
   const report = open({
-    requestId: request.id,
-    clientRequestId: clientRequestIdOf(raw.headers),
-    method: raw.method ?? null,
-    path: routeOptions.config?.path ?? routeOptions.url ?? null,
-    kind: routeOptions.config?.kind ?? 'unknown',
-    operation: routeOptions.config?.operation ?? null,
-    clientAddress: addresses.exactOf(raw),
-    traceparent: oneHeader(raw.headers.traceparent),
-    tracestate: oneHeader(raw.headers.tracestate),
+    requestId,
+    clientRequestId: clientRequestIdOf(headers),
+    method: request.method ?? null,
+    path,
+    kind,
+    operation,
+    clientAddress: addresses.exactOf(request),
+    traceparent,
+    tracestate,
   });
-  request.report = report;
-  (response as ReportedResponse)[REPORT] = report;
-  response.on('close', () => {
-    // A response that is called without a socket ends without being finished.
-    const isWhole = response.writableFinished || (response.writableEnded && response.socket?.destroyed === false);
-    report.closed(response.headersSent ? response.statusCode : null, isWhole);
-  });
+  response[REPORT] = report;
+  response.on('close', closeReport);
+  return report;
+}
+
+function closeReport(this: ReportedResponse): void {
+  // A response that is called without a socket ends without being finished.
+  const isWhole = this.writableFinished || (this.writableEnded && this.socket?.destroyed === false);
+  this[REPORT]!.closed(this.headersSent ? this.statusCode : null, isWhole);
 }
 
 /** Opens the report of what never became a request: a connection that was refused, or bytes that are not HTTP. */
@@ -193,18 +195,15 @@ export function reportWithoutRequest(
   return open({ ...nothing, requestId, kind, clientAddress });
 }
 
-function oneHeader(value: string | readonly string[] | undefined): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
 /** Visible ASCII of at most 128 characters. */
 const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
+const CLIENT_REQUEST_ID_HEADERS = ['x-request-id', 'x-client-request-id'] as const;
 
 /** The client's own id of its request, by which it can be found; `null` if there is none of the form that is kept. */
 function clientRequestIdOf(headers: IncomingHttpHeaders): string | null {
-  return keptId(headers['x-request-id']) ?? keptId(headers['x-client-request-id']);
-}
-
-function keptId(id: string | readonly string[] | undefined): string | null {
-  return typeof id === 'string' && CLIENT_REQUEST_ID.test(id) ? id : null;
+  for (const name of CLIENT_REQUEST_ID_HEADERS) {
+    const id = headers[name];
+    if (typeof id === 'string' && CLIENT_REQUEST_ID.test(id)) return id;
+  }
+  return null;
 }

@@ -1,13 +1,10 @@
-import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../accounting/accounts/principals.ts';
-import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
+import type { CallOutcome } from '../accounting/calls/call-outcome.ts';
 import type { CallReport, Context } from '../calls/call-request.ts';
 import type { CallTrace } from '../calls/call-trace.ts';
-import type { ErrorKind } from '../errors/catalogue.ts';
-import { type Arrival, HttpReport, type OpenHttpReport, type RequestKind } from '../http/http-report.ts';
+import { type Arrival, HttpReport, type OpenHttpReport } from '../http/http-report.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { UsageFacts } from '../protocols/metering/usage-facts.ts';
 
 /**
  * How a request ended:
@@ -22,66 +19,13 @@ export type RequestEnd = 'succeeded' | 'failed' | 'aborted' | 'refused' | 'repea
  * A request and what became of it: made once for each, when its response is closed and its call, if any, has ended. Log,
  * records, metrics and traces are made of it.
  */
-export interface RequestReport {
-  readonly requestId: string;
-  readonly clientRequestId: string | null;
-  readonly kind: RequestKind;
-  readonly end: RequestEnd;
-  /** `null` if nothing could be read. */
-  readonly method: string | null;
-  /** The pattern of the address; `null` if nothing is at the address. */
-  readonly path: string | null;
-  /** The operation of a call, an estimate or a query. */
-  readonly operation: string | null;
-  readonly context: Context | null;
-  /** The client's own address, also behind trusted proxies. */
-  readonly clientAddress: string;
-  readonly accountId: string | null;
-  readonly keyId: string | null;
-  /** What lists show of the key. */
-  readonly keyPrefix: string | null;
-  readonly callId: string | null;
-  /** Whether the call was admitted, and so has a call record. */
-  readonly isAdmitted: boolean;
-  /** As the client wrote it, of any length; anything may stand in it. */
-  readonly modelAsked: string | null;
-  readonly model: string | null;
-  readonly isStream: boolean;
-  /** The provider of the last attempt; `null` if no call ended. */
-  readonly provider: string | null;
-  readonly providerModel: string | null;
-  /** The routes that were tried before. */
-  readonly failedRoutes: readonly FailedRoute[];
-  /** The status that was sent; `null` if the client left before, or the connection was closed without one. */
-  readonly status: number | null;
-  /** The code of the response, or else of the call's end, such as of an error inside of a stream. */
-  readonly errorCode: string | null;
-  /** The kind of the error that the response was. */
-  readonly errorKind: ErrorKind | null;
-  /** As the client got it. */
-  readonly errorMessage: string | null;
-  readonly errorParam: string | null;
-  /** With its source: observed or estimated. */
-  readonly usage: UsageFacts | null;
-  readonly chargeNano: bigint | null;
-  readonly startedAtMs: number;
-  /** From the arrival of the head to the end of the response. */
-  readonly durationMs: number;
-  /** From the beginning of the call to the first byte of the provider's response. */
-  readonly firstByteMs: number | null;
-  /** The pieces of the provider's response that were passed on. */
-  readonly chunks: number;
-  /** The whole end of the call; `null` if no call ended durably. */
-  readonly outcome: CallOutcome | null;
-  /** What was noted for the spans of the call; `null` if it is not traced. */
-  readonly trace: CallTrace | null;
-}
+export type RequestReport = Readonly<Omit<OpenReport, 'failed' | 'sentPastResponse' | 'enter' | 'leave' | 'closed'>>;
 
 /** Gets every report. It returns at once; what it throws is logged and goes no further. */
 export type RequestObserver = (report: RequestReport) => void;
 
-/** A report that is being filled in. Observers read it as it is, without a copy. */
-export class OpenReport extends HttpReport implements CallReport, RequestReport {
+/** A report that is being filled in. Observers read it as it is, without a copy. What it says of a call is described in `CallReport`. */
+export class OpenReport extends HttpReport implements CallReport {
   context: Context | null = null;
   principal: Principal | null = null;
   isStream = false;
@@ -93,7 +37,12 @@ export class OpenReport extends HttpReport implements CallReport, RequestReport 
   outcome: CallOutcome | null = null;
   chunks = 0;
   readonly startedAtMs: number;
+  /** From the arrival of the head to the end of the response. */
   durationMs = 0;
+  /** Set when the report is complete. */
+  end: RequestEnd = 'aborted';
+  /** Set when the report is complete: the code of the response, or else of the call's end, such as of an error inside of a stream. */
+  errorCode: string | null = null;
   readonly trace: CallTrace | null;
   readonly #nowMs: () => number;
   readonly #arrivedMs: number;
@@ -118,10 +67,12 @@ export class OpenReport extends HttpReport implements CallReport, RequestReport 
   }
 
   protected override over(): void {
+    this.errorCode = this.responseCode ?? this.outcome?.errorCode ?? null;
+    this.end = this.#howItEnded();
     this.#onOver(this);
   }
 
-  get end(): RequestEnd {
+  #howItEnded(): RequestEnd {
     const { outcome } = this;
     if (outcome !== null) return outcome.status;
     if (this.isAdmitted || this.errorKind === 'internal' || this.errorKind === 'databaseSilent') return 'failed';
@@ -131,46 +82,6 @@ export class OpenReport extends HttpReport implements CallReport, RequestReport 
     if (this.errorKind !== null) return 'refused';
     if (this.status >= 500) return 'failed';
     return this.isWhole ? 'succeeded' : 'aborted';
-  }
-
-  get accountId(): string | null {
-    return this.principal?.accountId ?? null;
-  }
-
-  get keyId(): string | null {
-    return this.principal?.keyId ?? null;
-  }
-
-  get keyPrefix(): string | null {
-    return this.principal?.keyPrefix ?? null;
-  }
-
-  get provider(): string | null {
-    return this.outcome?.provider ?? null;
-  }
-
-  get providerModel(): string | null {
-    return this.outcome?.providerModel ?? null;
-  }
-
-  get failedRoutes(): readonly FailedRoute[] {
-    return this.outcome?.failedRoutes ?? [];
-  }
-
-  get errorCode(): string | null {
-    return this.responseCode ?? this.outcome?.errorCode ?? null;
-  }
-
-  get usage(): UsageFacts | null {
-    return this.outcome?.usage ?? null;
-  }
-
-  get chargeNano(): bigint | null {
-    return this.outcome?.chargeNano ?? null;
-  }
-
-  get firstByteMs(): number | null {
-    return this.outcome?.firstByteMs ?? null;
   }
 }
 
@@ -208,7 +119,7 @@ export function createReports(options: ReportOptions): OpenHttpReport {
 }
 
 /** The report of a request of a server that is observed. */
-export function reportOf({ report }: FastifyRequest): OpenReport {
+export function reportOf({ report }: { readonly report: HttpReport | null }): OpenReport {
   if (report instanceof OpenReport) return report;
   throw new Error('the server makes no reports');
 }

@@ -74,7 +74,9 @@ export function callSpans(report: RequestReport, trace: CallTrace, sources: Call
 }
 
 function requestSpan(report: RequestReport, trace: CallTrace, operation: string, endedAtMs: number): CallSpan {
-  const { usage } = report;
+  const { outcome, principal } = report;
+  const usage = outcome?.usage ?? null;
+  const chargeNano = outcome?.chargeNano ?? null;
   return {
     name: spanName(operation, report.model),
     kind: 'server',
@@ -85,7 +87,7 @@ function requestSpan(report: RequestReport, trace: CallTrace, operation: string,
     isError: report.end === 'failed',
     attributes: known({
       'gen_ai.operation.name': operation,
-      'gen_ai.provider.name': report.provider,
+      'gen_ai.provider.name': outcome?.provider ?? null,
       'gen_ai.request.model': report.model,
       'gen_ai.usage.input_tokens': usage === null ? null : inputTokensOf(usage),
       'gen_ai.usage.output_tokens': usage === null ? null : outputTokensOf(usage),
@@ -95,14 +97,14 @@ function requestSpan(report: RequestReport, trace: CallTrace, operation: string,
       'error.type': report.errorCode ?? (report.end === 'failed' ? '_OTHER' : null),
       'faregate.request_id': report.requestId,
       'faregate.call_id': report.callId,
-      'faregate.account_id': report.accountId,
-      'faregate.key_id': report.keyId,
+      'faregate.account_id': principal?.accountId ?? null,
+      'faregate.key_id': principal?.keyId ?? null,
       'faregate.context': report.context,
       'faregate.end': report.end,
       'faregate.is_stream': report.isStream,
-      'faregate.provider_model': report.providerModel,
+      'faregate.provider_model': outcome?.providerModel ?? null,
       'faregate.usage_source': usage?.source ?? null,
-      'faregate.charge_yuan': report.chargeNano === null ? null : formatYuan(report.chargeNano),
+      'faregate.charge_yuan': chargeNano === null ? null : formatYuan(chargeNano),
     }),
     events: [],
   };

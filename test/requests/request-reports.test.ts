@@ -51,9 +51,23 @@ describe('reports of requests', () => {
     const record = await account.lastCall();
     assert.deepEqual(
       {
-        ...pick(report, ['kind', 'end', 'method', 'path', 'operation', 'context', 'accountId', 'keyId', 'keyPrefix']),
-        ...pick(report, ['callId', 'isAdmitted', 'modelAsked', 'model', 'provider', 'isStream', 'status', 'errorCode']),
-        ...pick(report, ['chargeNano', 'clientRequestId', 'clientAddress']),
+        ...pick(report, [
+          'kind',
+          'end',
+          'method',
+          'path',
+          'operation',
+          'context',
+          'callId',
+          'isAdmitted',
+          'modelAsked',
+        ]),
+        ...pick(report, ['model', 'isStream', 'status', 'errorCode', 'clientRequestId', 'clientAddress']),
+        accountId: report.principal?.accountId,
+        keyId: report.principal?.keyId,
+        keyPrefix: report.principal?.keyPrefix,
+        provider: report.outcome?.provider,
+        chargeNano: report.outcome?.chargeNano,
       },
       {
         kind: 'call',
@@ -79,9 +93,9 @@ describe('reports of requests', () => {
         clientAddress: '127.0.0.1',
       },
     );
-    assert.equal(report.usage?.inputTokens, 11);
-    assert.equal(report.usage?.source, 'observed');
-    assert.ok(report.durationMs > 0 && report.chunks > 0 && report.firstByteMs !== null);
+    assert.equal(report.outcome?.usage?.inputTokens, 11);
+    assert.equal(report.outcome?.usage?.source, 'observed');
+    assert.ok(report.durationMs > 0 && report.chunks > 0 && report.outcome?.firstByteMs !== null);
   });
 
   test('of a call whose client has left: made when the call has ended, with what it cost', async () => {
@@ -97,7 +111,7 @@ describe('reports of requests', () => {
     assert.equal(report.end, 'aborted');
     assert.equal(report.status, 200);
     assert.equal(report.isStream, true);
-    assert.equal(report.usage?.source, 'estimated');
+    assert.equal(report.outcome?.usage?.source, 'estimated');
     assert.equal(report.callId, (await account.endedCall()).id);
   });
 
@@ -114,21 +128,16 @@ describe('reports of requests', () => {
       model: null,
     });
     assert.equal(report.modelAsked, 'nothing-like-it');
-    assert.equal(report.accountId, account.id);
-    assert.equal(report.chargeNano, null);
+    assert.equal(report.principal?.accountId, account.id);
+    assert.equal(report.outcome, null);
   });
 
   test('of a call that its provider refused: failed, for it was admitted', async () => {
     gateway.provider.respond = json(400, { error: { message: 'No.' } });
     await call(gateway.url + CHAT, account.key, chatBody);
     const report = await theReport();
-    assert.deepEqual(pick(report, ['end', 'status', 'isAdmitted', 'chargeNano', 'provider']), {
-      end: 'failed',
-      status: 400,
-      isAdmitted: true,
-      chargeNano: null,
-      provider: 'chatty',
-    });
+    assert.deepEqual(pick(report, ['end', 'status', 'isAdmitted']), { end: 'failed', status: 400, isAdmitted: true });
+    assert.deepEqual([report.outcome?.chargeNano, report.outcome?.provider], [null, 'chatty']);
   });
 
   test('of a repeat: repeated, without a charge of its own', async () => {
@@ -136,7 +145,7 @@ describe('reports of requests', () => {
     await call(gateway.url + CHAT, account.key, chatBody, { headers });
     await call(gateway.url + CHAT, account.key, chatBody, { headers });
     await until(() => reports.length === 2);
-    const repeated = reports.map(({ end, chargeNano }) => [end, chargeNano === null]);
+    const repeated = reports.map(({ end, outcome }) => [end, outcome === null]);
     assert.deepEqual(repeated, [
       ['succeeded', false],
       ['repeated', true],
@@ -169,12 +178,8 @@ describe('reports of requests', () => {
     reports.length = 0;
     await call(gateway.url + CHAT, key.body.key, chatBody);
     const report = await theReport();
-    assert.deepEqual(pick(report, ['end', 'status', 'accountId', 'keyId']), {
-      end: 'refused',
-      status: 401,
-      accountId: account.id,
-      keyId: key.body.id,
-    });
+    assert.deepEqual(pick(report, ['end', 'status']), { end: 'refused', status: 401 });
+    assert.deepEqual([report.principal?.accountId, report.principal?.keyId], [account.id, key.body.id]);
   });
 
   test('of bytes that are not HTTP, and of connections that are too many', async () => {
@@ -215,7 +220,10 @@ describe('reports of requests', () => {
     await (await fetch(`${gateway.url}/healthz`)).arrayBuffer();
     await until(() => reports.at(-1)!.kind === 'health');
     assert.deepEqual(
-      reports.slice(0, -1).map((report) => pick(report, ['kind', 'end', 'status', 'errorCode', 'accountId', 'path'])),
+      reports.slice(0, -1).map((report) => ({
+        ...pick(report, ['kind', 'end', 'status', 'errorCode', 'path']),
+        accountId: report.principal?.accountId,
+      })),
       Array.from({ length: 2 }, () => ({
         kind: 'call',
         end: 'refused',

@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { createClientAddresses } from '../../src/http/client-address.ts';
+import { ClientAddresses } from '../../src/http/client-address.ts';
 import { watchConnections } from '../../src/http/connections.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { listenOnLoopback } from '../support/loopback.ts';
@@ -30,7 +30,7 @@ describe('requests that are sent ahead on many connections', () => {
         else unanswered.push(response);
       },
       LIMITS,
-      { addresses: createClientAddresses([]), logger: silentLogger, onRefused: () => undefined },
+      { addresses: new ClientAddresses([]), logger: silentLogger, onRefused: () => undefined },
     );
     ({ port, close } = await listenOnLoopback(server));
   });

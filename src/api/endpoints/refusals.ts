@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-import type { FastifyReply } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import { type Principal, type Principals, principalHash } from '../../accounting/accounts/principals.ts';
 import type { CallReport } from '../../calls/call-request.ts';
@@ -31,12 +30,75 @@ export interface RefusalSubject {
   place: string;
 }
 
-export type Refusals = ReturnType<typeof createRefusals>;
-
 /** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
-export function createRefusals({ principals, addresses, brake, idempotentCalls }: RefusalParts) {
+export class Refusals {
+  readonly #parts: RefusalParts;
+
+  constructor(parts: RefusalParts) {
+    this.#parts = parts;
+  }
+
+  /** The subject of a request of which nothing is known but the address. */
+  subjectOf(request: IncomingMessage): RefusalSubject {
+    return { request, name: `address ${this.#parts.addresses.ofRequest(request)}`, place: '' };
+  }
+
+  /**
+   * @throws GatewayError, or rejects with it, if the key is not valid, or not from the client's network, or if the account was refused the same
+   * request a moment ago.
+   */
+  identify(
+    subject: RefusalSubject,
+    path: string,
+    forms: CredentialForms,
+    report: Pick<CallReport, 'principal'>,
+  ): Soon<Principal> {
+    const { principals, brake } = this.#parts;
+    const { request, name: address } = subject;
+    const key = readCredential(request, forms, isApiKey);
+    const place = principalHash(key);
+    subject.place = place;
+    const known = brake.recall(address, place);
+    if (known !== null) {
+      report.principal = principals.holderOf(place);
+      throw known;
+    }
+    if (brake.isSaturated(address) && !principals.isCached(place)) {
+      throw new GatewayError('overloaded', { headers: { 'retry-after': '1' } });
+    }
+    const principal = principals.authenticate(key, place, report);
+    return principal instanceof Promise
+      ? principal.then((found) => this.#accept(subject, path, found))
+      : this.#accept(subject, path, principal);
+  }
+
+  /** The request was served. */
+  served({ name, place }: RefusalSubject): void {
+    // The end of a call releases its reservation, so what was refused before may be admitted now.
+    if (place !== '') this.#parts.brake.forget(name);
+  }
+
+  /**
+   * Delays the error of a request, if it is a refusal and its account or address is refused too often. If too many are delayed, the error is
+   * not, and the connection ends behind it.
+   */
+  async slowDown({ name, place }: RefusalSubject, error: unknown, response: ServerResponse): Promise<void> {
+    const { brake } = this.#parts;
+    const cost = error instanceof GatewayError ? costOf(error) : 0;
+    if (cost === 0) {
+      brake.forget(name);
+      return;
+    }
+    const isSlowed = brake.hold(name, cost);
+    const { kind, isMoney } = error as GatewayError;
+    // What follows from the state of the account alone, whatever the request asks for, comes again.
+    if (isMoney || (kind === 'invalidApiKey' && place !== '')) brake.remember(name, place, error as GatewayError);
+    if (!(await isSlowed)) response.shouldKeepAlive = false;
+  }
+
   /** Judges a request of a key that is valid. */
-  function accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
+  #accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
+    const { addresses, brake } = this.#parts;
     const { request } = subject;
     // Before anything of the account: who may not use the key learns nothing of it, and does not count against it.
     const { allowedNetworks } = principal;
@@ -49,69 +111,13 @@ export function createRefusals({ principals, addresses, brake, idempotentCalls }
     const refusal = brake.recall(subject.name, subject.place);
     if (refusal === null) return principal;
     if (request.headers['idempotency-key'] === undefined) throw refusal;
-    return unlessRepeat(request, principal, refusal).then(() => principal);
+    return this.#unlessRepeat(request, principal, refusal);
   }
 
-  async function unlessRepeat(request: IncomingMessage, principal: Principal, refusal: GatewayError): Promise<void> {
-    if (!(await idempotentCalls.isRepeat(principal, usableIdempotencyKey(request)))) throw refusal;
+  async #unlessRepeat(request: IncomingMessage, principal: Principal, refusal: GatewayError): Promise<Principal> {
+    if (await this.#parts.idempotentCalls.isRepeat(principal, usableIdempotencyKey(request))) return principal;
+    throw refusal;
   }
-
-  return {
-    /** The subject of a request of which nothing is known but the address. */
-    subjectOf: (request: IncomingMessage): RefusalSubject => ({
-      request,
-      name: `address ${addresses.ofRequest(request)}`,
-      place: '',
-    }),
-
-    /**
-     * @throws GatewayError, or rejects with it, if the key is not valid, or not from the client's network, or if the account was refused the same
-     * request a moment ago.
-     */
-    identify(
-      subject: RefusalSubject,
-      path: string,
-      forms: CredentialForms,
-      report: Pick<CallReport, 'principal'>,
-    ): Soon<Principal> {
-      const { request, name: address } = subject;
-      const key = readCredential(request, forms, isApiKey);
-      const place = principalHash(key);
-      subject.place = place;
-      const known = brake.recall(address, place);
-      if (known !== null) {
-        report.principal = principals.holderOf(place);
-        throw known;
-      }
-      if (brake.isSaturated(address) && !principals.isCached(place)) {
-        throw new GatewayError('overloaded', { headers: { 'retry-after': '1' } });
-      }
-      const principal = principals.authenticate(key, place, report);
-      return principal instanceof Promise
-        ? principal.then((found) => accept(subject, path, found))
-        : accept(subject, path, principal);
-    },
-
-    /** The request was served. */
-    served({ name, place }: RefusalSubject): void {
-      // The end of a call releases its reservation, so what was refused before may be admitted now.
-      if (place !== '') brake.forget(name);
-    },
-
-    /** Delays the error of a request, if it is a refusal and its account or address is refused too often. */
-    async slowDown({ name, place }: RefusalSubject, error: unknown, reply: FastifyReply): Promise<void> {
-      const cost = error instanceof GatewayError ? costOf(error) : 0;
-      if (cost === 0) {
-        brake.forget(name);
-        return;
-      }
-      const isSlowed = brake.hold(name, cost);
-      const { kind, isMoney } = error as GatewayError;
-      // What follows from the state of the account alone, whatever the request asks for, comes again.
-      if (isMoney || (kind === 'invalidApiKey' && place !== '')) brake.remember(name, place, error as GatewayError);
-      if (!(await isSlowed)) reply.header('connection', 'close');
-    },
-  };
 }
 
 /** The cost of a refusal; 0 for a failure of the gateway, and for a provider's own error. */

@@ -20,7 +20,6 @@ const NO_HEADERS: ShownHeaders = { headers: {}, rateHeaders: null };
 
 /** The client's side of a call: its response, and whether the client is still connected. */
 export class Client {
-  readonly #takeOver: () => void;
   readonly #response: ServerResponse;
   readonly #errors: StreamErrors;
   #hasBegun = false;
@@ -30,17 +29,12 @@ export class Client {
   #awaitsDrain = false;
   #chunks = 0;
 
-  /** `takeOver` makes the framework leave the response to this class. */
-  constructor(response: ServerResponse, errors: StreamErrors, takeOver: () => void) {
+  constructor(response: ServerResponse, errors: StreamErrors) {
     this.#response = response;
-    this.#takeOver = takeOver;
     this.#errors = errors;
     // An event that comes once, so it is cheaper to leave the listener there than to take it off.
     this.#response.on('close', () => {
-      if (this.#response.writableFinished) return;
-      // The connection is closed; the framework must not write a response.
-      this.#takeOver();
-      this.#onGone?.();
+      if (!this.#response.writableFinished) this.#onGone?.();
     });
   }
 
@@ -79,7 +73,6 @@ export class Client {
   /** Begins the response; the headers of the call are added to `headers`. */
   begin(status: number, headers: Record<string, string | number>): void {
     this.#hasBegun = true;
-    this.#takeOver();
     const { rateHeaders } = this.#shown;
     if (rateHeaders !== null && !hasRateHeaders(headers)) Object.assign(headers, rateHeaders);
     this.#response.writeHead(status, Object.assign(headers, this.#shown.headers));

@@ -26,10 +26,10 @@ export class Shares {
   #capacity: number;
   #used = 0;
   readonly #held = new Map<string, number>();
-  readonly #onFreed: () => void;
+  readonly #onFreed: (() => void) | null;
 
   /** `onFreed` runs when something was given back. */
-  constructor(capacity: number, onFreed: () => void = () => undefined) {
+  constructor(capacity: number, onFreed: (() => void) | null = null) {
     this.#capacity = capacity;
     this.#onFreed = onFreed;
   }
@@ -54,7 +54,7 @@ export class Shares {
 
   /** Takes an amount for an account; `null` if there is none for it now. */
   take(holder: ShareHolder, amount: number): Share | null {
-    return this.#grant(holder, amount) ? new HeldShare(holder, amount, this.#grant, this.#giveBack) : null;
+    return this.grant(holder, amount) ? new HeldShare(this, holder, amount) : null;
   }
 
   /** Whether an account could take an amount now. */
@@ -63,43 +63,38 @@ export class Shares {
     if (usedAfter > this.#capacity) return false;
     // Rounded up, so that the last one of a few pieces can be taken.
     const eighth = Math.ceil(this.#capacity / 8);
-    const isWithinShare = this.heldBy(holder.accountId) + amount <= eighth || usedAfter <= this.#capacity - eighth;
-    return holder.isOnlyAccount || isWithinShare;
+    if (usedAfter <= this.#capacity - eighth || holder.isOnlyAccount) return true;
+    return this.heldBy(holder.accountId) + amount <= eighth;
   }
 
-  readonly #grant = (holder: ShareHolder, amount: number): boolean => {
+  /** Grants an amount to a share; returns false if there is none for its account now. */
+  grant(holder: ShareHolder, amount: number): boolean {
     if (!this.hasRoomFor(holder, amount)) return false;
     this.#used += amount;
     this.#held.set(holder.accountId, this.heldBy(holder.accountId) + amount);
     return true;
-  };
+  }
 
-  readonly #giveBack = ({ accountId }: ShareHolder, amount: number): void => {
+  /** Gives back what was granted to a share. */
+  giveBack({ accountId }: ShareHolder, amount: number): void {
     const held = this.heldBy(accountId) - amount;
     this.#used -= amount;
     if (held === 0) this.#held.delete(accountId);
     else this.#held.set(accountId, held);
-    this.#onFreed();
-  };
+    this.#onFreed?.();
+  }
 }
 
 class HeldShare implements Share {
+  readonly #shares: Shares;
   readonly #holder: ShareHolder;
-  readonly #grant: (holder: ShareHolder, amount: number) => boolean;
-  readonly #giveBack: (holder: ShareHolder, amount: number) => void;
   #amount: number;
   #isReleased = false;
 
-  constructor(
-    holder: ShareHolder,
-    amount: number,
-    grant: (holder: ShareHolder, amount: number) => boolean,
-    giveBack: (holder: ShareHolder, amount: number) => void,
-  ) {
+  constructor(shares: Shares, holder: ShareHolder, amount: number) {
+    this.#shares = shares;
     this.#holder = holder;
     this.#amount = amount;
-    this.#grant = grant;
-    this.#giveBack = giveBack;
   }
 
   get amount(): number {
@@ -107,7 +102,7 @@ class HeldShare implements Share {
   }
 
   grow(amount: number): boolean {
-    if (this.#isReleased || !this.#grant(this.#holder, amount)) return false;
+    if (this.#isReleased || !this.#shares.grant(this.#holder, amount)) return false;
     this.#amount += amount;
     return true;
   }
@@ -115,7 +110,7 @@ class HeldShare implements Share {
   shrink(amount: number): void {
     const given = Math.min(amount, this.#amount);
     this.#amount -= given;
-    this.#giveBack(this.#holder, given);
+    this.#shares.giveBack(this.#holder, given);
   }
 
   release(): void {

@@ -1,0 +1,88 @@
+import type { IncomingMessage } from 'node:http';
+import type { LookRequest } from '../../calls/admission.ts';
+import { Fingerprint } from '../../calls/idempotency/idempotent-call.ts';
+import { Client } from '../../calls/relay/client.ts';
+import type { Settings } from '../../calls/settings.ts';
+import { type BodyOwner, readBody, requireJson } from '../../http/body.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { readIdempotencyKey, usableIdempotencyKey } from '../../http/idempotency-key.ts';
+import { spoolBody } from '../../http/spool.ts';
+import type { CallInput } from '../../protocols/operations/operation.ts';
+import type { CallEndpoint } from './endpoint.ts';
+import { EndpointHandler, type Visit } from './endpoint-handler.ts';
+
+/** Serves an endpoint that calls a provider: receives the body, and runs the call. */
+export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
+  protected override async respond({ served: exchange, settings, report, subject }: Visit<Exchange>): Promise<void> {
+    const { endpoint } = this;
+    const { refusals, calls, idempotentCalls, requestWorkers, bodyBudgets, spoolDirectory } = this.parts;
+    const { operation } = endpoint;
+    const { request, response, id: requestId } = exchange;
+    const { headers } = request;
+    const client = new Client(response, operation);
+    // Also where it is known at once: meanwhile a body is received that came with its head, and then nothing waits for it.
+    const principal = await refusals.identify(subject, endpoint.path, endpoint.credential, report);
+    const limits = { sizeBytesMax: endpoint.bodyLimitBytes, idleTimeoutMs: settings.config.server.uploadIdleTimeout };
+    const fingerprint = isRepeatable(request, settings) ? new Fingerprint(endpoint.path) : null;
+    const owner: BodyOwner = {
+      holder: principal,
+      budgets: bodyBudgets,
+      look: () => this.#lookUnlessRepeat(request, { ...principal, policy: endpoint, settings }),
+    };
+
+    function run(input: CallInput): Promise<void> {
+      const call = { policy: endpoint, principal, headers, input, requestId, client, settings, report, claim: null };
+      report.isStream = input.isStream;
+      report.modelAsked = input.model;
+      // Streams are not stored, so a stream cannot be repeated.
+      const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request);
+      if (key === null) return calls.run(call);
+      return idempotentCalls.run(calls, call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
+    }
+
+    try {
+      if ('read' in operation) {
+        requireJson(request);
+        const consume = fingerprint === null ? null : (piece: Buffer) => fingerprint.add(piece);
+        const reading = readBody(request, response, limits, consume, owner);
+        const sent = reading instanceof Promise ? await reading : reading;
+        try {
+          const soon = requestWorkers.read(operation, sent.bytes, principal);
+          const { facts, body } = soon instanceof Promise ? await soon : soon;
+          await run(operation.toInput(facts, body));
+        } finally {
+          sent.release();
+        }
+      } else {
+        const reader = operation.receive(headers['content-type'], fingerprint);
+        const spoolLimits = { ...limits, directory: spoolDirectory };
+        const stored = await spoolBody(request, response, spoolLimits, (chunk) => reader.push(chunk), owner);
+        try {
+          await run(reader.finish(stored));
+        } finally {
+          await stored.remove();
+        }
+      }
+    } catch (error) {
+      exchange.headers = client.headers;
+      throw error;
+    } finally {
+      report.chunks = client.chunks;
+    }
+  }
+
+  /** Checks the limits before the body is read. A repeat passes: it gets the response of the first call, whatever the account has left. */
+  async #lookUnlessRepeat(request: IncomingMessage, call: LookRequest): Promise<void> {
+    const { admission, idempotentCalls } = this.parts;
+    try {
+      await admission.look(call);
+    } catch (refusal) {
+      if (!(await idempotentCalls.isRepeat(call, usableIdempotencyKey(request)))) throw refusal;
+    }
+  }
+}
+
+/** Whether the request is for an idempotent call. */
+function isRepeatable({ headers }: IncomingMessage, { config }: Settings): boolean {
+  return headers['idempotency-key'] !== undefined && config.idempotency.keepFor > 0;
+}

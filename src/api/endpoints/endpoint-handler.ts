@@ -1,0 +1,75 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CallAdmission } from '../../calls/admission.ts';
+import type { CallRunner } from '../../calls/call-runner.ts';
+import type { IdempotentCalls } from '../../calls/idempotency/idempotent-call.ts';
+import type { RequestWorkers } from '../../calls/request-workers.ts';
+import type { Settings } from '../../calls/settings.ts';
+import type { BodyBudgets } from '../../http/body-budgets.ts';
+import type { HttpReport } from '../../http/http-report.ts';
+import { type OpenReport, reportOf } from '../../requests/request-report.ts';
+import type { QuerySources } from '../queries/query.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { RefusalSubject, Refusals } from './refusals.ts';
+
+export interface EndpointParts {
+  readonly refusals: Refusals;
+  readonly calls: CallRunner;
+  readonly idempotentCalls: IdempotentCalls;
+  readonly admission: Pick<CallAdmission, 'look'>;
+  readonly settings: () => Settings;
+  readonly querySources: QuerySources;
+  readonly requestWorkers: RequestWorkers;
+  readonly bodyBudgets: BodyBudgets;
+  /** The directory of spooled uploads. */
+  readonly spoolDirectory: string;
+}
+
+/** A request and its response, whether or not the framework serves it. */
+export interface ServedRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly report: HttpReport | null;
+}
+
+/** A request with what it is served with. */
+export interface Visit<Served> {
+  readonly served: Served;
+  /** The settings in force when it arrived. */
+  readonly settings: Settings;
+  readonly report: OpenReport;
+  readonly subject: RefusalSubject;
+}
+
+/** Serves the requests for one endpoint: what is the same for all endpoints. */
+export abstract class EndpointHandler<Row extends Endpoint, Served extends ServedRequest> {
+  protected readonly endpoint: Row;
+  protected readonly parts: EndpointParts;
+
+  constructor(endpoint: Row, parts: EndpointParts) {
+    this.endpoint = endpoint;
+    this.parts = parts;
+  }
+
+  /** @throws GatewayError if the request is refused or fails before its response has begun. */
+  async handle(served: Served): Promise<void> {
+    const { refusals } = this.parts;
+    const settings = this.parts.settings();
+    const report = reportOf(served);
+    if ('context' in this.endpoint) report.context = this.endpoint.context;
+    const subject = refusals.subjectOf(served.request);
+    settings.inFlight.enter();
+    report.enter();
+    try {
+      await this.respond({ served, settings, report, subject });
+      refusals.served(subject);
+    } catch (error) {
+      await refusals.slowDown(subject, error, served.response);
+      throw error;
+    } finally {
+      report.leave();
+      settings.inFlight.leave();
+    }
+  }
+
+  protected abstract respond(visit: Visit<Served>): Promise<void>;
+}

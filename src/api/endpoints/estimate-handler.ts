@@ -1,0 +1,45 @@
+import { requireAllowedModel } from '../../calls/allowed-models.ts';
+import type { Settings } from '../../calls/settings.ts';
+import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../../http/body.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { totalTokens } from '../../protocols/token-estimate/budgets.ts';
+import { ESTIMATOR_VERSION } from '../../protocols/token-estimate/count-body.ts';
+import { familyFactor } from '../../protocols/token-estimate/families.ts';
+import { modelAbsence } from '../../providers/catalog/catalog.ts';
+import type { EstimateEndpoint } from './endpoint.ts';
+import { EndpointHandler, type Visit } from './endpoint-handler.ts';
+
+/** Serves an endpoint that estimates tokens. */
+export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange> {
+  protected override async respond({ served: exchange, settings, report, subject }: Visit<Exchange>): Promise<void> {
+    const { path, credential, estimate } = this.endpoint;
+    const { refusals, requestWorkers, bodyBudgets } = this.parts;
+    const { request, response } = exchange;
+    const principal = await refusals.identify(subject, path, credential, report);
+    requireJson(request);
+    // Estimates are free, so no balance or limit needs a check.
+    const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
+    const body = await readBody(request, response, this.#limits(settings), null, owner);
+    const { model: name, count } = await requestWorkers
+      .estimate(estimate.kind, body.bytes, principal)
+      .finally(() => body.release());
+    const model = name === null ? null : settings.catalog.find(name);
+    report.modelAsked = name;
+    report.model = model?.id ?? null;
+    if (model === null && estimate.requiresModel) throw modelAbsence(name!);
+    if (model !== null) requireAllowedModel(model, principal, settings.catalog);
+    const factor = model?.tokenFactor ?? familyFactor(model?.id ?? name ?? '');
+    const estimated = JSON.stringify(estimate.toResponse(totalTokens(count, factor)));
+    exchange.sendJson(200, estimated, { 'x-gateway-token-estimate': ESTIMATOR_VERSION });
+  }
+
+  /** At coding addresses the plan's limit of the input applies as well (contract 4.4, 4.7). */
+  #limits({ config, codingInputBytesMax }: Settings): BodyLimits {
+    const { bodyLimitBytes, context } = this.endpoint;
+    const idleTimeoutMs = config.server.uploadIdleTimeout;
+    if (context === 'balance') return { sizeBytesMax: bodyLimitBytes, idleTimeoutMs };
+    const sizeBytesMax = Math.min(bodyLimitBytes, codingInputBytesMax);
+    const message = `The input is larger than the ${sizeBytesMax} bytes that the Coding Plan takes: prompt is too long.`;
+    return { sizeBytesMax, idleTimeoutMs, tooLarge: { kind: 'packageInputTooLarge', message } };
+  }
+}
