@@ -1,16 +1,19 @@
-import type { CallOutcome } from '../accounting/calls/call-outcome.ts';
+import type { Principal } from '../accounting/accounts/principals.ts';
+import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
 import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../accounting/pricing/charge.ts';
-import { priceInForce } from '../accounting/pricing/price.ts';
+import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
 import { atPriceFactor } from '../accounting/pricing/price-factor.ts';
 import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
 import type { StoredClaim } from '../accounting/repeats/stored-response-store.ts';
+import type { Claim } from '../accounting/repeats/stored-responses.ts';
 import type { MadeState, SettlementRecord } from '../accounting/settlement/settlement-record.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
-import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
-import type { Route } from '../providers/catalog/catalog.ts';
+import { type ChargeBasis, totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
+import type { CallInput } from '../protocols/operations/operation.ts';
+import type { Model, Route } from '../providers/catalog/catalog.ts';
 import type { AllowedModel } from './allowed-models.ts';
-import type { Call } from './call.ts';
+import type { CallReport, CallSession, EndpointPolicy } from './call-request.ts';
 import { chargeHeaders } from './relay/call-headers.ts';
 
 /** How a call ended, as its relay saw it, or as its failure says. */
@@ -31,29 +34,29 @@ export interface CallEnd {
   readonly response: StoredResponse | null;
 }
 
-/** What the end of a call needs to know of it, beside how it ended. `route` is that of the last attempt. */
-type CallAtEnd = Pick<
-  Call,
-  | 'callId'
-  | 'startedAtMs'
-  | 'model'
-  | 'routes'
-  | 'route'
-  | 'failedRoutes'
-  | 'session'
-  | 'price'
-  | 'basis'
-  | 'inner'
-  | 'claim'
-  | 'priceFactorBasisPoints'
-  | 'isTokenLimited'
-> & {
-  readonly principal: Pick<Call['principal'], 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>;
-  readonly policy: Pick<Call['policy'], 'context' | 'operation'>;
-  readonly input: Pick<Call['input'], 'model' | 'isStream' | 'choices' | 'demand'>;
-  readonly report: Pick<Call['report'], 'clientRequestId'>;
-  readonly reservation: Pick<Call['reservation'], 'amountNano'>;
-};
+/** What the end of a call needs to know of it, beside how it ended. */
+interface CallAtEnd {
+  readonly policy: Pick<EndpointPolicy, 'context' | 'operation'>;
+  readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>;
+  readonly input: Pick<CallInput, 'model' | 'isStream' | 'choices' | 'demand'>;
+  readonly report: Pick<CallReport, 'clientRequestId'>;
+  readonly claim: Claim | null;
+  readonly callId: string;
+  readonly startedAtMs: number;
+  readonly model: Model;
+  readonly routes: readonly Route[];
+  /** That of the last attempt. */
+  readonly route: Route;
+  readonly failedRoutes: readonly FailedRoute[];
+  readonly session: CallSession | null;
+  readonly price: PriceInForce;
+  readonly basis: ChargeBasis;
+  readonly inner: readonly AllowedModel[];
+  readonly reservation: { readonly amountNano: bigint };
+  readonly priceFactorBasisPoints: number;
+  /** Whether a limit of tokens a minute counts what it used. */
+  readonly isTokenLimited: boolean;
+}
 
 /**
  * All that the end of a call stores, from how it ended: the one place where an outcome is made. The charge is what the provider

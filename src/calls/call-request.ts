@@ -34,6 +34,14 @@ export interface EndpointPolicy {
   readonly moneyStatus: 402 | 429;
 }
 
+/** The session of a call, where routes or credentials are chosen by it. */
+export interface CallSession {
+  /** What named it, such as `prompt_cache_key`. */
+  readonly source: string;
+  /** A hash of account, model and session: what names a session may be a text of the caller. */
+  readonly key: string;
+}
+
 /** What a call notes in the report of its request, each as soon as it is known. */
 export interface CallReport extends ClientTrace {
   /** The client's own id of its request. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { ContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
 import { chargeBasis, type UnitPrices } from '../accounting/pricing/charge.ts';
 import { priceInForce } from '../accounting/pricing/price.ts';
@@ -13,7 +14,7 @@ import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains
 import type { RouteHealth } from '../providers/routing/health.ts';
 import { allowInnerModels, requireAllowedModel } from './allowed-models.ts';
 import type { Call } from './call.ts';
-import { sessionOf } from './call-session.ts';
+import type { CallSession } from './call-request.ts';
 import { type Continuation, findContinuation, routesThatAllow, routesToState } from './continuation.ts';
 import { continuedTokens, estimateReservation } from './reservation-estimate.ts';
 import { retryAfter, whenText } from './retry-after.ts';
@@ -69,7 +70,7 @@ export class Preparation {
     call.model = model;
     call.signerId = signed?.providerId ?? null;
     call.hasSeveralMakers = hasSeveralMakers(model, policy.operation);
-    call.session = sessionOf(call, model);
+    call.session = sessionOf(call);
     call.startedAtMs = this.#parts.clock.nowMs();
     call.routes = this.#routesOf(call, continuation);
     call.price = priceInForce(model.price, call.startedAtMs);
@@ -98,6 +99,19 @@ export class Preparation {
     if (routes.some(({ id }) => health.allows(id, accountId))) return routes;
     throw noHealthyRoute({ routes, accountId, settings }, health, startedAtMs);
   }
+}
+
+/** The session of a call; `null` if it has none, its model has no affinity, or there are neither routes nor credentials to choose from. */
+function sessionOf({ policy, principal, input, requestHeaders, settings, model }: Call): CallSession | null {
+  if (!model.hasAffinity) return null;
+  const routes = model.routes[policy.operation.protocol.name];
+  const isChoice =
+    routes.length > 1 || routes.some(({ providerId }) => settings.providers.get(providerId).credentials.isChoice);
+  const session = isChoice ? input.session(requestHeaders) : null;
+  if (session === null) return null;
+  const { by, value } = session;
+  const key = hash('sha256', JSON.stringify([principal.accountId, model.id, by, value]), 'base64url');
+  return { source: by, key };
 }
 
 /** Each inner model may read the whole request, and write as much as the model can. */
