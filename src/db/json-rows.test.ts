@@ -16,13 +16,13 @@ interface Row {
 }
 
 const ROWS = new JsonRows<Row>([
-  { name: 't', type: 'text', value: ({ text }) => text },
-  { name: 'b', type: 'bigint', value: ({ big }) => big },
-  { name: 'i', type: 'int', value: ({ int }) => int },
-  { name: 'f', type: 'boolean', value: ({ flag }) => flag },
-  { name: 'a', type: 'timestamptz', value: ({ at }) => (at === null ? null : toTimestamp(at)) },
-  { name: 'j', type: 'jsonb', value: ({ json }) => (json === null ? null : JSON.stringify(json)) },
-  { name: 'l', type: 'text[]', value: ({ list }) => (list === null ? null : `{${list.join(',')}}`) },
+  { name: 't', type: 'text', within: null, field: 'text', write: null },
+  { name: 'b', type: 'bigint', within: null, field: 'big', write: null },
+  { name: 'i', type: 'int', within: null, field: 'int', write: null },
+  { name: 'f', type: 'boolean', within: null, field: 'flag', write: null },
+  { name: 'a', type: 'timestamptz', within: null, field: 'at', write: toTimestamp },
+  { name: 'j', type: 'jsonb', within: null, field: 'json', write: JSON.stringify },
+  { name: 'l', type: 'text[]', within: null, field: 'list', write: (list: readonly string[]) => `{${list.join(',')}}` },
 ]);
 const TEXT = `select v.t, v.b, v.i, v.f, v.a, v.j, v.l from ${ROWS.as('v')}`;
 const SELECT = { name: 'test.json-rows', text: TEXT };

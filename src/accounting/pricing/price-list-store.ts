@@ -36,7 +36,7 @@ export class StoredPriceLists {
       const list = listOf(each);
       if (!this.#stored.has(list.id)) missing.set(list.id, list);
     }
-    return writeRows(insertPriceLists, [...missing.values()], [({ id }) => id, ({ text }) => text]);
+    return writeRows(insertPriceLists, [...missing.values()], ['id', 'text']);
   }
 
   /** The writes of these lists are durable. */

@@ -1,12 +1,29 @@
 import { fieldsOf, toTimestamp } from '../../db/columns.ts';
-import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import {
+  type Parameter,
+  type Query,
+  type ReadRows,
+  type Statement,
+  type StoredRow,
+  toArray,
+} from '../../db/database.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../../db/database-time.ts';
-import type { Reads, RowsOf } from '../../db/reads.ts';
 import { countColumn, instantColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
-import { type AccountState, type RateState, rateName, type Slot, type SubscriptionState } from './account-state.ts';
+import type { PlanTerms } from '../plans/plan.ts';
+import {
+  type AccountState,
+  type AdmissionTerms,
+  type RateState,
+  rateName,
+  type Slot,
+  type SubscriptionState,
+} from './account-state.ts';
+import type { OwnedCall } from './limits/limited-owner.ts';
+import { aliasPlacesOf, placesOf } from './limits/minute-rates.ts';
 import type { LockMode } from './locked-accounts.ts';
+import type { ReservationRequest } from './reservation.ts';
 import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
@@ -108,22 +125,57 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null
   and s.starts_at <= ${nowSql('$2')} and s.ends_at > ${nowSql('$2')}`,
 };
 
-/** Where a limit by the minute stands. */
-export type RatePlace = Pick<RateState, 'accountId' | 'keyId' | 'model'>;
-
-/** The accounts and keys that an admission reads. */
-export interface AskedAccounts {
-  readonly accountIds: readonly string[];
-  /** Keys with limits. */
-  readonly keys: readonly { readonly accountId: string; readonly keyId: string }[];
-  /** Limits by the minute, whether there are any or not. */
-  readonly rates: readonly RatePlace[];
-  /** Accounts whose plans are read, and how many calls of one of them there are at most. */
-  readonly planAccountIds: readonly string[];
-  readonly callsOfAccountMax: number;
-  readonly plans: Iterable<{ readonly id: string; readonly fiveHourCalls: number }>;
+/** What a transaction reads of accounts. */
+export class AskedAccounts {
+  readonly accountIds = new Set<string>();
+  /** Keys and people with limits. */
+  readonly #owners = new Map<string, { readonly accountId: string; readonly keyId: string }>();
+  /** Where limits by the minute may stand. */
+  readonly #rates = new Map<string, Pick<RateState, 'accountId' | 'keyId' | 'model'>>();
+  /** Accounts whose plans are read, and how many calls of each there are. */
+  readonly callsOnPlan = new Map<string, number>();
+  readonly #plans: ReadonlyMap<string, PlanTerms>;
   /** For tests; `null`: the database's clock. */
   readonly nowMs: number | null;
+
+  constructor({ plans, nowMs }: Pick<AdmissionTerms, 'plans' | 'nowMs'>) {
+    this.#plans = plans;
+    this.nowMs = nowMs;
+  }
+
+  addOwner(accountId: string, ownerId: string): void {
+    this.#owners.set(`${accountId} ${ownerId}`, { accountId, keyId: ownerId });
+  }
+
+  addCall({ accountId, keyId, isKeyLimited, memberId }: OwnedCall & { readonly accountId: string }): void {
+    this.accountIds.add(accountId);
+    if (isKeyLimited) this.addOwner(accountId, keyId);
+    if (memberId !== null) this.addOwner(accountId, memberId);
+  }
+
+  addRates(call: Pick<ReservationRequest, 'accountId' | 'keyId' | 'model' | 'modelAliases'>): void {
+    const { accountId, keyId, model } = call;
+    for (const place of [...placesOf(keyId, model), ...aliasPlacesOf(call)]) {
+      this.#rates.set(`${accountId} ${rateName(place)}`, { accountId, ...place });
+    }
+  }
+
+  /** What `readKeys` takes; `null`: it is not needed. As the others. */
+  get keyParameters(): readonly Parameter[] | null {
+    return this.#owners.size === 0 ? null : fieldsOf([...this.#owners.values()], 'accountId', 'keyId');
+  }
+
+  get rateParameters(): readonly Parameter[] | null {
+    return this.#rates.size === 0 ? null : fieldsOf([...this.#rates.values()], 'accountId', 'keyId', 'model');
+  }
+
+  /** `readCurrentSubscriptions` takes the first two. */
+  get slotParameters(): readonly Parameter[] | null {
+    if (this.callsOnPlan.size === 0) return null;
+    const now = this.nowMs === null ? null : toTimestamp(this.nowMs);
+    const plans = fieldsOf([...this.#plans.values()], 'id', 'fiveHourCalls');
+    return [toArray([...this.callsOnPlan.keys()]), now, ...plans, Math.max(...this.callsOnPlan.values())];
+  }
 }
 
 /** Accounts as a transaction finds them, and when. */
@@ -133,62 +185,61 @@ export interface ReadAccounts {
   readonly nowMs: number;
 }
 
-/** Adds the reads of an admission or a look; returns a function that makes states of their rows. */
-export function addAccountReads(
-  reads: Reads,
-  balances: Statement,
-  asked: AskedAccounts,
-): (rows: readonly (readonly unknown[])[]) => ReadAccounts {
-  const { accountIds, keys, rates, planAccountIds, callsOfAccountMax, nowMs } = asked;
-  const isOnPlan = planAccountIds.length > 0;
-  const plans = isOnPlan ? [...asked.plans] : [];
-  const planIds = toArray(planAccountIds);
-  const now = nowMs === null ? null : toTimestamp(nowMs);
-  const money = reads.add<MoneyRow>(balances, [toArray(accountIds)]);
-  const keyColumns = fieldsOf(keys, 'accountId', 'keyId');
-  const keyRows = reads.addIf<StoredRow>(keys.length > 0, readKeys, keyColumns);
-  const ratePlaces = fieldsOf(rates, 'accountId', 'keyId', 'model');
-  const rateRows = reads.addIf<StoredRow>(rates.length > 0, readRates, ratePlaces);
-  const current = reads.addIf<StoredRow>(isOnPlan, readCurrentSubscriptions, [planIds, now]);
-  const slots = reads.addIf<StoredRow>(isOnPlan, readOldestSlots, [
-    planIds,
-    now,
-    ...fieldsOf(plans, 'id', 'fiveHourCalls'),
-    callsOfAccountMax,
-  ]);
-  return (rows) => {
-    const accounts = toAccounts(money, rows);
-    addKeys(accounts, keyRows(rows));
-    addRates(accounts, rateRows(rows));
-    const slotsOf = Map.groupBy(SLOTS.all(slots(rows)), (slot) => slot.subscriptionId);
-    for (const { accountId, id } of addSubscriptions(accounts, current(rows), slotsOf)) {
-      accounts.get(accountId)!.currentSubscriptionId = id;
+/** The reads of an admission or a look, which it puts among those of a transaction. The first of these is that of balances. */
+export class AccountReads {
+  readonly #nowMs: number | null;
+  /** Where the rows of each are; `null`: it is not read. */
+  readonly #keys: number | null;
+  readonly #rates: number | null;
+  readonly #subscriptions: number | null;
+
+  constructor(reads: Query[], balances: Statement, asked: AskedAccounts) {
+    this.#nowMs = asked.nowMs;
+    reads.push({ statement: balances, parameters: [toArray([...asked.accountIds])] });
+    this.#keys = addRead(reads, readKeys, asked.keyParameters);
+    this.#rates = addRead(reads, readRates, asked.rateParameters);
+    const slots = asked.slotParameters;
+    this.#subscriptions = addRead(reads, readCurrentSubscriptions, slots && slots.slice(0, 2));
+    addRead(reads, readOldestSlots, slots);
+  }
+
+  statesOf(rows: ReadRows): ReadAccounts {
+    const money = rows[0] as readonly MoneyRow[];
+    const accounts = toAccounts(money);
+    if (this.#keys !== null) addKeys(accounts, rows[this.#keys] as readonly StoredRow[]);
+    if (this.#rates !== null) addRates(accounts, rows[this.#rates] as readonly StoredRow[]);
+    if (this.#subscriptions !== null) {
+      const [current, slots] = rows.slice(this.#subscriptions) as readonly (readonly StoredRow[])[];
+      const slotsOf = Map.groupBy(SLOTS.all(slots!), (slot) => slot.subscriptionId);
+      for (const { accountId, id } of addSubscriptions(accounts, current!, slotsOf)) {
+        accounts.get(accountId)!.currentSubscriptionId = id;
+      }
     }
-    return { accounts, nowMs: nowMs ?? nowMsOf(money(rows)) };
-  };
+    return { accounts, nowMs: this.#nowMs ?? nowMsOf(money) };
+  }
+}
+
+/** Where the rows will be. */
+export function addRead(reads: Query[], statement: Statement, parameters: readonly Parameter[] | null): number | null {
+  return parameters === null ? null : reads.push({ statement, parameters }) - 1;
 }
 
 /** A row of `balances`. */
 export type MoneyRow = StoredRow & TimedRow;
 
-export function toAccounts(money: RowsOf<StoredRow>, rows: readonly (readonly unknown[])[]): Map<string, AccountState> {
-  return new Map(
-    money(rows).map((row) => {
-      const state = BALANCES.columns.read(row);
-      const { accountId } = state;
-      return [
-        accountId,
-        {
-          accountId,
-          money: state,
-          subscriptions: new Map(),
-          currentSubscriptionId: null,
-          keys: new Map(),
-          rates: new Map(),
-        },
-      ];
-    }),
-  );
+export function toAccounts(rows: readonly StoredRow[]): Map<string, AccountState> {
+  const accounts = new Map<string, AccountState>();
+  for (const row of rows) {
+    const money = BALANCES.columns.read(row);
+    const { accountId } = money;
+    const [subscriptions, keys, rates] = [new Map(), new Map(), new Map()];
+    accounts.set(accountId, {
+      ...{ accountId, money, subscriptions, keys, rates },
+      currentSubscriptionId: null,
+      activePlan: null,
+    });
+  }
+  return accounts;
 }
 
 /** Adds keys to the accounts that they belong to, where these are there. */
@@ -218,9 +269,8 @@ export function addSubscriptions(
     const counts = SUBSCRIPTIONS.columns.read(row);
     const account = accounts.get(counts.accountId);
     if (account === undefined || account.subscriptions.has(counts.id)) continue;
-    const oldest = slotsOf.get(counts.id) ?? [];
-    const oldestSlots: Slot[] = oldest.map(({ callId, takenAtMs }) => ({ callId, takenAtMs }));
-    const oldestSlotsMax = oldest[0]?.readMax ?? 1;
+    const oldestSlots: readonly Slot[] = slotsOf.get(counts.id) ?? [];
+    const oldestSlotsMax = slotsOf.get(counts.id)?.[0]!.readMax ?? 1;
     const subscription = { ...counts, oldestSlots, oldestSlotsMax, newSlots: [], deletedSlots: [] };
     account.subscriptions.set(subscription.id, subscription);
     added.push(subscription);

@@ -135,8 +135,8 @@ export interface CallName {
   readonly callId: string;
 }
 
-/** Parameters that name calls: their accounts, and their ids. */
-export const CALL_NAME = [({ accountId }: CallName) => accountId, ({ callId }: CallName) => callId] as const;
+/** The fields that name a call. */
+export const CALL_NAME = ['accountId', 'callId'] as const satisfies readonly (keyof CallName)[];
 
 /** A call as the key of a map. Neither id has a space. */
 export const callKey = ({ accountId, callId }: CallName): string => `${accountId} ${callId}`;
