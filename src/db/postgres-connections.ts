@@ -55,9 +55,10 @@ export class Connection extends pg.Client {
   ask(name: string, message: string | Message | pg.QueryConfig): Promise<readonly Rows[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>();
     const callback = (error: unknown, results: readonly Rows[]): void => {
-      if (!error) return resolve(results);
-      if (sqlState(error) === undefined) this.isLost = true;
-      reject(toStatementError(name, error));
+      if (error) {
+        if (sqlState(error) === undefined) this.isLost = true;
+        reject(toStatementError(name, error));
+      } else resolve(results);
     };
     if (typeof message === 'object' && !(message instanceof Message)) {
       this.query<StoredRow>(message, (error, result) => callback(error, [result?.rows ?? []]));
@@ -163,12 +164,7 @@ export class ConnectionPool {
   #begun = 0;
   #waitedMs = 0;
 
-  constructor(
-    name: string,
-    config: pg.PoolConfig & { readonly max: number },
-    logger: Logger,
-    onGivenUp: () => void = () => undefined,
-  ) {
+  constructor(name: string, config: pg.PoolConfig & { readonly max: number }, logger: Logger, onGivenUp: () => void) {
     this.#name = name;
     this.#connectionsMax = config.max;
     this.#onGivenUp = onGivenUp;

@@ -39,7 +39,7 @@ const columnIn =
     name: string,
     type: string,
     field: Field,
-    write: ((value: Extract<Member[Field], {}>) => SqlValue) | null = null,
+    write: ((value: NonNullable<Member[Field]>) => SqlValue) | null = null,
     without?: SqlValue,
   ): WrittenColumn => ({ name, type, within, field, write, without });
 const ofOutcome = columnIn<CallOutcome>('outcome');

@@ -17,7 +17,6 @@ import {
   type AdmissionTerms,
   type RateState,
   rateName,
-  type Slot,
   type SubscriptionState,
 } from './account-state.ts';
 import type { OwnedCall } from './limits/limited-owner.ts';
@@ -199,7 +198,7 @@ export class AccountReads {
     this.#keys = addRead(reads, readKeys, asked.keyParameters);
     this.#rates = addRead(reads, readRates, asked.rateParameters);
     const slots = asked.slotParameters;
-    this.#subscriptions = addRead(reads, readCurrentSubscriptions, slots && slots.slice(0, 2));
+    this.#subscriptions = addRead(reads, readCurrentSubscriptions, slots?.slice(0, 2) ?? null);
     addRead(reads, readOldestSlots, slots);
   }
 
@@ -269,8 +268,8 @@ export function addSubscriptions(
     const counts = SUBSCRIPTIONS.columns.read(row);
     const account = accounts.get(counts.accountId);
     if (account === undefined || account.subscriptions.has(counts.id)) continue;
-    const oldestSlots: readonly Slot[] = slotsOf.get(counts.id) ?? [];
-    const oldestSlotsMax = slotsOf.get(counts.id)?.[0]!.readMax ?? 1;
+    const oldestSlots: readonly ReadSlot[] = slotsOf.get(counts.id) ?? [];
+    const oldestSlotsMax = oldestSlots[0]?.readMax ?? 1;
     const subscription = { ...counts, oldestSlots, oldestSlotsMax, newSlots: [], deletedSlots: [] };
     account.subscriptions.set(subscription.id, subscription);
     added.push(subscription);

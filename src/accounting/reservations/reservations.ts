@@ -1,6 +1,6 @@
 import { isDataError } from '../../db/errors.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
-import { type Batcher, createBatcher, NotBegunError } from '../../lib/batcher.ts';
+import { type Batcher, ItemBatcher, NotBegunError } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type BillingTime, runningPeriods } from '../pricing/running-periods.ts';
@@ -60,7 +60,7 @@ export function createReservations(options: ReservationsOptions) {
   let releasing: Promise<void> | null = null;
   let isClosing = false;
 
-  const looks = createBatcher<Omit<AskingCall, 'request'>, Refusal | null>({
+  const looks = new ItemBatcher<Omit<AskingCall, 'request'>, Refusal | null>({
     run: questions.guard((calls, { signal }) => lookAll(calls, signal)),
     limit: questions.limit,
     isItemFault: () => false,
