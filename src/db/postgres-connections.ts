@@ -168,12 +168,13 @@ export class ConnectionPool {
     this.#name = name;
     this.#connectionsMax = config.max;
     this.#onGivenUp = onGivenUp;
+    // It makes its clients by the class that it is given.
     this.#pool = new pg.Pool({ ...config, Client: Connection });
     this.#pool.on('error', (error) => {
       logger.warn({ err: toStatementError('database.idle', error) }, 'an idle database connection failed');
     });
-    this.#pool.on('connect', (client) => this.#open.add(asConnection(client)));
-    this.#pool.on('remove', (client) => this.#open.delete(asConnection(client)));
+    this.#pool.on('connect', (client) => this.#open.add(client as pg.ClientBase as Connection));
+    this.#pool.on('remove', (client) => this.#open.delete(client as pg.ClientBase as Connection));
   }
 
   /**
@@ -225,7 +226,7 @@ export class ConnectionPool {
     const askedAtMs = performance.now();
     for (;;) {
       const client = await this.#connect(signal);
-      const connection = asConnection(client);
+      const connection = client as pg.ClientBase as Connection;
       if (!connection.isLost) {
         connection.isLent = true;
         this.#begun++;
@@ -240,7 +241,7 @@ export class ConnectionPool {
     signal?.removeEventListener('abort', connection);
     connection.isLent = false;
     if (connection.isLost) connection.destroy();
-    (connection as unknown as pg.PoolClient).release(connection.isLost);
+    (connection as pg.ClientBase as pg.PoolClient).release(connection.isLost);
   }
 
   #connect(signal: AbortSignal | undefined): Promise<pg.PoolClient> {
@@ -268,6 +269,3 @@ export class ConnectionPool {
     return promise;
   }
 }
-
-/** The pool makes its clients by the class that it is given. */
-const asConnection = (client: pg.ClientBase): Connection => client as unknown as Connection;

@@ -176,7 +176,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
       void this.#run(batch);
     }
     if (this.#waiting.length > 0) this.#watchSlow();
-    else if (this.#running.size === 0) this.#callIdleListeners();
+    else if (this.#idleListeners.length > 0) this.#callIdleListeners();
   };
 
   /** How many of some that wait make a batch: one at least, if there is any. */

@@ -1,10 +1,9 @@
 import type { Query, ReadRows } from '../../db/database.ts';
 import type { PartitionDatabase } from '../../db/home-lanes.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { UnitPrices } from '../pricing/charge.ts';
-import { StoredPriceLists } from '../pricing/price-list-store.ts';
+import { type PriceList, StoredPriceLists } from '../pricing/price-list-store.ts';
 import type { AdmissionTerms } from '../reservations/account-state.ts';
-import { AccountReads, AskedAccounts, lockingStatement } from '../reservations/account-store.ts';
+import { AskedAccounts, accountReads, lockingStatement, readAccounts } from '../reservations/account-store.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { decideAdmissions } from '../reservations/admit.ts';
 import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
@@ -12,7 +11,7 @@ import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
 import type { Admission, ReservationRequest } from '../reservations/reservation.ts';
 import { reservationWrites } from '../reservations/store.ts';
 import type { SettlementRecord } from '../settlement/settlement-record.ts';
-import { EndReads, type EndResult } from '../settlement/store.ts';
+import { EndingCalls, type EndResult } from '../settlement/store.ts';
 
 /** Calls of one transaction. */
 export interface CallBatch {
@@ -50,25 +49,25 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
       locks?: Locks,
       signal?: AbortSignal,
     ): Promise<BatchResults<Locks>> {
-      const reads: Query[] = [];
       const asked = askedBy(ends, admissions, terms);
-      const accountReads = new AccountReads(reads, lockingStatement(locks ?? 'all'), asked);
-      const endReads = ends.length === 0 ? null : new EndReads(reads, ends);
-      let prices: ReadonlySet<UnitPrices> = new Set();
+      const reads = accountReads(lockingStatement(locks ?? 'all'), asked, terms);
+      const ending = ends.length === 0 ? null : new EndingCalls(ends);
+      const firstOfEnding = reads.length;
+      if (ending !== null) reads.push(...ending.reads);
+      let priceLists: readonly PriceList[] = [];
       const decide = (
         rows: ReadRows,
       ): { readonly result: BatchResults<LockMode>; readonly writes: readonly Query[] } => {
-        const { accounts, nowMs } = accountReads.statesOf(rows);
-        endReads?.addTo(accounts, rows);
+        const { accounts, nowMs } = readAccounts(reads, rows, terms.nowMs);
         const before = copyAccounts(accounts);
         const context = terms.contextAt(nowMs);
         // Those of accounts that somebody else has locked are left out.
         const toEnd = locks === 'free' ? ends.filter(({ outcome }) => accounts.has(outcome.accountId)) : ends;
         const toAdmit = locks === 'free' ? admissions.filter(({ accountId }) => accounts.has(accountId)) : admissions;
-        const ended = endReads?.decide(rows, toEnd, accounts, context, storedPriceLists);
+        const ended = ending?.decide(rows.slice(firstOfEnding), toEnd, accounts, context, storedPriceLists);
         const admitted = toAdmit.length === 0 ? NOTHING_ADMITTED : decideAdmissions(toAdmit, accounts, context);
         warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
-        prices = ended?.prices ?? prices;
+        priceLists = ended?.priceLists ?? priceLists;
         const endResults: EndResult[] = [];
         for (const [i, { outcome }] of toEnd.entries()) {
           const money = accounts.get(outcome.accountId)?.money;
@@ -89,7 +88,7 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
       };
       const name = nameOf(ends, admissions);
       const results = await database.readThenWrite({ name, waitsForLocks: locks === 'waiting', reads, decide }, signal);
-      storedPriceLists.add(prices);
+      if (priceLists.length > 0) storedPriceLists.add(priceLists);
       return results as unknown as BatchResults<Locks>;
     },
   };
@@ -108,7 +107,7 @@ function askedBy(
   admissions: readonly ReservationRequest[],
   terms: AdmissionTerms,
 ): AskedAccounts {
-  const asked = new AskedAccounts(terms);
+  const asked = new AskedAccounts();
   // Also of calls whose reservations are gone: a late charge counts too.
   for (const { key, outcome } of ends) {
     const { accountId, keyId } = outcome;

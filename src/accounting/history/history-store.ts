@@ -3,7 +3,7 @@ import { snakeCase } from '../../lib/snake-case.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
 import { type LostReservation, queueWrites, recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
 import { createMonthTable, forgetOpenFilters, monthTableOf } from '../calls/calls-store.ts';
-import { StoredPriceLists } from '../pricing/price-list-store.ts';
+import { priceListWrites, StoredPriceLists } from '../pricing/price-list-store.ts';
 import { factsText } from '../reservations/reservation.ts';
 
 /**
@@ -78,7 +78,7 @@ export function writeHistory(database: Database, { rows, outcomes, unresolved }:
     const run = async (queries: readonly Query[]): Promise<void> => {
       for (const { statement, parameters } of queries) await transaction.query(statement, parameters);
     };
-    await run(new StoredPriceLists().writes(outcomes.map(({ price }) => price.prices)));
+    await run(priceListWrites(new StoredPriceLists().missingOf(outcomes.map(({ price }) => price.prices))));
     for (const some of slices(outcomes)) {
       const ends = some.map((outcome) => ({ outcome, usage: outcome.usage, counted: null }));
       const prices = new Set(some.map(({ price }) => price.prices));

@@ -27,9 +27,9 @@ export interface MoneyState extends BalanceRow {}
 
 export interface SubscriptionState extends SubscriptionRow {
   /** The oldest slots of the window, in order: as many as the batch can make use of. Behind them those that lie ahead. */
-  readonly oldestSlots: readonly Slot[];
+  readonly oldestSlots: Slot[];
   /** How many of each were read at most: if there are fewer, there are no others. */
-  readonly oldestSlotsMax: number;
+  oldestSlotsMax: number;
   readonly newSlots: Slot[];
   /** Calls whose slots are to be deleted. */
   readonly deletedSlots: string[];

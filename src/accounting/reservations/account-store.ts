@@ -1,24 +1,10 @@
 import { fieldsOf, toTimestamp } from '../../db/columns.ts';
-import {
-  type Parameter,
-  type Query,
-  type ReadRows,
-  type Statement,
-  type StoredRow,
-  toArray,
-} from '../../db/database.ts';
+import { type Query, type ReadRows, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../../db/database-time.ts';
-import { countColumn, instantColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { countColumn, instantColumn, selection, textColumn } from '../../db/table.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
-import type { PlanTerms } from '../plans/plan.ts';
-import {
-  type AccountState,
-  type AdmissionTerms,
-  type RateState,
-  rateName,
-  type SubscriptionState,
-} from './account-state.ts';
+import { type AccountState, type AdmissionTerms, type RateState, rateName } from './account-state.ts';
 import type { OwnedCall } from './limits/limited-owner.ts';
 import { aliasPlacesOf, placesOf } from './limits/minute-rates.ts';
 import type { LockMode } from './locked-accounts.ts';
@@ -84,13 +70,12 @@ const AHEAD = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
 const SPARE_LAPSED_SLOTS = 64;
 
 const SLOTS = selection({
+  accountId: textColumn('s.account_id'),
   subscriptionId: textColumn('s.id as subscription_id'),
   callId: textColumn('slot.call_id'),
   takenAtMs: instantColumn('slot.taken_at'),
   readMax: countColumn(`($5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)) as read_max`),
 });
-
-type ReadSlot = RowOf<typeof SLOTS>;
 
 /**
  * The oldest slots of the active subscriptions: those that are over, as far as the batch can make use of them, and where
@@ -128,22 +113,14 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null
 export class AskedAccounts {
   readonly accountIds = new Set<string>();
   /** Keys and people with limits. */
-  readonly #owners = new Map<string, { readonly accountId: string; readonly keyId: string }>();
+  readonly owners = new Map<string, { readonly accountId: string; readonly keyId: string }>();
   /** Where limits by the minute may stand. */
-  readonly #rates = new Map<string, Pick<RateState, 'accountId' | 'keyId' | 'model'>>();
+  readonly rates = new Map<string, Pick<RateState, 'accountId' | 'keyId' | 'model'>>();
   /** Accounts whose plans are read, and how many calls of each there are. */
   readonly callsOnPlan = new Map<string, number>();
-  readonly #plans: ReadonlyMap<string, PlanTerms>;
-  /** For tests; `null`: the database's clock. */
-  readonly nowMs: number | null;
-
-  constructor({ plans, nowMs }: Pick<AdmissionTerms, 'plans' | 'nowMs'>) {
-    this.#plans = plans;
-    this.nowMs = nowMs;
-  }
 
   addOwner(accountId: string, ownerId: string): void {
-    this.#owners.set(`${accountId} ${ownerId}`, { accountId, keyId: ownerId });
+    this.owners.set(`${accountId} ${ownerId}`, { accountId, keyId: ownerId });
   }
 
   addCall({ accountId, keyId, isKeyLimited, memberId }: OwnedCall & { readonly accountId: string }): void {
@@ -155,26 +132,39 @@ export class AskedAccounts {
   addRates(call: Pick<ReservationRequest, 'accountId' | 'keyId' | 'model' | 'modelAliases'>): void {
     const { accountId, keyId, model } = call;
     for (const place of [...placesOf(keyId, model), ...aliasPlacesOf(call)]) {
-      this.#rates.set(`${accountId} ${rateName(place)}`, { accountId, ...place });
+      this.rates.set(`${accountId} ${rateName(place)}`, { accountId, ...place });
     }
   }
+}
 
-  /** What `readKeys` takes; `null`: it is not needed. As the others. */
-  get keyParameters(): readonly Parameter[] | null {
-    return this.#owners.size === 0 ? null : fieldsOf([...this.#owners.values()], 'accountId', 'keyId');
-  }
+type Accounts = ReadonlyMap<string, AccountState>;
 
-  get rateParameters(): readonly Parameter[] | null {
-    return this.#rates.size === 0 ? null : fieldsOf([...this.#rates.values()], 'accountId', 'keyId', 'model');
-  }
+/** A read of a transaction, and what adds its rows to the accounts that they belong to, where these are there. */
+export type AccountRead = Query & { readonly addTo?: (accounts: Accounts, rows: readonly StoredRow[]) => void };
 
-  /** `readCurrentSubscriptions` takes the first two. */
-  get slotParameters(): readonly Parameter[] | null {
-    if (this.callsOnPlan.size === 0) return null;
-    const now = this.nowMs === null ? null : toTimestamp(this.nowMs);
-    const plans = fieldsOf([...this.#plans.values()], 'id', 'fiveHourCalls');
-    return [toArray([...this.callsOnPlan.keys()]), now, ...plans, Math.max(...this.callsOnPlan.values())];
+/** The reads of an admission or a look. The first one is that of balances. */
+export function accountReads(
+  balances: Statement,
+  { accountIds, owners, rates, callsOnPlan }: AskedAccounts,
+  { plans, nowMs }: Pick<AdmissionTerms, 'plans' | 'nowMs'>,
+): AccountRead[] {
+  const reads: AccountRead[] = [{ statement: balances, parameters: [toArray([...accountIds])] }];
+  if (owners.size > 0) {
+    const parameters = fieldsOf([...owners.values()], 'accountId', 'keyId');
+    reads.push({ statement: readKeys, parameters, addTo: addKeys });
   }
+  if (rates.size > 0) {
+    const parameters = fieldsOf([...rates.values()], 'accountId', 'keyId', 'model');
+    reads.push({ statement: readRates, parameters, addTo: addRates });
+  }
+  if (callsOnPlan.size > 0) {
+    const current = [toArray([...callsOnPlan.keys()]), nowMs === null ? null : toTimestamp(nowMs)];
+    const ofPlans = fieldsOf([...plans.values()], 'id', 'fiveHourCalls');
+    const slots = [...current, ...ofPlans, Math.max(...callsOnPlan.values())];
+    reads.push({ statement: readCurrentSubscriptions, parameters: current, addTo: addCurrentSubscriptions });
+    reads.push({ statement: readOldestSlots, parameters: slots, addTo: addSlots });
+  }
+  return reads;
 }
 
 /** Accounts as a transaction finds them, and when. */
@@ -184,48 +174,15 @@ export interface ReadAccounts {
   readonly nowMs: number;
 }
 
-/** The reads of an admission or a look, which it puts among those of a transaction. The first of these is that of balances. */
-export class AccountReads {
-  readonly #nowMs: number | null;
-  /** Where the rows of each are; `null`: it is not read. */
-  readonly #keys: number | null;
-  readonly #rates: number | null;
-  readonly #subscriptions: number | null;
-
-  constructor(reads: Query[], balances: Statement, asked: AskedAccounts) {
-    this.#nowMs = asked.nowMs;
-    reads.push({ statement: balances, parameters: [toArray([...asked.accountIds])] });
-    this.#keys = addRead(reads, readKeys, asked.keyParameters);
-    this.#rates = addRead(reads, readRates, asked.rateParameters);
-    const slots = asked.slotParameters;
-    this.#subscriptions = addRead(reads, readCurrentSubscriptions, slots?.slice(0, 2) ?? null);
-    addRead(reads, readOldestSlots, slots);
-  }
-
-  statesOf(rows: ReadRows): ReadAccounts {
-    const money = rows[0] as readonly MoneyRow[];
-    const accounts = toAccounts(money);
-    if (this.#keys !== null) addKeys(accounts, rows[this.#keys] as readonly StoredRow[]);
-    if (this.#rates !== null) addRates(accounts, rows[this.#rates] as readonly StoredRow[]);
-    if (this.#subscriptions !== null) {
-      const [current, slots] = rows.slice(this.#subscriptions) as readonly (readonly StoredRow[])[];
-      const slotsOf = Map.groupBy(SLOTS.all(slots!), (slot) => slot.subscriptionId);
-      for (const { accountId, id } of addSubscriptions(accounts, current!, slotsOf)) {
-        accounts.get(accountId)!.currentSubscriptionId = id;
-      }
-    }
-    return { accounts, nowMs: this.#nowMs ?? nowMsOf(money) };
-  }
+/** What reads have found of which the first one is that of balances. `nowMs`: for tests; `null`: the database's clock. */
+export function readAccounts(reads: readonly AccountRead[], rows: ReadRows, nowMs: number | null): ReadAccounts {
+  const money = rows[0] as readonly (StoredRow & TimedRow)[];
+  const accounts = toAccounts(money);
+  for (let i = 1; i < reads.length; i++) reads[i]!.addTo?.(accounts, rows[i] as readonly StoredRow[]);
+  return { accounts, nowMs: nowMs ?? nowMsOf(money) };
 }
 
-/** Where the rows will be. */
-export function addRead(reads: Query[], statement: Statement, parameters: readonly Parameter[] | null): number | null {
-  return parameters === null ? null : reads.push({ statement, parameters }) - 1;
-}
-
-/** A row of `balances`. */
-export type MoneyRow = StoredRow & TimedRow;
-
+/** Of rows of `balances`. */
 export function toAccounts(rows: readonly StoredRow[]): Map<string, AccountState> {
   const accounts = new Map<string, AccountState>();
   for (const row of rows) {
@@ -241,38 +198,42 @@ export function toAccounts(rows: readonly StoredRow[]): Map<string, AccountState
   return accounts;
 }
 
-/** Adds keys to the accounts that they belong to, where these are there. */
-export function addKeys(accounts: ReadonlyMap<string, AccountState>, rows: readonly StoredRow[]): void {
+export function addKeys(accounts: Accounts, rows: readonly StoredRow[]): void {
   for (const row of rows) {
     const key = KEY_LIMITS.columns.read(row);
     accounts.get(key.accountId)?.keys.set(key.keyId, key);
   }
 }
 
-/** As `addKeys`. */
-export function addRates(accounts: ReadonlyMap<string, AccountState>, rows: readonly StoredRow[]): void {
+export function addRates(accounts: Accounts, rows: readonly StoredRow[]): void {
   for (const row of rows) {
     const rate = RATE_LIMITS.columns.read(row);
     accounts.get(rate.accountId)?.rates.set(rateName(rate), { ...rate, isStored: true });
   }
 }
 
-/** As `addKeys`, but for those that are there already: they may have slots. Returns what it has added. */
-export function addSubscriptions(
-  accounts: ReadonlyMap<string, AccountState>,
-  rows: readonly StoredRow[],
-  slotsOf: ReadonlyMap<string, readonly ReadSlot[]> = new Map(),
-): SubscriptionState[] {
-  const added: SubscriptionState[] = [];
+/** But for those that are there already: they may have slots. */
+export function addSubscriptions(accounts: Accounts, rows: readonly StoredRow[]): void {
   for (const row of rows) {
     const counts = SUBSCRIPTIONS.columns.read(row);
     const account = accounts.get(counts.accountId);
     if (account === undefined || account.subscriptions.has(counts.id)) continue;
-    const oldestSlots: readonly ReadSlot[] = slotsOf.get(counts.id) ?? [];
-    const oldestSlotsMax = oldestSlots[0]?.readMax ?? 1;
-    const subscription = { ...counts, oldestSlots, oldestSlotsMax, newSlots: [], deletedSlots: [] };
-    account.subscriptions.set(subscription.id, subscription);
-    added.push(subscription);
+    const slots = { oldestSlots: [], oldestSlotsMax: 1, newSlots: [], deletedSlots: [] };
+    account.subscriptions.set(counts.id, { ...counts, ...slots });
   }
-  return added;
+}
+
+function addCurrentSubscriptions(accounts: Accounts, rows: readonly StoredRow[]): void {
+  addSubscriptions(accounts, rows);
+  for (const account of accounts.values())
+    for (const id of account.subscriptions.keys()) account.currentSubscriptionId = id;
+}
+
+function addSlots(accounts: Accounts, rows: readonly StoredRow[]): void {
+  for (const { accountId, subscriptionId, readMax, ...slot } of SLOTS.all(rows)) {
+    const subscription = accounts.get(accountId)?.subscriptions.get(subscriptionId);
+    if (subscription === undefined) continue;
+    subscription.oldestSlots.push(slot);
+    subscription.oldestSlotsMax = readMax;
+  }
 }

@@ -96,8 +96,11 @@ export function accountWrites(accounts: ReadonlyMap<string, AccountState>, befor
       if (subscription.newSlots.length + subscription.deletedSlots.length > 0) withSlots.push(subscription);
     }
   }
+  const written = BALANCES.written.rows.write(updateBalances, balances);
+  // Most calls are counted in nothing else.
+  if (keys.length + rates.length + newRates.length + subscriptions.length + withSlots.length === 0) return written;
   return [
-    ...BALANCES.written.rows.write(updateBalances, balances),
+    ...written,
     ...KEY_LIMITS.written.rows.write(updateKeys, keys),
     ...RATE_LIMITS.written.rows.write(updateRates, rates),
     ...RATE_LIMITS.written.rows.write(insertRates, newRates),

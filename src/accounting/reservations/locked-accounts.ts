@@ -98,7 +98,12 @@ export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
   async #runFree(items: readonly Item[], signal: AbortSignal): Promise<readonly (Result | 'locked')[]> {
     const { run, kindOf } = this.#options;
     try {
-      return await pastLocked((locks) => run(items, locks, signal));
+      return await run(items, 'all', signal);
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+    }
+    try {
+      return await run(items, 'free', signal);
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
       // Something other than the rows of accounts is locked, which one account's items may be to blame for, or one kind of items.

@@ -79,15 +79,15 @@ export function createReservations(options: ReservationsOptions) {
     calls: readonly Omit<AskingCall, 'request'>[],
     signal: AbortSignal,
   ): Promise<(Refusal | null)[]> {
-    const terms = admissionTerms(options);
-    const asked = new AskedAccounts(terms);
+    const termsNow = admissionTerms(options);
+    const asked = new AskedAccounts();
     // What a minute leaves changes until the body is there.
     for (const call of calls) {
       asked.addCall(call);
       if (call.isOnPlan) asked.callsOnPlan.set(call.accountId, 1);
     }
-    const found = await store.look(asked, signal);
-    return decideLooks(calls, found.accounts, terms.contextAt(found.nowMs));
+    const found = await store.look(asked, termsNow, signal);
+    return decideLooks(calls, found.accounts, termsNow.contextAt(found.nowMs));
   }
 
   function doubt(call: CallName): void {

@@ -1,33 +1,24 @@
 import { insertOfRows } from '../../db/citus.ts';
 import { fieldsOf, writeRows } from '../../db/columns.ts';
-import {
-  type Parameter,
-  type Query,
-  type ReadRows,
-  type Statement,
-  type StoredRow,
-  toArray,
-} from '../../db/database.ts';
-import { nowMsOf } from '../../db/database-time.ts';
+import { type Query, type ReadRows, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { HomeDatabases } from '../../db/home-lanes.ts';
 import { deadOf } from '../../db/nodes/nodes-store.ts';
 import { selection, textColumn } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
-import type { AccountState } from './account-state.ts';
+import type { AdmissionTerms } from './account-state.ts';
 import {
-  AccountReads,
+  type AccountRead,
   type AskedAccounts,
+  accountReads,
   addKeys,
   addRates,
-  addRead,
   addSubscriptions,
   lockingStatement,
-  type MoneyRow,
   type ReadAccounts,
+  readAccounts,
   readBalances,
-  toAccounts,
 } from './account-store.ts';
 import { accountWrites, copyAccounts } from './account-writes-store.ts';
 import { countsAhead, warnOfCountsAhead } from './counts-ahead.ts';
@@ -127,10 +118,9 @@ export function createReservationStore(
 ) {
   return {
     /** What accounts and keys have used, and when, for a decision that changes nothing. */
-    look(asked: AskedAccounts, signal?: AbortSignal): Promise<ReadAccounts> {
-      const reads: Query[] = [];
-      const accounts = new AccountReads(reads, readBalances, asked);
-      const decide = (rows: ReadRows) => ({ result: accounts.statesOf(rows), writes: [] });
+    look(asked: AskedAccounts, terms: AdmissionTerms, signal?: AbortSignal): Promise<ReadAccounts> {
+      const reads = accountReads(readBalances, asked, terms);
+      const decide = (rows: ReadRows) => ({ result: readAccounts(reads, rows, terms.nowMs), writes: [] });
       return partition.readThenWrite({ name: 'reservations.look', reads, decide }, signal);
     },
     /**
@@ -138,12 +128,12 @@ export function createReservationStore(
      * calls whose accounts it could lock.
      */
     release(calls: readonly CallName[], time: BillingTime, locks: LockMode = 'all'): Promise<readonly CallName[]> {
-      const open = new OpenCallReads(calls, time, locks);
+      const reads = openCallReads(calls, locks);
       return partition.readThenWrite({
         name: 'reservations.release',
-        reads: open.reads,
+        reads,
         decide(rows) {
-          const { accounts, reservations, periods } = open.statesOf(rows);
+          const { accounts, reservations, periods } = openCallsOf(reads, rows, time);
           const before = copyAccounts(accounts);
           const freed = [...reservations.values()].filter(({ accountId }) => accounts.has(accountId));
           for (const reservation of freed) {
@@ -191,26 +181,16 @@ interface LimitScope {
 
 const ALL_LIMITS: LimitScope = { hasPlans: true, hasKeyLimits: true, hasRates: true };
 
-/** The reads of what calls in flight are counted in, which it puts among those of a transaction. */
-export class CountedReads {
-  /** Where the rows of each are; `null`: it is not read. */
-  readonly #subscriptions: number | null;
-  readonly #keys: number | null;
-  readonly #rates: number | null;
-
-  /** `names`: the parameters that name the calls. */
-  constructor(reads: Query[], names: readonly Parameter[], { hasPlans, hasKeyLimits, hasRates }: LimitScope) {
-    this.#subscriptions = addRead(reads, readSubscriptionsOfCalls, hasPlans ? names : null);
-    this.#keys = addRead(reads, readKeysOfCalls, hasKeyLimits ? names : null);
-    this.#rates = addRead(reads, readRatesOfCalls, hasRates ? names : null);
-  }
-
-  addTo(accounts: ReadonlyMap<string, AccountState>, rows: ReadRows): void {
-    const rowsAt = (place: number): readonly StoredRow[] => rows[place] as readonly StoredRow[];
-    if (this.#subscriptions !== null) addSubscriptions(accounts, rowsAt(this.#subscriptions));
-    if (this.#keys !== null) addKeys(accounts, rowsAt(this.#keys));
-    if (this.#rates !== null) addRates(accounts, rowsAt(this.#rates));
-  }
+/** The reads of what calls in flight are counted in. `names`: the parameters that name the calls. */
+export function countedReads(
+  names: readonly string[],
+  { hasPlans, hasKeyLimits, hasRates }: LimitScope,
+): AccountRead[] {
+  const reads: AccountRead[] = [];
+  if (hasPlans) reads.push({ statement: readSubscriptionsOfCalls, parameters: names, addTo: addSubscriptions });
+  if (hasKeyLimits) reads.push({ statement: readKeysOfCalls, parameters: names, addTo: addKeys });
+  if (hasRates) reads.push({ statement: readRatesOfCalls, parameters: names, addTo: addRates });
+  return reads;
 }
 
 /** Reservations with the states of their accounts, and when they were read. */
@@ -222,33 +202,25 @@ interface OpenCalls extends ReadAccounts {
 }
 
 /** The reads of a transaction that releases calls, which locks their accounts first. */
-export class OpenCallReads {
-  readonly reads: Query[] = [];
-  readonly #time: BillingTime;
-  readonly #counted: CountedReads;
-  readonly #reservations: number;
+export function openCallReads(calls: readonly CallName[], locks: LockMode): AccountRead[] {
+  const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
+  const names = fieldsOf(calls, ...CALL_NAME);
+  return [
+    { statement: lockingStatement(locks), parameters: [toArray(accountIds)] },
+    { statement: readReservations, parameters: names },
+    ...countedReads(names, ALL_LIMITS),
+  ];
+}
 
-  constructor(calls: readonly CallName[], time: BillingTime, locks: LockMode) {
-    const accountIds = new Set(calls.map(({ accountId }) => accountId));
-    const names = fieldsOf(calls, ...CALL_NAME);
-    this.#time = time;
-    this.reads.push({ statement: lockingStatement(locks), parameters: [toArray([...accountIds])] });
-    this.#counted = new CountedReads(this.reads, names, ALL_LIMITS);
-    this.#reservations = this.reads.push({ statement: readReservations, parameters: names }) - 1;
+/** What these reads have found. */
+export function openCallsOf(reads: readonly AccountRead[], rows: ReadRows, time: BillingTime): OpenCalls {
+  const { accounts, nowMs } = readAccounts(reads, rows, time.nowMs);
+  const reservations = new Map<string, OpenReservation>();
+  for (const row of rows[1] as readonly (StoredRow & { readonly has_slot: boolean })[]) {
+    const reservation = { ...RESERVATIONS.read(row), hasSlot: row.has_slot };
+    reservations.set(callKey(reservation), reservation);
   }
-
-  statesOf(rows: ReadRows): OpenCalls {
-    const money = rows[0] as readonly MoneyRow[];
-    const accounts = toAccounts(money);
-    this.#counted.addTo(accounts, rows);
-    const nowMs = this.#time.nowMs ?? nowMsOf(money);
-    const reservations = new Map<string, OpenReservation>();
-    for (const row of rows[this.#reservations] as readonly (StoredRow & { readonly has_slot: boolean })[]) {
-      const reservation = { ...RESERVATIONS.read(row), hasSlot: row.has_slot };
-      reservations.set(callKey(reservation), reservation);
-    }
-    return { accounts, nowMs, periods: this.#time.periodsAt(nowMs), reservations };
-  }
+  return { accounts, nowMs, periods: time.periodsAt(nowMs), reservations };
 }
 
 export function reservationWrites(reservations: readonly Reservation[]): Query[] {

@@ -18,11 +18,11 @@ import type { BalanceAfterEnd, CallOutcome, CallStatus } from '../calls/call-out
 import { namesOf, queueForUsage, queueWrites, recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
 import type { CountedKeyCharge } from '../counts/counted-use.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
-import type { StoredPriceLists } from '../pricing/price-list-store.ts';
+import { type PriceList, priceListWrites, type StoredPriceLists } from '../pricing/price-list-store.ts';
 import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
 import type { StoredClaim } from '../repeats/stored-response-store.ts';
 import type { AccountState } from '../reservations/account-state.ts';
-import { addRead } from '../reservations/account-store.ts';
+import type { AccountRead } from '../reservations/account-store.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
 import type { LockMode } from '../reservations/locked-accounts.ts';
@@ -33,7 +33,7 @@ import {
   type OpenReservation,
   type ReservedLimits,
 } from '../reservations/reservation.ts';
-import { CountedReads, deleteReservations, deleteWrites, OpenCallReads } from '../reservations/store.ts';
+import { countedReads, deleteReservations, deleteWrites, openCallReads, openCallsOf } from '../reservations/store.ts';
 import { HAS_SLOT, RESERVED_LIMITS } from '../reservations/tables.ts';
 import { decideEnds, decideUnresolved, type EndState, type FreshEnd } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
@@ -168,13 +168,13 @@ export function createSettlementStore(database: PartitionDatabase, logger: Pick<
       time: BillingTime,
       locks: LockMode = 'all',
     ): Promise<readonly OpenReservation[]> {
-      const open = new OpenCallReads(calls, time, locks);
-      const records = open.reads.push({ statement: readRecorded, parameters: fieldsOf(calls, ...CALL_NAME) }) - 1;
+      const reads = openCallReads(calls, locks);
+      const records = reads.push({ statement: readRecorded, parameters: fieldsOf(calls, ...CALL_NAME) }) - 1;
       return database.readThenWrite({
         name: 'settlement.resolve',
-        reads: open.reads,
+        reads,
         decide(rows) {
-          const { accounts, reservations, nowMs, periods } = open.statesOf(rows);
+          const { accounts, reservations, nowMs, periods } = openCallsOf(reads, rows, time);
           const before = copyAccounts(accounts);
           const recordedBefore = new Map(
             RECORDED.all(rows[records] as readonly StoredRow[]).map((call) => [callKey(call), call.status]),
@@ -199,43 +199,37 @@ interface DecidedEnds {
   /** One an end, in the same order. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
   /** What the database has too, once these writes are made. */
-  readonly prices: ReadonlySet<UnitPrices>;
+  readonly priceLists: readonly PriceList[];
   readonly writes: readonly Query[];
 }
 
-/** The reads of calls that end, which it puts among those of a transaction that has locked their accounts. */
-export class EndReads {
+/** Calls that end in a transaction that has locked their accounts. */
+export class EndingCalls {
+  readonly reads: readonly AccountRead[];
   readonly #outcomes: readonly CallOutcome[];
   /** Arrays of their accounts, their ids and when they began. */
   readonly #names: readonly string[];
-  readonly #found: number;
-  /** `null`: no end has a stored response. */
-  readonly #claims: number | null;
-  readonly #counted: CountedReads;
 
-  constructor(reads: Query[], records: readonly SettlementRecord[]) {
-    const outcomes = records.map(({ outcome }) => outcome);
+  constructor(records: readonly SettlementRecord[]) {
     const scope = { hasPlans: false, hasKeyLimits: false, hasRates: false };
+    const outcomes: CallOutcome[] = [];
     const kept: StoredClaim[] = [];
     let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     for (const record of records) {
-      firstMs = Math.min(firstMs, record.outcome.startedAtMs);
-      lastMs = Math.max(lastMs, record.outcome.startedAtMs);
+      const { startedAtMs } = record.outcome;
+      outcomes.push(record.outcome);
+      firstMs = Math.min(firstMs, startedAtMs);
+      lastMs = Math.max(lastMs, startedAtMs);
       scope.hasPlans ||= record.plan !== null;
       scope.hasRates ||= record.rate !== null;
       if (record.kept !== null) kept.push(record.kept);
     }
     this.#outcomes = outcomes;
     this.#names = namesOf(outcomes);
-    this.#counted = new CountedReads(reads, this.#names.slice(0, 2), scope);
     const parameters = [...this.#names, toTimestamp(firstMs), toTimestamp(lastMs)];
-    this.#found = reads.push({ statement: readCallsAtEnd, parameters }) - 1;
-    this.#claims = addRead(reads, lockClaims, kept.length === 0 ? null : fieldsOf(kept, ...CALL_NAME));
-  }
-
-  /** Adds what the calls are counted in. */
-  addTo(accounts: ReadonlyMap<string, AccountState>, rows: ReadRows): void {
-    this.#counted.addTo(accounts, rows);
+    const reads: AccountRead[] = [{ statement: readCallsAtEnd, parameters }];
+    if (kept.length > 0) reads.push({ statement: lockClaims, parameters: fieldsOf(kept, ...CALL_NAME) });
+    this.reads = [...reads, ...countedReads(this.#names.slice(0, 2), scope)];
   }
 
   /** Decides on those of the calls whose accounts are locked. Of several ends of one call the first counts. */
@@ -246,20 +240,19 @@ export class EndReads {
     periods: RunningPeriods,
     storedPriceLists: StoredPriceLists,
   ): DecidedEnds {
-    const known = toCallsAtEnd(rows[this.#found] as readonly EndRow[], this.#outcomes);
-    const claims = new Set<string>();
-    if (this.#claims !== null) {
-      for (const claim of CLAIMS.all(rows[this.#claims] as readonly StoredRow[])) claims.add(callKey(claim));
-    }
-    const { verdicts, fresh, freed, charges } = decideEnds(locked, { accounts, ...known, claims }, periods);
+    const known = toCallsAtEnd(rows[0] as readonly EndRow[], this.#outcomes);
+    const claims = this.reads[1]?.statement === lockClaims ? CLAIMS.all(rows[1] as readonly StoredRow[]) : [];
+    const state = { accounts, ...known, claims: new Set(claims.map(callKey)) };
+    const { verdicts, fresh, freed, charges } = decideEnds(locked, state, periods);
     const prices = new Set<UnitPrices>();
     for (const { outcome } of fresh) prices.add(outcome.price.prices);
+    const priceLists = storedPriceLists.missingOf(prices);
     const isOfAll = fresh.length === this.#outcomes.length;
     const writes = [
       ...(isOfAll && freed.length === fresh.length
         ? [{ statement: deleteReservations, parameters: this.#names.slice(0, 2) }]
         : deleteWrites(freed)),
-      ...storedPriceLists.writes(prices),
+      ...(priceLists.length === 0 ? [] : priceListWrites(priceLists)),
       ...recordWrites(fresh, [...prices]),
       ...(isOfAll && known.recorded.size === 0
         ? [{ statement: queueForUsage, parameters: this.#names }]
@@ -268,7 +261,7 @@ export class EndReads {
       ...continuationWrites(fresh),
       ...validWrites(fresh, periods.nowMs),
     ];
-    return { verdicts, prices, writes };
+    return { verdicts, priceLists, writes };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ErrorKind } from '../../../errors/catalogue.ts';
-import { beginPeriods, usedNow } from './key-day.ts';
+import { usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
 import { KEY, type LimitedOwner, MEMBER } from './limited-owner.ts';
 
@@ -14,17 +14,14 @@ const callsOf = ({ of, taken }: LimitedOwner, kind: ErrorKind): Limit => ({
     }
     return { kind, retryAt: context.nextDayMs };
   },
-  take(request, account, _reservation, context) {
+  // The budgets, which come before, have begun the day that runs.
+  take(request, account) {
     const owner = of(request, account);
-    if (owner === null) return;
-    beginPeriods(owner, context);
-    owner.calls++;
+    if (owner !== null) owner.calls++;
   },
-  free(reservation, { counts }, account, periods) {
+  free(reservation, { counts }, account) {
     const use = taken(reservation, account);
-    if (use === null) return;
-    beginPeriods(use.owner, periods);
-    if (!counts && use.dayNo === use.owner.dayNo) use.owner.calls--;
+    if (use !== null && !counts && use.dayNo === use.owner.dayNo) use.owner.calls--;
   },
 });
 
