@@ -3,7 +3,6 @@ import pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import {
   type ConnectionFigures,
-  executeText,
   type Parameter,
   type Query,
   type ReadThenWrite,
@@ -12,7 +11,7 @@ import {
   toSqlText,
 } from './database.ts';
 import { asStatement, sqlState, toStatementError } from './errors.ts';
-import { Message, type RowShape, type Rows } from './postgres-message.ts';
+import { type Command, Message, preparedName, type RowShape, type Rows } from './postgres-message.ts';
 
 /** As long as a question of a call has (`db/questions/database-questions.ts`): a connection that takes longer helps nobody. */
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -52,7 +51,7 @@ export class Connection extends pg.Client {
    *
    * @param name of the statement or transaction, for errors
    */
-  ask(name: string, message: string | Message | pg.QueryConfig): Promise<readonly Rows[]> {
+  ask(name: string, message: string | readonly Command[] | pg.QueryConfig): Promise<readonly Rows[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>();
     const callback = (error: unknown, results: readonly Rows[]): void => {
       if (error) {
@@ -60,13 +59,13 @@ export class Connection extends pg.Client {
         reject(toStatementError(name, error));
       } else resolve(results);
     };
-    if (typeof message === 'object' && !(message instanceof Message)) {
+    if (typeof message === 'object' && 'text' in message) {
       this.query<StoredRow>(message, (error, result) => callback(error, [result?.rows ?? []]));
-      return promise;
+    } else {
+      const sent = new Message(typeof message === 'string' ? [message] : message, this.#shapes);
+      sent.callback = callback;
+      this.query(sent);
     }
-    const sent = typeof message === 'string' ? new Message(message, [], this.#shapes) : message;
-    sent.callback = callback;
-    this.query(sent);
     return promise;
   }
 
@@ -86,11 +85,13 @@ export class Connection extends pg.Client {
     const isOnCitus = first.length > 0;
     const read = isOnCitus ? [...first, ...reads] : reads;
     try {
-      if (!this.#arePrepared(read)) await this.#prepare(read, isOnCitus);
-      const results = await this.ask(name, this.#messageOf(read, 'begin', null));
+      for (const { statement } of read)
+        if (!this.#prepared.has(statement.name)) await this.#prepare(statement, isOnCitus);
+      const results = await this.ask(name, ['begin', ...read]);
       const { writes, result } = decide(results.slice(1 + first.length));
-      if (!this.#arePrepared(writes)) await this.#prepare(writes, isOnCitus);
-      await this.ask(name, this.#messageOf(writes, null, 'commit'));
+      for (const { statement } of writes)
+        if (!this.#prepared.has(statement.name)) await this.#prepare(statement, isOnCitus);
+      await this.ask(name, [...writes, 'commit']);
       return result;
     } catch (error) {
       await this.rollBack();
@@ -103,30 +104,10 @@ export class Connection extends pg.Client {
     if (!this.isLost) await this.ask('database.rollback', 'rollback').catch(() => this.destroy());
   }
 
-  /** The driver prepares statements on the same connection under their own names; a prefix keeps the two apart. */
-  #messageOf(queries: readonly Query[], before: string | null, after: string | null): Message {
-    const names: (string | null)[] = before === null ? [] : [null];
-    let text = before ?? '';
-    for (const { statement, parameters } of queries) {
-      names.push(statement.name);
-      text += `${text === '' ? '' : ';'}${executeText(`sql:${statement.name}`, parameters)}`;
-    }
-    if (after !== null) text += text === '' ? after : `;${after}`;
-    return new Message(text, names, this.#shapes);
-  }
-
-  #arePrepared(queries: readonly Query[]): boolean {
-    for (const { statement } of queries) if (!this.#prepared.has(statement.name)) return false;
-    return true;
-  }
-
-  async #prepare(queries: readonly Query[], isOnCitus: boolean): Promise<void> {
-    for (const { statement } of queries) {
-      if (this.#prepared.has(statement.name)) continue;
-      const text = isOnCitus ? (statement.onCitus ?? statement.text) : statement.text;
-      await this.ask(statement.name, `prepare "sql:${statement.name}" as ${text}`);
-      this.#prepared.add(statement.name);
-    }
+  async #prepare(statement: Statement, isOnCitus: boolean): Promise<void> {
+    const text = isOnCitus ? (statement.onCitus ?? statement.text) : statement.text;
+    await this.ask(statement.name, `prepare "${preparedName(statement)}" as ${text}`);
+    this.#prepared.add(statement.name);
   }
 
   override end(): Promise<void>;

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { StoredRow } from './database.ts';
+import { executeText, type Query, type Statement, type StoredRow } from './database.ts';
 
 const BIGINT_OID = 20;
 const DATE_OID = 1082;
@@ -21,11 +21,17 @@ export interface RowShape {
   readonly parsers: readonly ((text: string) => unknown)[];
 }
 
+/** A command in SQL, or a statement that was prepared in SQL. */
+export type Command = string | Query;
+
+/** The driver prepares statements on the same connection under their own names; the prefix keeps the two apart. */
+export const preparedName = ({ name }: Statement): string => `sql:${name}`;
+
 /** A message of the simple protocol to the driver, which calls the handlers with the response: the rows of each command. */
 export class Message implements pg.Submittable {
+  readonly #commands: readonly Command[];
   readonly #text: string;
-  /** Of the commands: those that have been prepared have the same columns each time. */
-  readonly #names: readonly (string | null)[];
+  /** Of prepared statements, which have the same columns each time. */
   readonly #shapes: Map<string, RowShape>;
   readonly #results: Rows[] = [];
   #rows: StoredRow[] = [];
@@ -34,9 +40,14 @@ export class Message implements pg.Submittable {
   /** The driver puts its own limit of time around it. */
   callback: (error: unknown, results: readonly Rows[]) => void = () => undefined;
 
-  constructor(text: string, names: readonly (string | null)[], shapes: Map<string, RowShape>) {
+  constructor(commands: readonly Command[], shapes: Map<string, RowShape>) {
+    let text = '';
+    for (const command of commands) {
+      text += text === '' ? '' : ';';
+      text += typeof command === 'string' ? command : executeText(preparedName(command.statement), command.parameters);
+    }
+    this.#commands = commands;
     this.#text = text;
-    this.#names = names;
     this.#shapes = shapes;
   }
 
@@ -45,7 +56,8 @@ export class Message implements pg.Submittable {
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }): void {
-    const name = this.#names[this.#results.length] ?? null;
+    const command = this.#commands[this.#results.length];
+    const name = typeof command === 'object' ? command.statement.name : null;
     this.#shape = name === null ? null : (this.#shapes.get(name) ?? null);
     if (this.#shape !== null) return;
     this.#shape = {

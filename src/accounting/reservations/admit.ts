@@ -33,36 +33,37 @@ export function decideAdmissions(
   const reservations: Reservation[] = [];
   const admissions: Admission[] = [];
   advanceAll(accounts, context);
-  for (const asked of requests) {
-    const account = accounts.get(asked.accountId);
-    if (account === undefined) {
-      admissions.push({ isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null });
-      continue;
-    }
-    const { priceFactorBasisPoints } = account.money;
-    const request = pricedRequest(asked, priceFactorBasisPoints);
-    const { accountId, keyId, isKeyLimited, memberId } = request;
-    const isOnPlan = request.plan !== null;
-    const isRated = hasRates(account, context);
-    const limits = limitsOf(isKeyLimited, memberId !== null, isOnPlan, isRated);
-    const call = { accountId, keyId, isKeyLimited, memberId, isOnPlan, request };
-    const refusal = firstRefusal(limits, call, account, context);
-    if (refusal !== null) {
-      admissions.push({ isAdmitted: false, refusal, planId: account.activePlan?.terms.id ?? null });
-      continue;
-    }
-    const reservation = emptyReservation(request, context);
-    for (const limit of limits) limit.take?.(request, account, reservation, context);
-    reservations.push(reservation);
-    admissions.push({
-      isAdmitted: true,
-      remaining: remainingOf(request, account, context),
-      rates: isRated ? rateStatus(request, account, context) : null,
-      budgets: isKeyLimited || memberId !== null ? shownBudgets(request, account, context) : NO_BUDGETS,
-      priceFactorBasisPoints,
-    });
-  }
+  for (const request of requests)
+    admissions.push(admit(request, accounts.get(request.accountId), context, reservations));
   return { admissions, reservations };
+}
+
+function admit(
+  asked: ReservationRequest,
+  account: AccountState | undefined,
+  context: AdmissionContext,
+  reservations: Reservation[],
+): Admission {
+  if (account === undefined) return { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null };
+  const { priceFactorBasisPoints } = account.money;
+  const request = pricedRequest(asked, priceFactorBasisPoints);
+  const { accountId, keyId, isKeyLimited, memberId } = request;
+  const isOnPlan = request.plan !== null;
+  const isRated = hasRates(account, context);
+  const limits = limitsOf(isKeyLimited, memberId !== null, isOnPlan, isRated);
+  const call = { accountId, keyId, isKeyLimited, memberId, isOnPlan, request };
+  const refusal = firstRefusal(limits, call, account, context);
+  if (refusal !== null) return { isAdmitted: false, refusal, planId: account.activePlan?.terms.id ?? null };
+  const reservation = emptyReservation(request, context);
+  for (const limit of limits) limit.take?.(request, account, reservation, context);
+  reservations.push(reservation);
+  return {
+    isAdmitted: true,
+    remaining: remainingOf(request, account, context),
+    rates: isRated ? rateStatus(request, account, context) : null,
+    budgets: isKeyLimited || memberId !== null ? shownBudgets(request, account, context) : NO_BUDGETS,
+    priceFactorBasisPoints,
+  };
 }
 
 const NO_BUDGETS: readonly ShownBudget[] = [];

@@ -172,23 +172,10 @@ export function createReservationStore(
   };
 }
 
-/** Which limits the calls of a batch may be counted in; only these are read. */
-interface LimitScope {
-  readonly hasPlans: boolean;
-  readonly hasKeyLimits: boolean;
-  readonly hasRates: boolean;
-}
-
-const ALL_LIMITS: LimitScope = { hasPlans: true, hasKeyLimits: true, hasRates: true };
-
-/** The reads of what calls in flight are counted in. `names`: the parameters that name the calls. */
-export function countedReads(
-  names: readonly string[],
-  { hasPlans, hasKeyLimits, hasRates }: LimitScope,
-): AccountRead[] {
+/** The reads of plans and of limits by the minute that calls in flight are counted in. `names`: the parameters that name the calls. */
+export function countedReads(names: readonly string[], hasPlans = true, hasRates = true): AccountRead[] {
   const reads: AccountRead[] = [];
   if (hasPlans) reads.push({ statement: readSubscriptionsOfCalls, parameters: names, addTo: addSubscriptions });
-  if (hasKeyLimits) reads.push({ statement: readKeysOfCalls, parameters: names, addTo: addKeys });
   if (hasRates) reads.push({ statement: readRatesOfCalls, parameters: names, addTo: addRates });
   return reads;
 }
@@ -208,7 +195,8 @@ export function openCallReads(calls: readonly CallName[], locks: LockMode): Acco
   return [
     { statement: lockingStatement(locks), parameters: [toArray(accountIds)] },
     { statement: readReservations, parameters: names },
-    ...countedReads(names, ALL_LIMITS),
+    { statement: readKeysOfCalls, parameters: names, addTo: addKeys },
+    ...countedReads(names),
   ];
 }
 

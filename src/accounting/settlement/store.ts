@@ -17,7 +17,6 @@ import type { Logger } from '../../lib/logger.ts';
 import type { BalanceAfterEnd, CallOutcome, CallStatus } from '../calls/call-outcome.ts';
 import { namesOf, queueForUsage, queueWrites, recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
 import type { CountedKeyCharge } from '../counts/counted-use.ts';
-import type { UnitPrices } from '../pricing/charge.ts';
 import { type PriceList, priceListWrites, type StoredPriceLists } from '../pricing/price-list-store.ts';
 import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
 import type { StoredClaim } from '../repeats/stored-response-store.ts';
@@ -211,7 +210,7 @@ export class EndingCalls {
   readonly #names: readonly string[];
 
   constructor(records: readonly SettlementRecord[]) {
-    const scope = { hasPlans: false, hasKeyLimits: false, hasRates: false };
+    let [hasPlans, hasRates] = [false, false];
     const outcomes: CallOutcome[] = [];
     const kept: StoredClaim[] = [];
     let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -220,8 +219,8 @@ export class EndingCalls {
       outcomes.push(record.outcome);
       firstMs = Math.min(firstMs, startedAtMs);
       lastMs = Math.max(lastMs, startedAtMs);
-      scope.hasPlans ||= record.plan !== null;
-      scope.hasRates ||= record.rate !== null;
+      hasPlans ||= record.plan !== null;
+      hasRates ||= record.rate !== null;
       if (record.kept !== null) kept.push(record.kept);
     }
     this.#outcomes = outcomes;
@@ -229,7 +228,7 @@ export class EndingCalls {
     const parameters = [...this.#names, toTimestamp(firstMs), toTimestamp(lastMs)];
     const reads: AccountRead[] = [{ statement: readCallsAtEnd, parameters }];
     if (kept.length > 0) reads.push({ statement: lockClaims, parameters: fieldsOf(kept, ...CALL_NAME) });
-    this.reads = [...reads, ...countedReads(this.#names.slice(0, 2), scope)];
+    this.reads = [...reads, ...countedReads(this.#names.slice(0, 2), hasPlans, hasRates)];
   }
 
   /** Decides on those of the calls whose accounts are locked. Of several ends of one call the first counts. */
@@ -244,8 +243,7 @@ export class EndingCalls {
     const claims = this.reads[1]?.statement === lockClaims ? CLAIMS.all(rows[1] as readonly StoredRow[]) : [];
     const state = { accounts, ...known, claims: new Set(claims.map(callKey)) };
     const { verdicts, fresh, freed, charges } = decideEnds(locked, state, periods);
-    const prices = new Set<UnitPrices>();
-    for (const { outcome } of fresh) prices.add(outcome.price.prices);
+    const prices = new Set(fresh.map(({ outcome }) => outcome.price.prices));
     const priceLists = storedPriceLists.missingOf(prices);
     const isOfAll = fresh.length === this.#outcomes.length;
     const writes = [
