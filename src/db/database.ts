@@ -187,26 +187,6 @@ export const SLICE_PLANS = [
   'enable_incremental_sort=off',
 ] as const;
 
-/**
- * Runs a prepared statement by its name in SQL, so that several fit into one message. In its literals `standard_conforming_strings` makes the
- * quote the only character that matters.
- *
- * @throws with the server's own code where text has a zero byte, which would end the statement.
- */
-export function executeText(preparedName: string, parameters: readonly Parameter[]): string {
-  if (parameters.length === 0) return `execute "${preparedName}"`;
-  let text = `execute "${preparedName}"`;
-  for (let i = 0; i < parameters.length; i++) {
-    const parameter = parameters[i]!;
-    const value = typeof parameter === 'string' || parameter === null ? parameter : toSqlText(parameter);
-    if (value?.includes('\0')) {
-      throw Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' });
-    }
-    text += `${i === 0 ? '(' : ','}${value === null ? 'null' : `'${value.replaceAll("'", "''")}'`}`;
-  }
-  return `${text})`;
-}
-
 /** What an array takes as it is, but for the word that stands for `null`: ids, names, instants. */
 export const PLAIN = /^(?!null$)[\w.:+@/-]+$/i;
 const NEEDS_ESCAPE = /["\\]/;

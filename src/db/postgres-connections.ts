@@ -11,7 +11,7 @@ import {
   toSqlText,
 } from './database.ts';
 import { asStatement, sqlState, toStatementError } from './errors.ts';
-import { type Command, Message, preparedName, type RowShape, type Rows } from './postgres-message.ts';
+import { type Command, Message, prepareText, type RowShape, type Rows } from './postgres-message.ts';
 
 /** As long as a question of a call has (`db/questions/database-questions.ts`): a connection that takes longer helps nobody. */
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -106,7 +106,7 @@ export class Connection extends pg.Client {
 
   async #prepare(statement: Statement, isOnCitus: boolean): Promise<void> {
     const text = isOnCitus ? (statement.onCitus ?? statement.text) : statement.text;
-    await this.ask(statement.name, `prepare "${preparedName(statement)}" as ${text}`);
+    await this.ask(statement.name, prepareText(statement, text));
     this.#prepared.add(statement.name);
   }
 

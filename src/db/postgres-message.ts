@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { executeText, type Query, type Statement, type StoredRow } from './database.ts';
+import { type Query, type Statement, type StoredRow, toSqlText } from './database.ts';
 
 const BIGINT_OID = 20;
 const DATE_OID = 1082;
@@ -24,8 +24,26 @@ export interface RowShape {
 /** A command in SQL, or a statement that was prepared in SQL. */
 export type Command = string | Query;
 
-/** The driver prepares statements on the same connection under their own names; the prefix keeps the two apart. */
-export const preparedName = ({ name }: Statement): string => `sql:${name}`;
+/** Prepares a statement in SQL. The driver prepares others on the same connection under their own names; a prefix keeps the two apart. */
+export const prepareText = ({ name }: Statement, text: string): string => `prepare "sql:${name}" as ${text}`;
+
+/**
+ * Runs it, so that several fit into one message. In its literals `standard_conforming_strings` makes the quote the only character that matters.
+ *
+ * @throws with the server's own code where text has a zero byte, which would end the statement.
+ */
+function executeText({ statement, parameters }: Query): string {
+  let text = `execute "sql:${statement.name}"`;
+  for (let i = 0; i < parameters.length; i++) {
+    const parameter = parameters[i]!;
+    const value = typeof parameter === 'string' || parameter === null ? parameter : toSqlText(parameter);
+    if (value?.includes('\0')) {
+      throw Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' });
+    }
+    text += `${i === 0 ? '(' : ','}${value === null ? 'null' : `'${value.replaceAll("'", "''")}'`}`;
+  }
+  return parameters.length === 0 ? text : `${text})`;
+}
 
 /** A message of the simple protocol to the driver, which calls the handlers with the response: the rows of each command. */
 export class Message implements pg.Submittable {
@@ -44,7 +62,7 @@ export class Message implements pg.Submittable {
     let text = '';
     for (const command of commands) {
       text += text === '' ? '' : ';';
-      text += typeof command === 'string' ? command : executeText(preparedName(command.statement), command.parameters);
+      text += typeof command === 'string' ? command : executeText(command);
     }
     this.#commands = commands;
     this.#text = text;

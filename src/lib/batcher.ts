@@ -16,7 +16,7 @@ import { systemTimers, type Timers } from './timers.ts';
  * With a limit, an item fails when its time is over, whether it waits or runs. Once that is true of all items of the batch
  * that runs, its signal aborts; the next batch begins when `run` has ended.
  */
-interface BatcherOptions<Item, Result> {
+export interface BatcherOptions<Item, Result> {
   /**
    * Does the work; returns one result an item, in the same order. A result may be a promise if it takes longer than the
    * batch: the next batch does not wait for it.

@@ -84,7 +84,7 @@ export function createCallBatches(parts: CallBatchParts) {
   /** What a batch of ends alone takes says nothing of the database: it may wait for more than admissions do, which go on beside it. */
   function guarded(run: RunBatch<Item, Result>): RunBatch<Item, Result> {
     const [watched, unwatched] = [questions.guard(run), questions.unlessDown(run)];
-    return (items, batch) => (items.every(isEnd) ? unwatched : watched)(items, batch);
+    return (items, batch) => (items.every((item) => 'outcome' in item) ? unwatched : watched)(items, batch);
   }
 
   const shared = {
@@ -92,19 +92,23 @@ export function createCallBatches(parts: CallBatchParts) {
     accountOf: (item: Item) => ('outcome' in item ? item.outcome.accountId : item.accountId),
     kindOf,
     lockLimit: questions.limit,
+    waitingItemsMax,
     bytes: { of: sizeBytesOf, batchMax: BATCH_BYTES_MAX },
   };
   const batches = new AccountBatcher<Item, Result>({
     ...shared,
     guarded,
     limit: questions.limit,
-    waitingItemsMax,
     // A batch that takes longer than it may wait for a lock is slow. If it has ends alone, which may wait for more than admissions
     // do, such as for a table of records, admissions go on beside it; and the other way round.
     besideAfterMs: BATCH_LOCK_MAX_MS,
     onLocked,
   });
-  const late = new AccountBatcher<Item, Result>({ ...shared, guarded: questions.unlessDown });
+  const late = new AccountBatcher<Item, Result>({
+    ...shared,
+    guarded: questions.unlessDown,
+    waitingItemsMax: WAITING_ITEMS_MAX,
+  });
   return {
     admissions: batcherOf<ReservationRequest, Admission>(batches, 'admission'),
     ends: batcherOf<SettlementRecord, EndResult>(batches, 'end'),
@@ -115,9 +119,7 @@ export function createCallBatches(parts: CallBatchParts) {
 
 type Kind = 'end' | 'admission';
 
-const isEnd = (item: Item): boolean => 'outcome' in item;
-
-const kindOf = (item: Item): Kind => (isEnd(item) ? 'end' : 'admission');
+const kindOf = (item: Item): Kind => ('outcome' in item ? 'end' : 'admission');
 
 /** What one kind of items, whose results are of one kind too, sees of a batcher of both. */
 function batcherOf<Given extends Item, Got extends Result>(

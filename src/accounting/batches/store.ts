@@ -76,8 +76,8 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
         }
         return {
           result: {
-            ends: inPlace(ends, toEnd, endResults),
-            admissions: inPlace(admissions, toAdmit, admitted.admissions),
+            ends: locks === 'free' ? inPlace(ends, toEnd, endResults) : endResults,
+            admissions: locks === 'free' ? inPlace(admissions, toAdmit, admitted.admissions) : admitted.admissions,
           },
           writes: [
             ...(ended?.writes ?? []),
@@ -132,7 +132,6 @@ function inPlace<Item, Result>(
   some: readonly Item[],
   results: readonly Result[],
 ): readonly (Result | 'locked')[] {
-  if (some.length === all.length) return results;
   let next = 0;
   return all.map((item) => (item === some[next] ? results[next++]! : 'locked'));
 }

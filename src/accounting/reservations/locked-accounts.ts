@@ -1,5 +1,5 @@
 import { isDataError, isLockTimeout } from '../../db/errors.ts';
-import { type Batch, ItemBatcher, type ItemLimit } from '../../lib/batcher.ts';
+import { type Batch, type BatcherOptions, ItemBatcher, type ItemLimit } from '../../lib/batcher.ts';
 
 /**
  * Batches go on past accounts whose row in `balances` somebody else holds locked, such as an operator in a transaction:
@@ -37,7 +37,8 @@ export async function pastLocked<Result>(run: (locks: 'all' | 'free') => Promise
 export const BATCH_ITEMS_MAX = 256;
 export const WAITING_ITEMS_MAX = 50_000;
 
-interface AccountBatcherOptions<Item, Result> {
+interface AccountBatcherOptions<Item, Result>
+  extends Omit<BatcherOptions<Item, Result>, 'run' | 'isItemFault' | 'batchItemsMax'> {
   readonly run: (
     items: readonly Item[],
     locks: LockMode,
@@ -46,15 +47,8 @@ interface AccountBatcherOptions<Item, Result> {
   readonly accountOf: (item: Item) => string;
   /** Wraps batches that do not wait for a lock: what their time says of the database. */
   readonly guarded: (run: RunBatch<Item, Result>) => RunBatch<Item, Result>;
-  /** How long an item may take; by default as long as it likes, until it waits for a lock. */
-  readonly limit?: ItemLimit | undefined;
   /** How long an item may wait for a lock, if it has no limit. */
   readonly lockLimit: ItemLimit;
-  readonly waitingItemsMax?: number | undefined;
-  /** As of batchers. */
-  readonly kindOf?: ((item: Item) => string) | undefined;
-  readonly besideAfterMs?: number | undefined;
-  readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
   /** An account's items begin to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
 }
@@ -65,6 +59,8 @@ export type RunBatch<Item, Result> = (
   batch: Batch,
 ) => Promise<readonly (Result | Promise<Result>)[]>;
 
+const ITEMS = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX };
+
 /** Coalesces work on accounts, past those that are locked. */
 export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
   readonly #options: AccountBatcherOptions<Item, Result>;
@@ -72,13 +68,7 @@ export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
   readonly #locked = new Map<string, ItemBatcher<Item, Result>>();
 
   constructor(options: AccountBatcherOptions<Item, Result>) {
-    const { limit, besideAfterMs } = options;
-    super({
-      ...batchesOf(options),
-      limit,
-      besideAfterMs,
-      run: options.guarded((items, batch) => this.#runPastWaiting(items, batch)),
-    });
+    super({ ...options, ...ITEMS, run: options.guarded((items, batch) => this.#runPastWaiting(items, batch)) });
     this.#options = options;
   }
 
@@ -122,13 +112,12 @@ export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
   }
 
   #wait(item: Item, dueMs: number): Promise<Result> {
-    const { accountOf, run, lockLimit, onLocked } = this.#options;
+    const { accountOf, run, lockLimit: limit, onLocked, kindOf, bytes, waitingItemsMax } = this.#options;
     const accountId = accountOf(item);
     const runWaiting: RunBatch<Item, Result> = async (items, { signal }) =>
       (await run(items, 'waiting', signal)) as readonly Result[];
-    const own =
-      this.#locked.get(accountId) ??
-      new ItemBatcher<Item, Result>({ ...batchesOf(this.#options), limit: lockLimit, run: runWaiting });
+    const options = { ...ITEMS, kindOf, bytes, waitingItemsMax, limit, run: runWaiting };
+    const own = this.#locked.get(accountId) ?? new ItemBatcher<Item, Result>(options);
     const result = own.submit(item, Number.isFinite(dueMs) ? dueMs : undefined);
     if (!this.#locked.has(accountId)) {
       this.#locked.set(accountId, own);
@@ -138,13 +127,3 @@ export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
     return result;
   }
 }
-
-const batchesOf = <Item>(
-  options: Pick<AccountBatcherOptions<Item, never>, 'waitingItemsMax' | 'kindOf' | 'bytes'>,
-) => ({
-  isItemFault: isDataError,
-  batchItemsMax: BATCH_ITEMS_MAX,
-  waitingItemsMax: options.waitingItemsMax ?? WAITING_ITEMS_MAX,
-  kindOf: options.kindOf,
-  bytes: options.bytes,
-});

@@ -2,23 +2,20 @@ import { balance } from './balance.ts';
 import { dailyCap } from './daily-cap.ts';
 import { fiveHourWindow } from './five-hour-window.ts';
 import { keyBudgets, memberBudgets } from './key-budgets.ts';
-import { keyCalls, keyConcurrency, memberCalls, memberConcurrency } from './key-limits.ts';
+import { keyCalls, memberCalls } from './key-limits.ts';
 import type { Limit } from './limit.ts';
 import { minuteRates } from './minute-rates.ts';
 import { planConcurrency } from './plan-concurrency.ts';
-import { planHasModel, planInputSize, planIsActive, planOutputSize } from './plan-terms.ts';
-import { reservedTokens, tokenQuota } from './token-quota.ts';
+import { planTerms } from './plan-terms.ts';
+import { tokenQuota } from './token-quota.ts';
 import { weeklyWindow } from './weekly-window.ts';
 
 /** Everything that limits a call, in the order of precedence of its refusals: the first one that has no room is named. */
 const LIMITS = {
-  ofKey: [keyBudgets, keyCalls, keyConcurrency],
-  ofMember: [memberBudgets, memberCalls, memberConcurrency],
+  ofKey: [keyBudgets, keyCalls],
+  ofMember: [memberBudgets, memberCalls],
   ofBalance: [balance, dailyCap],
-  ofPlan: [
-    ...[planIsActive, planHasModel, planInputSize, planOutputSize],
-    ...[fiveHourWindow, weeklyWindow, tokenQuota, reservedTokens, planConcurrency],
-  ],
+  ofPlan: [planTerms, fiveHourWindow, weeklyWindow, tokenQuota, planConcurrency],
   byMinute: [minuteRates],
 } satisfies Readonly<Record<string, readonly Limit[]>>;
 

@@ -2,7 +2,10 @@ import { beganAtMs, isCounted } from '../../counts/counted-since.ts';
 import { periodMsOf } from '../../plans/plan.ts';
 import type { Limit } from './limit.ts';
 
-/** The token quota of a Coding Plan: for a period of days from the beginning of the subscription, again and again. */
+/**
+ * The token quota of a Coding Plan: for a period of days from the beginning of the subscription, again and again. It is reserved like money:
+ * a call is admitted while used and reserved tokens together are below it.
+ */
 export const tokenQuota: Limit = {
   advance({ subscription, terms }, context) {
     const { startsAtMs, periodBeganAtMs } = subscription;
@@ -14,8 +17,11 @@ export const tokenQuota: Limit = {
     subscription.periodReservedTokens = 0;
   },
   refuse(_call, { activePlan: plan }, context) {
-    if (plan === null || plan.subscription.periodTokens < plan.terms.quotaTokens) return null;
-    const { startsAtMs, endsAtMs, periodBeganAtMs } = plan.subscription;
+    if (plan === null) return null;
+    const { startsAtMs, endsAtMs, periodBeganAtMs, periodTokens, periodReservedTokens } = plan.subscription;
+    if (periodTokens + periodReservedTokens < plan.terms.quotaTokens) return null;
+    // Where only calls in flight fill it, their ends may give room.
+    if (periodTokens < plan.terms.quotaTokens) return { kind: 'packageConcurrencyLimited', retryAt: 'soon' };
     const lengthMs = periodMsOf(plan.terms);
     const periodEndsAtMs = beganAtMs(startsAtMs, lengthMs, Math.max(periodBeganAtMs, context.nowMs)) + lengthMs;
     return { kind: 'packageTokensExhausted', retryAt: Math.min(periodEndsAtMs, endsAtMs), isPaymentRequired: true };
@@ -31,18 +37,5 @@ export const tokenQuota: Limit = {
     if (subscription === undefined || subscription.periodNo !== periodNo) return;
     subscription.periodReservedTokens -= tokens ?? 0;
     if (use.counts) subscription.periodTokens += use.tokens;
-  },
-};
-
-/**
- * The token quota is reserved like money: a call is admitted while used and reserved tokens together are below it. Where
- * only calls in flight fill it, their ends may give room.
- */
-export const reservedTokens: Limit = {
-  refuse(_call, { activePlan: plan }) {
-    if (plan === null) return null;
-    const { periodTokens, periodReservedTokens } = plan.subscription;
-    if (periodTokens + periodReservedTokens < plan.terms.quotaTokens) return null;
-    return { kind: 'packageConcurrencyLimited', retryAt: 'soon' };
   },
 };
