@@ -11,7 +11,7 @@ import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
 import type { Admission, ReservationRequest } from '../reservations/reservation.ts';
 import { reservationWrites } from '../reservations/store.ts';
 import type { SettlementRecord } from '../settlement/settlement-record.ts';
-import { EndingCalls, type EndResult } from '../settlement/store.ts';
+import { CallEnds, type EndResult } from '../settlement/store.ts';
 
 /** Calls of one transaction. */
 export interface CallBatch {
@@ -51,9 +51,9 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
     ): Promise<BatchResults<Locks>> {
       const asked = askedBy(ends, admissions, terms);
       const reads = accountReads(lockingStatement(locks ?? 'all'), asked, terms);
-      const ending = ends.length === 0 ? null : new EndingCalls(ends);
-      const firstOfEnding = reads.length;
-      if (ending !== null) reads.push(...ending.reads);
+      const callEnds = ends.length === 0 ? null : new CallEnds(ends);
+      const firstOfEnds = reads.length;
+      if (callEnds !== null) reads.push(...callEnds.reads);
       let priceLists: readonly PriceList[] = [];
       const decide = (
         rows: ReadRows,
@@ -64,7 +64,7 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
         // Those of accounts that somebody else has locked are left out.
         const toEnd = locks === 'free' ? ends.filter(({ outcome }) => accounts.has(outcome.accountId)) : ends;
         const toAdmit = locks === 'free' ? admissions.filter(({ accountId }) => accounts.has(accountId)) : admissions;
-        const ended = ending?.decide(rows.slice(firstOfEnding), toEnd, accounts, context, storedPriceLists);
+        const ended = callEnds?.decide(rows.slice(firstOfEnds), toEnd, accounts, context, storedPriceLists);
         const admitted = toAdmit.length === 0 ? NOTHING_ADMITTED : decideAdmissions(toAdmit, accounts, context);
         warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
         priceLists = ended?.priceLists ?? priceLists;

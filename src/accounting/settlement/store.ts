@@ -203,7 +203,7 @@ interface DecidedEnds {
 }
 
 /** Calls that end in a transaction that has locked their accounts. */
-export class EndingCalls {
+export class CallEnds {
   readonly reads: readonly AccountRead[];
   readonly #outcomes: readonly CallOutcome[];
   /** Arrays of their accounts, their ids and when they began. */
