@@ -187,7 +187,7 @@ export const SLICE_PLANS = [
   'enable_incremental_sort=off',
 ] as const;
 
-/** What an array takes as it is, but for the word that stands for `null`: ids, names, instants. */
+/** What an array takes as it is, and JSON in quotes, but for the word that stands for `null`: ids, names, instants. */
 export const PLAIN = /^(?!null$)[\w.:+@/-]+$/i;
 const NEEDS_ESCAPE = /["\\]/;
 /** What JSON writes in another way than an array does. */

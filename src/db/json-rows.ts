@@ -1,4 +1,4 @@
-import type { Parameter, Query, SqlValue, Statement } from './database.ts';
+import { type Parameter, PLAIN, type Query, type SqlValue, type Statement } from './database.ts';
 
 /** A column that is written, and where a row has its value. */
 export interface WrittenColumn {
@@ -60,7 +60,8 @@ export class JsonRows<Row> {
         const value = write === null ? stored : write(stored as never);
         if (value === null || value === undefined) continue;
         text += before + key;
-        text += typeof value !== 'string' || isJson ? value : JSON.stringify(value.toWellFormed());
+        if (typeof value !== 'string' || isJson) text += value;
+        else text += PLAIN.test(value) ? `"${value}"` : JSON.stringify(value.toWellFormed());
         before = ',';
       }
       text += before === ',' ? '}' : `${before}}`;
