@@ -1,44 +1,49 @@
-import { type Parameter, type Query, type SqlValue, type Statement, toArrayItem } from './database.ts';
+import { type Parameter, PLAIN, type Query, type SqlValue, type Statement, toArrayItem } from './database.ts';
 
 /**
- * A parameter for each column, an array of a value for each row: what `unnest` makes rows of. A column without a value is
+ * A parameter for each field, an array of a value for each row: what `unnest` makes rows of. A field without a value is
  * sent as an array without items, which `unnest` fills up with nulls: most calls have no value for most columns, and each
  * item costs time on both sides.
  */
-export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row: Row) => SqlValue)[]): string[] {
-  return columns.map((read) => columnOf(rows, read));
-}
-
-/** As `columnsOf`, of fields that are sent as they are. */
 export function fieldsOf<Field extends string>(
   rows: readonly { readonly [Name in Field]: SqlValue }[],
   ...fields: readonly Field[]
 ): string[] {
-  return fields.map((field) => columnOf(rows, (row) => row[field]));
-}
-
-function columnOf<Row>(rows: readonly Row[], read: (row: Row) => SqlValue): string {
-  let items = '';
-  for (let i = 0; i < rows.length; i++) {
-    const value = read(rows[i]!);
-    if (value === null && items === '') continue;
-    // The rows before the first one that has a value.
-    items += items === '' ? NULL_AND_COMMA.repeat(i) : ',';
-    items += toArrayItem(value);
+  const parameters: string[] = [];
+  for (const field of fields) {
+    let items = '';
+    for (let i = 0; i < rows.length; i++) {
+      const value: SqlValue = rows[i]![field];
+      if (value === null && items === '') continue;
+      // The rows before the first one that has a value.
+      items += items === '' ? NULL_AND_COMMA.repeat(i) : ',';
+      items += typeof value === 'string' && PLAIN.test(value) ? value : toArrayItem(value);
+    }
+    parameters.push(`{${items}}`);
   }
-  return `{${items}}`;
+  return parameters;
 }
 
 const NULL_AND_COMMA = `${toArrayItem(null)},`;
 
-/** A statement that writes rows, if there are any. */
-export function writeRows<Row>(
+/** As `fieldsOf`, of values that are made of rows. */
+export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row: Row) => SqlValue)[]): string[] {
+  return columns.flatMap((read) =>
+    fieldsOf(
+      rows.map((row) => ({ value: read(row) })),
+      'value',
+    ),
+  );
+}
+
+/** A statement that writes fields of rows, if there are any. */
+export function writeRows<Field extends string>(
   statement: Statement,
-  rows: readonly Row[],
-  columns: readonly ((row: Row) => SqlValue)[],
+  rows: readonly { readonly [Name in Field]: SqlValue }[],
+  fields: readonly Field[],
   further: readonly Parameter[] = [],
 ): Query[] {
-  return rows.length === 0 ? [] : [{ statement, parameters: [...columnsOf(rows, ...columns), ...further] }];
+  return rows.length === 0 ? [] : [{ statement, parameters: [...fieldsOf(rows, ...fields), ...further] }];
 }
 
 let keptSecond = Number.NaN;

@@ -28,6 +28,9 @@ export interface Query {
   readonly parameters: readonly Parameter[];
 }
 
+/** The rows of each read of a transaction. */
+export type ReadRows = readonly (readonly unknown[])[];
+
 /** A transaction of two messages: what it reads, and what it writes because of that. */
 export interface ReadThenWrite<Result> {
   /** Appears in errors and in tests. */
@@ -43,7 +46,7 @@ export interface ReadThenWrite<Result> {
    * Returns what is written, from the rows of each read. It is synchronous, because rows are locked meanwhile. Where it
    * throws, the transaction is rolled back.
    */
-  decide(rows: readonly (readonly unknown[])[]): { readonly writes: readonly Query[]; readonly result: Result };
+  decide(rows: ReadRows): { readonly writes: readonly Query[]; readonly result: Result };
 }
 
 /** Runs statements that read tables in slices. Each has the state of its moment. */
@@ -167,19 +170,6 @@ export function toSqlText(parameter: Parameter): string | null {
 }
 
 /**
- * A parameter as an SQL literal; `standard_conforming_strings` makes the quote the only character that matters.
- *
- * @throws with the server's own code where text has a zero byte, which would end the statement.
- */
-function toLiteral(parameter: Parameter): string {
-  const text = toSqlText(parameter);
-  if (text?.includes('\0')) {
-    throw Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' });
-  }
-  return text === null ? 'null' : `'${text.replaceAll("'", "''")}'`;
-}
-
-/**
  * How the statements of transactions of two messages are planned: they find few rows by their keys, whatever the values are,
  * so planning them anew for each set of values costs more than it gains.
  */
@@ -197,17 +187,8 @@ export const SLICE_PLANS = [
   'enable_incremental_sort=off',
 ] as const;
 
-/** Runs a prepared statement by its name in SQL, so that several fit into one message. */
-export function executeText(preparedName: string, parameters: readonly Parameter[]): string {
-  if (parameters.length === 0) return `execute "${preparedName}"`;
-  let text = `execute "${preparedName}"(`;
-  for (let i = 0; i < parameters.length; i++)
-    text += i === 0 ? toLiteral(parameters[i]!) : `,${toLiteral(parameters[i]!)}`;
-  return `${text})`;
-}
-
-/** What an array takes as it is, but for the word that stands for `null`: ids, names, instants. */
-const PLAIN = /^(?!null$)[\w.:+@/-]+$/i;
+/** What an array takes as it is, and JSON in quotes, but for the word that stands for `null`: ids, names, instants. */
+export const PLAIN = /^(?!null$)[\w.:+@/-]+$/i;
 const NEEDS_ESCAPE = /["\\]/;
 /** What JSON writes in another way than an array does. */
 const JSON_DIFFERS = /[\p{Cc}\p{Cs}]/u;

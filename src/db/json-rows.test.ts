@@ -13,18 +13,20 @@ interface Row {
   readonly at: number | null;
   readonly json: unknown;
   readonly list: readonly string[] | null;
+  readonly member: { readonly count: number } | null;
 }
 
 const ROWS = new JsonRows<Row>([
-  { name: 't', type: 'text', value: ({ text }) => text },
-  { name: 'b', type: 'bigint', value: ({ big }) => big },
-  { name: 'i', type: 'int', value: ({ int }) => int },
-  { name: 'f', type: 'boolean', value: ({ flag }) => flag },
-  { name: 'a', type: 'timestamptz', value: ({ at }) => (at === null ? null : toTimestamp(at)) },
-  { name: 'j', type: 'jsonb', value: ({ json }) => (json === null ? null : JSON.stringify(json)) },
-  { name: 'l', type: 'text[]', value: ({ list }) => (list === null ? null : `{${list.join(',')}}`) },
+  { name: 't', type: 'text', within: null, field: 'text', write: null },
+  { name: 'b', type: 'bigint', within: null, field: 'big', write: null },
+  { name: 'i', type: 'int', within: null, field: 'int', write: null },
+  { name: 'f', type: 'boolean', within: null, field: 'flag', write: null },
+  { name: 'a', type: 'timestamptz', within: null, field: 'at', write: toTimestamp },
+  { name: 'j', type: 'jsonb', within: null, field: 'json', write: JSON.stringify },
+  { name: 'l', type: 'text[]', within: null, field: 'list', write: (list: readonly string[]) => `{${list.join(',')}}` },
+  { name: 'm', type: 'int', within: 'member', field: 'count', write: null, without: 0 },
 ]);
-const TEXT = `select v.t, v.b, v.i, v.f, v.a, v.j, v.l from ${ROWS.as('v')}`;
+const TEXT = `select v.t, v.b, v.i, v.f, v.a, v.j, v.l, v.m from ${ROWS.as('v')}`;
 const SELECT = { name: 'test.json-rows', text: TEXT };
 const ON_CITUS = { name: 'test.json-rows-on-citus', text: ROWS.onCitus(TEXT, 'v') };
 
@@ -36,9 +38,9 @@ describe('rows in one parameter', { timeout: 60_000 }, () => {
   after(() => stored?.remove());
 
   /** As values are stored: half a surrogate pair is no character. */
-  const expected = ({ text, big, int, flag, at, json, list }: Row) => ({
+  const expected = ({ text, big, int, flag, at, json, list, member }: Row) => ({
     t: text?.toWellFormed() ?? null,
-    ...{ b: big, i: int, f: flag, a: at === null ? null : new Date(at), j: json, l: list },
+    ...{ b: big, i: int, f: flag, a: at === null ? null : new Date(at), j: json, l: list, m: member?.count || null },
   });
 
   it('come out as they went in, by either protocol, and in the form for Citus', async () => {
@@ -51,6 +53,7 @@ describe('rows in one parameter', { timeout: 60_000 }, () => {
       at: orNull(fc.integer({ min: 0, max: 4_102_444_800_000 })),
       json: orNull(fc.constantFrom({ a: "'" }, [1, 'two', null], 'text', 5)),
       list: orNull(fc.array(fc.constantFrom('a', 'b_c'))),
+      member: orNull(fc.record({ count: fc.nat(2) })),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(row, { maxLength: 5 }), async (rows) => {
@@ -69,7 +72,7 @@ describe('rows in one parameter', { timeout: 60_000 }, () => {
   });
 
   it('are refused as data if a text has a zero byte', async () => {
-    const none = { big: null, int: null, flag: null, at: null, json: null, list: null };
+    const none = { big: null, int: null, flag: null, at: null, json: null, list: null, member: null };
     const parameters = [ROWS.parameter([{ ...none, text: 'a\0b' }])];
     await assert.rejects(stored.database.query(SELECT, parameters), { code: '22P05' });
   });

@@ -1,12 +1,17 @@
-import type { Parameter, Query, SqlValue, Statement } from './database.ts';
+import { type Parameter, PLAIN, type Query, type SqlValue, type Statement } from './database.ts';
 
-/** A column that is written. */
-export interface WrittenColumn<Row> {
+/** A column that is written, and where a row has its value. */
+export interface WrittenColumn {
   readonly name: string;
   /** SQL. */
   readonly type: string;
-  /** Its value; of a column of JSON, that as text. */
-  readonly value: (row: Row) => SqlValue;
+  /** The member of the row that has the field, and is `null` where there is none; `null`: the row itself. */
+  readonly within: string | null;
+  readonly field: string;
+  /** Makes the value of the field, of a column of JSON as text; `null`: it is the field. */
+  readonly write: ((field: never) => SqlValue) | null;
+  /** A field that is left out, as `null` is. */
+  readonly without?: SqlValue | undefined;
 }
 
 /**
@@ -14,18 +19,14 @@ export interface WrittenColumn<Row> {
  * times as much while a batch has few calls, since it sets up a function for each of 50 columns (docs/measurements.md, "Rows in a parameter").
  */
 export class JsonRows<Row> {
-  readonly #values: readonly ((row: Row) => SqlValue)[];
-  /** What stands before each value: `"name":`. */
-  readonly #keys: readonly string[];
-  readonly #isJson: readonly boolean[];
+  readonly #columns: readonly (WrittenColumn & { readonly key: string; readonly isJson: boolean })[];
   /** SQL: with their types. */
   readonly columns: string;
   readonly #members: string;
 
-  constructor(columns: readonly WrittenColumn<Row>[]) {
-    this.#values = columns.map(({ value }) => value);
-    this.#keys = columns.map(({ name }) => `"${name}":`);
-    this.#isJson = columns.map(({ type }) => type === 'jsonb');
+  constructor(columns: readonly WrittenColumn[]) {
+    // What stands before a value.
+    this.#columns = columns.map((column) => ({ ...column, key: `"${column.name}":`, isJson: column.type === 'jsonb' }));
     this.columns = columns.map(({ name, type }) => `${name} ${type}`).join(', ');
     this.#members = columns.map(({ name, type }) => `${immutableValue(name, type)} as ${name}`).join(', ');
   }
@@ -46,15 +47,21 @@ export class JsonRows<Row> {
 
   /** The parameter. What is `null` is left out: most calls have no value for most columns. */
   parameter(rows: readonly Row[]): string {
-    const [values, keys, isJson] = [this.#values, this.#keys, this.#isJson];
+    const columns = this.#columns;
     let text = '[';
     for (let n = 0; n < rows.length; n++) {
+      const row = rows[n] as Member;
       let before = n === 0 ? '{' : ',{';
-      for (let i = 0; i < values.length; i++) {
-        const value = values[i]!(rows[n]!);
-        if (value === null) continue;
-        text += before + keys[i]!;
-        text += typeof value !== 'string' || isJson[i] ? value : JSON.stringify(value.toWellFormed());
+      for (let i = 0; i < columns.length; i++) {
+        const { within, field, write, without, key, isJson } = columns[i]!;
+        const member = within === null ? row : (row[within] as Member | null);
+        const stored = member === null ? null : member[field];
+        if (stored === null || stored === without) continue;
+        const value = write === null ? stored : write(stored as never);
+        if (value === null || value === undefined) continue;
+        text += before + key;
+        if (typeof value !== 'string' || isJson) text += value;
+        else text += PLAIN.test(value) ? `"${value}"` : JSON.stringify(value.toWellFormed());
         before = ',';
       }
       text += before === ',' ? '}' : `${before}}`;
@@ -67,6 +74,8 @@ export class JsonRows<Row> {
     return rows.length === 0 ? [] : [{ statement, parameters: [this.parameter(rows), ...further] }];
   }
 }
+
+type Member = Readonly<Record<string, unknown>>;
 
 /** SQL: a member of the JSON object `r` as a value of a type. Instants are as `toTimestamp` writes them. */
 function immutableValue(name: string, type: string): string {

@@ -165,7 +165,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
 /** Listens on the channel, and on one of this connection alone, whose name it returns. */
 async function listenOn(client: Connection, channel: string): Promise<string> {
   const [found] = await client.ask('notifications.pid', 'select pg_backend_pid() as pid');
-  const [row] = found!.rows;
+  const [row] = found!;
   const beatChannel = `${channel}_beat_${String((row as { pid: number }).pid)}`;
   for (const each of [beatChannel, channel]) {
     await client.ask('notifications.listen', `listen ${pg.escapeIdentifier(each)}`);

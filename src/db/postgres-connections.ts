@@ -1,8 +1,17 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
-import { type ConnectionFigures, type Parameter, type Statement, toSqlText } from './database.ts';
+import {
+  type ConnectionFigures,
+  type Parameter,
+  type Query,
+  type ReadThenWrite,
+  type Statement,
+  type StoredRow,
+  toSqlText,
+} from './database.ts';
 import { asStatement, sqlState, toStatementError } from './errors.ts';
+import { type Command, Message, prepareText, type RowShape, type Rows } from './postgres-message.ts';
 
 /** As long as a question of a call has (`db/questions/database-questions.ts`): a connection that takes longer helps nobody. */
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -13,8 +22,14 @@ const GOODBYE_MS = 1_000;
 /** A connection that can be cut off: a database that does not respond does not take part in closing it. */
 export class Connection extends pg.Client {
   readonly #socket: Socket;
+  /** What was prepared in SQL. */
+  readonly #prepared = new Set<string>();
+  /** Of their rows. */
+  readonly #shapes = new Map<string, RowShape>();
   /** Whether a message got no response from the server, so that nothing more is expected from this connection. */
   isLost = false;
+  /** Whether somebody has it from a pool. */
+  isLent = false;
 
   constructor(config: pg.ClientConfig = {}) {
     const socket = new Socket();
@@ -32,23 +47,67 @@ export class Connection extends pg.Client {
   }
 
   /**
-   * Sends a message of the simple or the extended protocol and returns the response: of several commands, of each. The first
-   * command that fails ends them. `name`: of the statement or transaction, for errors.
+   * Sends a message of the simple or the extended protocol and returns the rows of each command. The first command that fails ends them.
+   *
+   * @param name of the statement or transaction, for errors
    */
-  async ask(name: string, message: string | pg.QueryConfig): Promise<readonly pg.QueryResult[]> {
-    try {
-      const results: pg.QueryResult | pg.QueryResult[] = await this.query(message);
-      return Array.isArray(results) ? results : [results];
-    } catch (error) {
-      if (sqlState(error) === undefined) this.isLost = true;
-      throw toStatementError(name, error);
+  ask(name: string, message: string | readonly Command[] | pg.QueryConfig): Promise<readonly Rows[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>();
+    const callback = (error: unknown, results: readonly Rows[]): void => {
+      if (error) {
+        if (sqlState(error) === undefined) this.isLost = true;
+        reject(toStatementError(name, error));
+      } else resolve(results);
+    };
+    if (typeof message === 'object' && 'text' in message) {
+      this.query<StoredRow>(message, (error, result) => callback(error, [result?.rows ?? []]));
+    } else {
+      const sent = new Message(typeof message === 'string' ? [message] : message, this.#shapes);
+      sent.callback = callback;
+      this.query(sent);
     }
+    return promise;
   }
 
   /** Runs a statement, prepared by the driver under its name. */
   async run<Row>({ name, text }: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
-    const [result] = await this.ask(name, { name, text, values: parameters.map(toSqlText) });
-    return result!.rows as Row[];
+    const [rows] = await this.ask(name, { name, text, values: parameters.map(toSqlText) });
+    return rows as Row[];
+  }
+
+  /**
+   * A transaction of two messages. The driver itself would send a message for each statement, and wait for its result before the next one.
+   *
+   * @param first what the transaction does before its reads, on Citus
+   */
+  async readThenWrite<Result>(first: readonly Query[], transaction: ReadThenWrite<Result>): Promise<Result> {
+    const { name, reads, decide } = transaction;
+    const isOnCitus = first.length > 0;
+    const read = isOnCitus ? [...first, ...reads] : reads;
+    try {
+      for (const { statement } of read)
+        if (!this.#prepared.has(statement.name)) await this.#prepare(statement, isOnCitus);
+      const results = await this.ask(name, ['begin', ...read]);
+      const { writes, result } = decide(results.slice(1 + first.length));
+      for (const { statement } of writes)
+        if (!this.#prepared.has(statement.name)) await this.#prepare(statement, isOnCitus);
+      await this.ask(name, [...writes, 'commit']);
+      return result;
+    } catch (error) {
+      await this.rollBack();
+      throw error;
+    }
+  }
+
+  /** After an error. */
+  async rollBack(): Promise<void> {
+    if (!this.isLost) await this.ask('database.rollback', 'rollback').catch(() => this.destroy());
+  }
+
+  async #prepare(statement: Statement, isOnCitus: boolean): Promise<void> {
+    const text = isOnCitus ? (statement.onCitus ?? statement.text) : statement.text;
+    await this.ask(statement.name, prepareText(statement, text));
+    this.#prepared.add(statement.name);
   }
 
   override end(): Promise<void>;
@@ -67,6 +126,11 @@ export class Connection extends pg.Client {
     this.isLost = true;
     this.#socket.destroy();
   }
+
+  /** A signal that the connection listens to has aborted. */
+  handleEvent(): void {
+    this.destroy();
+  }
 }
 
 /** A pool of connections to a server. A connection that gets no response is destroyed, and never used again. */
@@ -74,26 +138,24 @@ export class ConnectionPool {
   readonly #name: string;
   readonly #pool: pg.Pool;
   readonly #connectionsMax: number;
-  readonly #idle = new Set<Connection>();
   /** Those whose sockets are open. */
   readonly #open = new Set<Connection>();
+  /** Somebody has given up work that had a connection, or waited for one. */
+  readonly #onGivenUp: () => void;
   #begun = 0;
   #waitedMs = 0;
 
-  constructor(name: string, config: pg.PoolConfig & { readonly max: number }, logger: Logger) {
+  constructor(name: string, config: pg.PoolConfig & { readonly max: number }, logger: Logger, onGivenUp: () => void) {
     this.#name = name;
     this.#connectionsMax = config.max;
+    this.#onGivenUp = onGivenUp;
+    // It makes its clients by the class that it is given.
     this.#pool = new pg.Pool({ ...config, Client: Connection });
     this.#pool.on('error', (error) => {
       logger.warn({ err: toStatementError('database.idle', error) }, 'an idle database connection failed');
     });
-    this.#pool.on('acquire', (client) => this.#idle.delete(asConnection(client)));
-    this.#pool.on('release', (_error, client) => this.#idle.add(asConnection(client)));
-    this.#pool.on('connect', (client) => this.#open.add(asConnection(client)));
-    this.#pool.on('remove', (client) => {
-      this.#idle.delete(asConnection(client));
-      this.#open.delete(asConnection(client));
-    });
+    this.#pool.on('connect', (client) => this.#open.add(client as pg.ClientBase as Connection));
+    this.#pool.on('remove', (client) => this.#open.delete(client as pg.ClientBase as Connection));
   }
 
   /**
@@ -101,18 +163,17 @@ export class ConnectionPool {
    * destroyed.
    */
   async use<Result>(work: (connection: Connection) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    const client = await this.#lend(signal);
-    const connection = asConnection(client);
-    const onAbort = (): void => connection.destroy();
-    signal?.addEventListener('abort', onAbort);
+    let connection: Connection | null = null;
     try {
+      connection = await this.#lend(signal);
+      signal?.addEventListener('abort', connection);
       return await work(connection);
     } catch (error) {
-      throw signal?.aborted ? signal.reason : error;
+      if (!signal?.aborted) throw error;
+      this.#onGivenUp();
+      throw signal.reason;
     } finally {
-      signal?.removeEventListener('abort', onAbort);
-      if (connection.isLost) connection.destroy();
-      client.release(connection.isLost);
+      if (connection !== null) this.#giveBack(connection, signal);
     }
   }
 
@@ -131,7 +192,7 @@ export class ConnectionPool {
 
   /** Destroys the connections that nobody uses. */
   destroyIdle(): void {
-    for (const connection of this.#idle) connection.destroy();
+    for (const connection of this.#open) if (!connection.isLent) connection.destroy();
   }
 
   /** Resolves when all sockets are closed, so that a server which is stopped then has nobody to disconnect. */
@@ -142,43 +203,50 @@ export class ConnectionPool {
   }
 
   /** One that was destroyed while nobody used it is among the idle ones until its socket has closed. */
-  async #lend(signal: AbortSignal | undefined): Promise<pg.PoolClient> {
+  async #lend(signal: AbortSignal | undefined): Promise<Connection> {
     const askedAtMs = performance.now();
     for (;;) {
-      const client = await (signal === undefined ? this.#connect() : this.#connectInTime(signal));
-      if (!asConnection(client).isLost) {
+      const client = await this.#connect(signal);
+      const connection = client as pg.ClientBase as Connection;
+      if (!connection.isLost) {
+        connection.isLent = true;
         this.#begun++;
         this.#waitedMs += performance.now() - askedAtMs;
-        return client;
+        return connection;
       }
       client.release(true);
     }
   }
 
-  #connect(): Promise<pg.PoolClient> {
-    return asStatement('database.connect', () => this.#pool.connect());
+  #giveBack(connection: Connection, signal: AbortSignal | undefined): void {
+    signal?.removeEventListener('abort', connection);
+    connection.isLent = false;
+    if (connection.isLost) connection.destroy();
+    (connection as pg.ClientBase as pg.PoolClient).release(connection.isLost);
   }
 
-  #connectInTime(signal: AbortSignal): Promise<pg.PoolClient> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      const connecting = this.#connect();
-      const onAbort = (): void => {
-        reject(signal.reason);
-        // Nobody waits for it any more: it is for others, if it still comes.
-        connecting.then(
-          (client) => client.release(),
-          () => undefined,
-        );
-      };
+  #connect(signal: AbortSignal | undefined): Promise<pg.PoolClient> {
+    const { promise, resolve, reject } = Promise.withResolvers<pg.PoolClient>();
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return promise;
+    }
+    const { idleCount, waitingCount } = this.#pool;
+    let onAbort: (() => void) | null = null;
+    // An idle one comes at once.
+    if (signal !== undefined && idleCount <= waitingCount) {
+      onAbort = () => reject(signal.reason);
       signal.addEventListener('abort', onAbort);
-      connecting.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    }
+    this.#pool.connect((error, client) => {
+      if (onAbort !== null) signal!.removeEventListener('abort', onAbort);
+      if (client === undefined) reject(toStatementError('database.connect', error));
+      // Nobody waits for it any more: it is for others.
+      else if (signal?.aborted) {
+        client.release();
+        reject(signal.reason);
+      } else resolve(client);
     });
+    return promise;
   }
 }
-
-/** The pool makes its clients by the class that it is given. */
-const asConnection = (client: pg.ClientBase): Connection => client as unknown as Connection;

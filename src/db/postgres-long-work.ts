@@ -71,8 +71,8 @@ export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.
             await client.ask(name, { text: `declare ${cursor} no scroll cursor for ${text}`, values });
           }
           isOpen = true;
-          const [result] = await client.ask(name, `fetch forward ${rowsMax} from ${cursor}`);
-          return result!.rows as Row[];
+          const [rows] = await client.ask(name, `fetch forward ${rowsMax} from ${cursor}`);
+          return rows as readonly Row[];
         },
       };
     },

@@ -4,15 +4,12 @@ import { COMMIT_IN_TWO_PHASES, limitLocksOnWorker } from './citus.ts';
 import { type ConnectionShare, shareOfDirectory } from './connection-shares.ts';
 import {
   type Database,
-  executeText,
   GENERIC_PLANS,
   type Lane,
   PLANNER_OPTIONS,
   type Query,
   type Queryable,
-  type ReadThenWrite,
   SLICE_PLANS,
-  type Statement,
   type TableReader,
 } from './database.ts';
 import { BATCH_LOCK_MAX_MS } from './errors.ts';
@@ -28,6 +25,7 @@ import {
 import { listen, type NotificationTiming } from './notifications.ts';
 import { Connection, ConnectionPool } from './postgres-connections.ts';
 import { longTransaction, openReader, openSnapshots } from './postgres-long-work.ts';
+import { TYPES } from './postgres-message.ts';
 import { type OptionedConfig, splitOptions, withOptions } from './postgres-options.ts';
 
 export interface PostgresOptions {
@@ -48,18 +46,6 @@ export interface PostgresOptions {
   /** For tests; what is absent is as in production. */
   readonly notifications?: Partial<NotificationTiming>;
 }
-
-const BIGINT_OID = 20;
-const DATE_OID = 1082;
-
-/** `bigint` as `bigint`, `date` as text; the rest as the driver does it. */
-const types = {
-  getTypeParser(oid: number, format?: 'text' | 'binary') {
-    if (oid === BIGINT_OID) return BigInt;
-    if (oid === DATE_OID) return String;
-    return pg.types.getTypeParser(oid, format);
-  },
-};
 
 /**
  * Between the two messages of such a transaction the node waits for nothing. So a session that is idle there has lost its
@@ -87,7 +73,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const { connectionString, given } = splitOptions(options.url);
   const connection: OptionedConfig = {
     connectionString,
-    types,
+    types: TYPES,
     application_name: 'faregate',
     keepAlive: true,
     // Of several settings of one name the last one counts.
@@ -99,8 +85,16 @@ export function openPostgres(options: PostgresOptions): Database {
   const share = options.share ?? shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
   const pools: ConnectionPool[] = [];
-  const openPool = (name: string, config: pg.PoolConfig & { readonly max: number }): ConnectionPool => {
-    const opened = new ConnectionPool(name, config, options.logger);
+  // Once somebody does not wait any longer, no connection is used again that may have lost the database.
+  const destroyIdle = (): void => {
+    for (const each of pools) each.destroyIdle();
+  };
+  const openPool = (
+    name: string,
+    config: pg.PoolConfig & { readonly max: number },
+    onGivenUp: (() => void) | undefined = destroyIdle,
+  ): ConnectionPool => {
+    const opened = new ConnectionPool(name, config, options.logger, onGivenUp);
     pools.push(opened);
     return opened;
   };
@@ -119,7 +113,12 @@ export function openPostgres(options: PostgresOptions): Database {
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
   const hotPool = openPool('batches', { ...hot, max: share.batches, lock_timeout: BATCH_LOCK_MAX_MS });
-  const waitingPool = openPool('locks', { ...hot, max: share.locks, lock_timeout: WAITING_LOCK_MAX_MS });
+  // What waited for a lock says nothing of the others.
+  const waitingPool = openPool(
+    'locks',
+    { ...hot, max: share.locks, lock_timeout: WAITING_LOCK_MAX_MS },
+    () => undefined,
+  );
   /** What a transaction does first. */
   const firstOf = (lockMaxMs: number): readonly Query[] => (options.isOnCitus ? [limitLocksOnWorker(lockMaxMs)] : []);
   const [firstOfBatch, firstOfWaiting] = [firstOf(BATCH_LOCK_MAX_MS), firstOf(WAITING_LOCK_MAX_MS)];
@@ -140,40 +139,25 @@ export function openPostgres(options: PostgresOptions): Database {
   const auditStatementMaxMs = options.auditStatementMaxMs ?? AUDIT_STATEMENT_MAX_MS;
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
 
-  /**
-   * Work that somebody waits for: once he does not, no connection is used again that may have lost the database. Where it
-   * waited for a lock, its time says nothing of the others.
-   */
-  async function withClient<Result>(
-    from: ConnectionPool,
-    work: (connection: Connection) => Promise<Result>,
-    signal?: AbortSignal,
-  ): Promise<Result> {
-    try {
-      return await from.use(work, signal);
-    } catch (error) {
-      if (signal?.aborted && from !== waitingPool) for (const each of pools) each.destroyIdle();
-      throw error;
-    }
-  }
-
   const { directorySchema } = options;
   const beginWithDirectory = directorySchema === undefined ? 'begin' : beginOverBoth(options, directorySchema);
 
   function laneOf(from: ConnectionPool, first: readonly Query[]): Lane {
     const transaction = <Result>(begin: string, work: (transaction: Queryable) => Promise<Result>): Promise<Result> =>
-      withClient(from, (connection) =>
-        inTransaction(connection, async () => {
+      from.use(async (connection) => {
+        try {
           await connection.ask('database.begin', begin);
           for (const { statement, parameters } of first) await connection.run(statement, parameters);
           const result = await work({ query: (statement, parameters) => connection.run(statement, parameters) });
           await connection.ask('database.commit', 'commit');
           return result;
-        }),
-      );
+        } catch (error) {
+          await connection.rollBack();
+          throw error;
+        }
+      });
     return {
-      query: (statement, parameters, signal) =>
-        withClient(from, (connection) => connection.run(statement, parameters), signal),
+      query: (statement, parameters, signal) => from.use((connection) => connection.run(statement, parameters), signal),
       transaction: (work) => transaction('begin', work),
       transactionWithDirectory: (work) => transaction(beginWithDirectory, work),
     };
@@ -195,9 +179,7 @@ export function openPostgres(options: PostgresOptions): Database {
     lane,
     readThenWrite(transaction, signal) {
       const [from, first] = transaction.waitsForLocks ? [waitingPool, firstOfWaiting] : [hotPool, firstOfBatch];
-      const run = (connection: Connection) =>
-        inTransaction(connection, () => readThenWrite(connection, first, transaction));
-      return withClient(from, run, signal);
+      return from.use((connection) => connection.readThenWrite(first, transaction), signal);
     },
     openTables,
     audit: (work) => audits.run(work),
@@ -232,49 +214,4 @@ export function openPostgres(options: PostgresOptions): Database {
 function beginOverBoth({ schema, isOnCitus }: PostgresOptions, directorySchema: string): string {
   const begin = `begin; select 'balances'::regclass; set local search_path = ${schema}, ${pg.escapeIdentifier(directorySchema)}`;
   return isOnCitus ? `${begin}; ${COMMIT_IN_TWO_PHASES}` : begin;
-}
-
-/** Rolls back what `work` began where it throws. */
-async function inTransaction<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!connection.isLost) await connection.ask('database.rollback', 'rollback').catch(() => connection.destroy());
-    throw error;
-  }
-}
-
-/** What was prepared in SQL on each connection. */
-const preparedOn = new WeakMap<Connection, Set<string>>();
-
-/** The driver prepares statements on the same connection under their own names; the prefix keeps the two apart. */
-const preparedName = ({ name }: Statement): string => `sql:${name}`;
-
-const asText = ({ statement, parameters }: Query): string => executeText(preparedName(statement), parameters);
-
-/** The driver itself would send a message for each statement, and wait for its result before the next one. */
-async function readThenWrite<Result>(
-  connection: Connection,
-  first: readonly Query[],
-  { name, reads, decide }: ReadThenWrite<Result>,
-): Promise<Result> {
-  const queries = [...first, ...reads];
-  const isOnCitus = first.length > 0;
-  await prepareOnce(connection, queries, isOnCitus);
-  const results = await connection.ask(name, ['begin', ...queries.map(asText)].join(';'));
-  const { writes, result } = decide(results.slice(1 + first.length).map(({ rows }) => rows));
-  await prepareOnce(connection, writes, isOnCitus);
-  await connection.ask(name, [...writes.map(asText), 'commit'].join(';'));
-  return result;
-}
-
-async function prepareOnce(connection: Connection, queries: readonly Query[], isOnCitus: boolean): Promise<void> {
-  const prepared = preparedOn.get(connection) ?? new Set();
-  preparedOn.set(connection, prepared);
-  for (const { statement } of queries) {
-    if (prepared.has(statement.name)) continue;
-    const text = isOnCitus ? (statement.onCitus ?? statement.text) : statement.text;
-    await connection.ask(statement.name, `prepare "${preparedName(statement)}" as ${text}`);
-    prepared.add(statement.name);
-  }
 }

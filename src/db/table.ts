@@ -1,6 +1,6 @@
 import { toTimestamp } from './columns.ts';
 import { type SqlValue, type Statement, type StoredRow, toArray } from './database.ts';
-import { JsonRows } from './json-rows.ts';
+import { JsonRows, type WrittenColumn } from './json-rows.ts';
 
 /**
  * How a store describes the columns of what it reads and writes, once: the type of a row, the lists of columns in statements, and how
@@ -24,20 +24,18 @@ export interface Column<Value> {
   readonly type: string;
   /** SQL: for a list. `table` is that of a column that names none, such as `u.`, or empty. */
   select(table: string): string;
-  /** `null` is `null` and comes to neither of these. */
-  read(stored: unknown): Value;
-  write(value: Value): SqlValue;
+  /** How a field is made of what is stored, and the reverse. `null`: they are the same, and so is `null`, which comes to neither. */
+  readonly read: ((stored: unknown) => Value) | null;
+  readonly write: ((value: never) => SqlValue) | null;
 }
 
 /** What each field of a row is made of: a column, or columns of its own. */
 type Fields = { readonly [field: string]: Column<unknown> | Selection<unknown> };
 
-type WrittenFields = { readonly [field: string]: Column<unknown> | NestedColumns };
-
-type NestedColumns = Selection<unknown> & { readonly values: readonly ((row: never) => SqlValue)[] };
-
 /** The type of the rows of fields. */
-export type RowOfFields<Of extends Fields> = { readonly [Field in keyof Of]: ReturnType<Of[Field]['read']> };
+export type RowOfFields<Of extends Fields> = {
+  readonly [Field in keyof Of]: ReturnType<NonNullable<Of[Field]['read']>>;
+};
 
 /** The type of the rows that a description reads. */
 export type RowOf<Of extends { read(stored: StoredRow): unknown }> = ReturnType<Of['read']>;
@@ -47,20 +45,17 @@ export class Selection<Row> {
   readonly fields: Fields;
   /** Those of nested fields too, in the order of the list. */
   readonly columns: readonly Column<unknown>[];
-  readonly #fields: readonly string[];
-  readonly #columns: readonly Column<unknown>[];
-  readonly #names: readonly string[];
+  readonly #own: readonly { readonly field: string; readonly name: string; readonly read: Column<unknown>['read'] }[];
   readonly #nested: readonly (readonly [field: string, selection: Selection<unknown>])[];
   readonly #make: ((row: never) => Row) | null;
 
   /** `make`: of the fields, what a row is; `null`: a row is its fields. */
   constructor(fields: Fields, make: ((row: never) => Row) | null = null) {
     const entries = Object.entries(fields);
-    const own = entries.flatMap(([field, of]) => (of instanceof Selection ? [] : [[field, of] as const]));
     this.fields = fields;
-    this.#fields = own.map(([field]) => field);
-    this.#columns = own.map(([, column]) => column);
-    this.#names = this.#columns.map(({ name }) => name);
+    this.#own = entries.flatMap(([field, of]) =>
+      of instanceof Selection ? [] : [{ field, name: of.name, read: of.read }],
+    );
     this.#nested = entries.flatMap(([field, of]) => (of instanceof Selection ? [[field, of] as const] : []));
     this.#make = make;
     this.columns = entries.flatMap(([, of]) => (of instanceof Selection ? of.columns : [of]));
@@ -95,16 +90,15 @@ export class Selection<Row> {
 
   read(stored: StoredRow): Row {
     const row: Record<string, unknown> = {};
+    const own = this.#own;
     // Every call reads several rows, so this goes without an iterator.
-    for (let i = 0; i < this.#fields.length; i++) {
-      const value = stored[this.#names[i]!];
-      if (value === undefined) throw new Error(`a statement does not select ${this.#names[i]}`);
-      row[this.#fields[i]!] = value === null ? null : this.#columns[i]!.read(value);
+    for (let i = 0; i < own.length; i++) {
+      const { field, name, read } = own[i]!;
+      const value = stored[name];
+      if (value === undefined) throw new Error(`a statement does not select ${name}`);
+      row[field] = value === null || read === null ? value : read(value);
     }
-    for (let i = 0; i < this.#nested.length; i++) {
-      const [field, selection] = this.#nested[i]!;
-      row[field] = selection.read(stored);
-    }
+    for (const [field, selection] of this.#nested) row[field] = selection.read(stored);
     return this.#make === null ? (row as Row) : this.#make(row as never);
   }
 
@@ -128,17 +122,22 @@ export class TableColumns<Row extends object> extends Selection<Row> {
   readonly names: readonly string[];
   /** As one parameter of a statement that writes them. */
   readonly rows: JsonRows<Row>;
-  readonly values: readonly ((row: Row) => SqlValue)[];
+  readonly #written: readonly WrittenColumn[];
 
-  constructor(fields: WrittenFields) {
+  /** Nested fields have columns alone. */
+  constructor(fields: Fields) {
     super(fields);
     this.names = this.columns.map(({ name }) => name);
-    this.values = Object.entries(fields).flatMap(([name, of]) => {
-      const field = name as keyof Row;
-      if (of instanceof Selection) return of.values.map((value) => (row: Row) => value(row[field] as never));
-      return [(row: Row) => (row[field] === null ? null : of.write(row[field]))];
-    });
-    this.rows = new JsonRows(this.columns.map(({ name, type }, i) => ({ name, type, value: this.values[i]! })));
+    this.#written = Object.entries(fields).flatMap(([field, of]): WrittenColumn[] =>
+      of instanceof Selection
+        ? Object.entries(of.fields).map(([nested, column]) => ({
+            ...(column as Column<unknown>),
+            within: field,
+            field: nested,
+          }))
+        : [{ ...of, within: null, field }],
+    );
+    this.rows = new JsonRows(this.#written);
   }
 
   /** SQL: a parameter for each column, from a number on: `$1::text, …`. */
@@ -148,12 +147,16 @@ export class TableColumns<Row extends object> extends Selection<Row> {
 
   /** For `parameters`. */
   valuesOf(row: Row): SqlValue[] {
-    return this.values.map((value) => value(row));
+    const fields = row as Readonly<Record<string, unknown>>;
+    return this.#written.map(({ within, field, write }) => {
+      const value = within === null ? fields[field] : (fields[within] as typeof fields)[field];
+      return value === null || write === null ? (value as SqlValue) : write(value as never);
+    });
   }
 }
 
 /** Describes what is read and written. */
-export function tableColumns<const Of extends WrittenFields>(fields: Of): TableColumns<RowOfFields<Of>> {
+export function tableColumns<const Of extends Fields>(fields: Of): TableColumns<RowOfFields<Of>> {
   return new TableColumns(fields);
 }
 
@@ -192,7 +195,8 @@ where ${Object.values(keyColumns)
 
   /** Whether anything that is counted differs. */
   hasChanged(before: Counts, after: Counts): boolean {
-    return this.#counts.some((field) => before[field] !== after[field]);
+    for (const field of this.#counts) if (before[field] !== after[field]) return true;
+    return false;
   }
 }
 
@@ -214,77 +218,58 @@ export type TermsOf<Of extends AnyTable> = Of extends CountedTable<infer Terms, 
 function column<Value>(
   type: string,
   sql: string,
-  read: (stored: unknown) => Value,
-  write: (value: Value) => SqlValue,
+  read: ((stored: never) => Value) | null = null,
+  write: ((value: Value) => SqlValue) | null = null,
 ): Column<Value> {
   const name = sql.slice(Math.max(sql.lastIndexOf(' '), sql.lastIndexOf('.')) + 1);
   const isPlain = name === sql;
-  return { name, type, select: (table) => (isPlain ? `${table}${sql}` : sql), read, write };
+  return {
+    name,
+    type,
+    select: (table) => (isPlain ? `${table}${sql}` : sql),
+    read: read as Column<Value>['read'],
+    write,
+  };
 }
 
-const asItIs = <Value extends SqlValue>(type: string, sql: string): Column<Value> =>
-  column(
-    type,
-    sql,
-    (stored) => stored as Value,
-    (value) => value,
-  );
+export const textColumn = <Value extends string = string>(sql: string): Column<Value> => column('text', sql);
 
-export const textColumn = <Value extends string = string>(sql: string): Column<Value> => asItIs(`text`, sql);
-
-export const booleanColumn = (sql: string): Column<boolean> => asItIs('boolean', sql);
+export const booleanColumn = (sql: string): Column<boolean> => column('boolean', sql);
 
 /** An amount. */
-export const bigintColumn = (sql: string): Column<bigint> => asItIs('bigint', sql);
+export const bigintColumn = (sql: string): Column<bigint> => column('bigint', sql);
 
-export const intColumn = (sql: string): Column<number> => asItIs('int', sql);
+export const intColumn = (sql: string): Column<number> => column('int', sql);
 
 /** A number that stays far below 2⁵³. */
-export const countColumn = (sql: string): Column<number> => column('bigint', sql, Number, (value) => value);
+export const countColumn = (sql: string): Column<number> => column('bigint', sql, Number);
 
 /** An instant in milliseconds. */
-export const instantColumn = (sql: string): Column<number> =>
-  column('timestamptz', sql, (stored) => (stored as Date).getTime(), toTimestamp);
+export const instantColumn = (sql: string): Column<number> => column<number>('timestamptz', sql, Number, toTimestamp);
 
 /** An instant. */
 export const dateColumn = (sql: string): Column<Date> =>
-  column(
-    'timestamptz',
-    sql,
-    (stored) => stored as Date,
-    (value) => toTimestamp(value.getTime()),
-  );
+  column<Date>('timestamptz', sql, null, (value) => toTimestamp(value.getTime()));
 
 /** Bytes. */
 export const bytesColumn = (sql: string): Column<Buffer> =>
-  column(
+  column<Buffer>(
     'bytea',
     sql,
-    (stored) => Buffer.from(stored as Uint8Array),
+    (stored: Uint8Array) => Buffer.from(stored),
     (value) => `\\x${value.toString('hex')}`,
   );
 
 /** A value as JSON in a column of text. */
 export const jsonColumn = <Value>(sql: string): Column<Value> =>
-  column(
-    'text',
-    sql,
-    (stored) => JSON.parse(stored as string) as Value,
-    (value) => JSON.stringify(value),
-  );
+  column<Value>('text', sql, (stored: string) => JSON.parse(stored) as Value, JSON.stringify);
 
 /** A value in a column of JSON. */
-export const jsonbColumn = <Value>(sql: string): Column<Value> =>
-  column(
-    'jsonb',
-    sql,
-    (stored) => stored as Value,
-    (value) => JSON.stringify(value),
-  );
+export const jsonbColumn = <Value>(sql: string): Column<Value> => column<Value>('jsonb', sql, null, JSON.stringify);
 
 /** A list in a column `text[]`. It is read as JSON, which is parsed to a value. */
 export const listColumn = <Value extends string = string>(name: string): Column<readonly Value[]> => ({
-  ...column<readonly Value[]>('text[]', name, (stored) => stored as readonly Value[], toArray),
+  ...column<readonly Value[]>('text[]', name, null, toArray),
   select: (table) => `to_jsonb(${table}${name}) as ${name}`,
 });
 

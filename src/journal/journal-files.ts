@@ -38,19 +38,19 @@ export class JournalFiles {
 
   /** Entries in own files that are not removed. */
   get ownEntries(): number {
-    return sum(this.#own, (file) => file.entries);
+    return entriesOf(this.#own);
   }
 
   get ownBytes(): number {
-    return sum(this.#own, (file) => file.bytes);
+    return bytesOf(this.#own);
   }
 
   get allBytes(): number {
-    return sum(this.#all(), (file) => file.bytes);
+    return bytesOf(this.#own) + bytesOf(this.#takenOver);
   }
 
   get takenOverEntries(): number {
-    return sum(this.#takenOver, (file) => file.entries);
+    return entriesOf(this.#takenOver);
   }
 
   get canTakeOver(): boolean {
@@ -171,8 +171,14 @@ export class JournalFiles {
   }
 }
 
-function sum(files: Iterable<JournalFile>, count: (file: JournalFile) => number): number {
-  let total = 0;
-  for (const file of files) total += count(file);
-  return total;
+function entriesOf(files: Iterable<JournalFile>): number {
+  let entries = 0;
+  for (const file of files) entries += file.entries;
+  return entries;
+}
+
+function bytesOf(files: Iterable<JournalFile>): number {
+  let bytes = 0;
+  for (const file of files) bytes += file.bytes;
+  return bytes;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { type Batcher, createBatcher } from '../lib/batcher.ts';
+import { type Batcher, ItemBatcher } from '../lib/batcher.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Disk, nodeDisk } from './disk.ts';
@@ -114,7 +114,7 @@ export class Journal {
     this.#files = new JournalFiles({ ...this.#options, fileBytesMax });
     const limits = (): Problem | null => this.#limitReached(1);
     this.#health = new JournalHealth({ disk, directory, clock, logger, limits });
-    this.#batcher = createBatcher({
+    this.#batcher = new ItemBatcher({
       run: (entries) => this.#inTurn(() => this.#store(entries)),
       isItemFault: () => false,
       batchItemsMax: BATCH_ENTRIES_MAX,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../test/support/scope.ts';
 import { createTestTimers } from '../../test/support/timers.ts';
-import { BatcherFullError, createBatcher, type ItemLimit, LateError, NotBegunError } from './batcher.ts';
+import { BatcherFullError, ItemBatcher, type ItemLimit, LateError, NotBegunError } from './batcher.ts';
 
 const itemFault = new Error('this item is bad');
 const isItemFault = (error: unknown): boolean => error === itemFault;
@@ -19,7 +19,7 @@ function createDoubler(
   options: { batchItemsMax?: number; waitingItemsMax?: number; before?: () => Promise<void>; limit?: ItemLimit } = {},
 ) {
   const batches: number[][] = [];
-  const batcher = createBatcher<number, number>({
+  const batcher = new ItemBatcher<number, number>({
     async run(items) {
       batches.push([...items]);
       await options.before?.();
@@ -132,7 +132,7 @@ describe('batcher', () => {
   });
 
   it('fails a batch whose work throws before it returns a promise', async () => {
-    const batcher = createBatcher<number, number>({
+    const batcher = new ItemBatcher<number, number>({
       run: () => {
         throw itemFault;
       },
@@ -145,7 +145,7 @@ describe('batcher', () => {
 
   it('fails all callers if the number of results differs from that of the items', async () => {
     const responses: number[][] = [[1], [], [1, 2, 3], []];
-    const batcher = createBatcher<number, number>({
+    const batcher = new ItemBatcher<number, number>({
       run: async () => responses.shift()!,
       isItemFault: () => true,
       batchItemsMax: 2,
@@ -219,7 +219,7 @@ describe('batcher', () => {
     const timers = createTestTimers();
     const gate = createGate();
     const batches: (readonly number[])[] = [];
-    const batcher = createBatcher<number, number>({
+    const batcher = new ItemBatcher<number, number>({
       async run(items) {
         batches.push(items);
         if (items.length > 1) throw itemFault;
@@ -244,7 +244,7 @@ describe('batcher', () => {
     const timers = createTestTimers();
     const signals: AbortSignal[] = [];
     const gate = createGate();
-    const batcher = createBatcher<number, number>({
+    const batcher = new ItemBatcher<number, number>({
       async run(items, { signal }) {
         signals.push(signal);
         await gate.opened;
@@ -284,7 +284,7 @@ describe('batcher', () => {
     const timers = createTestTimers();
     const later = Promise.withResolvers<number>();
     const never = Promise.withResolvers<number>();
-    const batcher = createBatcher<number, number>({
+    const batcher = new ItemBatcher<number, number>({
       run: async (items) => items.map((item) => (item === 1 ? later.promise : item === 2 ? never.promise : item)),
       isItemFault,
       batchItemsMax: 10,

@@ -16,7 +16,7 @@ import { systemTimers, type Timers } from './timers.ts';
  * With a limit, an item fails when its time is over, whether it waits or runs. Once that is true of all items of the batch
  * that runs, its signal aborts; the next batch begins when `run` has ended.
  */
-interface BatcherOptions<Item, Result> {
+export interface BatcherOptions<Item, Result> {
   /**
    * Does the work; returns one result an item, in the same order. A result may be a promise if it takes longer than the
    * batch: the next batch does not wait for it.
@@ -59,12 +59,6 @@ export interface Batcher<Item, Result> {
   readonly size: number;
 }
 
-/** A batcher that says how many of a kind there are. */
-export interface KindBatcher<Item, Result> extends Batcher<Item, Result> {
-  /** Items of a kind that wait or run. */
-  countOf(kind: string): number;
-}
-
 /** The work was never begun, so nothing came of it for certain. */
 export class NotBegunError extends NamedError {}
 
@@ -94,6 +88,7 @@ export function withoutResults<Item>(
 
 interface Entry<Item, Result> {
   readonly item: Item;
+  readonly kind: string;
   readonly dueMs: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -103,68 +98,90 @@ interface Entry<Item, Result> {
 interface Running<Item, Result> {
   readonly entries: readonly Entry<Item, Result>[];
   underWay: readonly Entry<Item, Result>[];
-  aborts: AbortController | null;
+  aborts: AbortController;
   readonly startedAtMs: number;
 }
 
 const NO_LIMIT: ItemLimit = { ms: Number.POSITIVE_INFINITY, timers: systemTimers };
 
-export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): KindBatcher<Item, Result> {
-  const { besideAfterMs = Number.POSITIVE_INFINITY } = options;
-  const { ms: limitMs, timers } = options.limit ?? NO_LIMIT;
-  const waiting: Entry<Item, Result>[] = [];
+export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
+  readonly #options: BatcherOptions<Item, Result>;
+  readonly #limitMs: number;
+  readonly #timers: Timers;
+  readonly #besideAfterMs: number;
+  readonly #waiting: Entry<Item, Result>[] = [];
   /** How many wait, by kind. */
-  const waitingOfKind = new Map<string, number>();
-  const kindOf = options.kindOf ?? (() => '');
-  const running = new Set<Running<Item, Result>>();
+  readonly #waitingOfKind = new Map<string, number>();
+  readonly #running = new Set<Running<Item, Result>>();
   /** Those whose results come later than their batch. */
-  const deferred = new Set<Entry<Item, Result>>();
-  let isTimed = false;
-  let isBesideTimed = false;
-  let isScheduled = false;
-  let idleListeners: (() => void)[] = [];
+  readonly #deferred = new Set<Entry<Item, Result>>();
+  #isTimed = false;
+  #isBesideTimed = false;
+  #isScheduled = false;
+  #idleListeners: (() => void)[] = [];
 
-  async function run(batch: Entry<Item, Result>[], state: Running<Item, Result>): Promise<void> {
-    state.underWay = batch;
-    state.aborts = new AbortController();
-    try {
-      const { signal } = state.aborts;
-      const results = await options.run(
-        batch.map((entry) => entry.item),
-        { signal, dueMs: batch.map((entry) => entry.dueMs) },
-      );
-      if (results.length !== batch.length) {
-        throw new Error(`a batch of ${batch.length} items gave ${results.length} results`);
-      }
-      for (let i = 0; i < batch.length; i++) {
-        const result = results[i]!;
-        if (result instanceof Promise) defer(batch[i]!, result);
-        else batch[i]!.resolve(result);
-      }
-    } catch (error) {
-      if (batch.length > 1 && options.isItemFault(error)) {
-        for (const entry of batch) {
-          // Its caller was told so while others ran by themselves.
-          if (entry.dueMs <= timers.nowMs()) entry.reject(new LateError());
-          else await run([entry], state);
-        }
-      } else {
-        for (const entry of batch) entry.reject(error);
-      }
+  constructor(options: BatcherOptions<Item, Result>) {
+    const { limit = NO_LIMIT, besideAfterMs = Number.POSITIVE_INFINITY } = options;
+    this.#options = options;
+    this.#limitMs = limit.ms;
+    this.#timers = limit.timers;
+    this.#besideAfterMs = besideAfterMs;
+  }
+
+  submit(item: Item, dueMs?: number): Promise<Result> {
+    const { kindOf, waitingItemsMax } = this.#options;
+    const kind = kindOf === undefined ? '' : kindOf(item);
+    const waitingOfKind = this.#waitingOfKind.get(kind) ?? 0;
+    if (waitingOfKind >= waitingItemsMax) return Promise.reject(new BatcherFullError(waitingItemsMax));
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const nowMs = this.#limitMs === Number.POSITIVE_INFINITY ? 0 : this.#timers.nowMs();
+    const entry = { item, kind, dueMs: dueMs ?? nowMs + this.#limitMs, resolve, reject };
+    this.#waiting.push(entry);
+    this.#waitingOfKind.set(kind, waitingOfKind + 1);
+    if (!this.#isTimed && entry.dueMs !== Number.POSITIVE_INFINITY) this.#watch(entry.dueMs, nowMs);
+    if (this.#running.size > 0 && !this.#areAllSlow()) this.#watchSlow();
+    else if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      setImmediate(this.#begin);
     }
+    return promise;
   }
 
-  function defer(entry: Entry<Item, Result>, result: Promise<Result>): void {
-    deferred.add(entry);
-    result.then(entry.resolve, entry.reject).finally(() => {
-      deferred.delete(entry);
-      callIdleListeners();
-    });
+  drain(): Promise<void> {
+    if (!this.#isScheduled && this.#running.size === 0 && this.#deferred.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idleListeners.push(resolve));
   }
+
+  /** Items of a kind that wait or run. */
+  countOf(wanted: string): number {
+    let count = this.#waitingOfKind.get(wanted) ?? 0;
+    for (const { kind } of this.#deferred) if (kind === wanted) count++;
+    for (const { entries } of this.#running) for (const { kind } of entries) if (kind === wanted) count++;
+    return count;
+  }
+
+  get size(): number {
+    let count = this.#waiting.length + this.#deferred.size;
+    for (const { entries } of this.#running) count += entries.length;
+    return count;
+  }
+
+  /** Begins what may begin now. */
+  readonly #begin = (): void => {
+    this.#isScheduled = false;
+    while (this.#waiting.length > 0) {
+      const batch =
+        this.#running.size === 0 ? this.#waiting.splice(0, this.#countFor(this.#waiting)) : this.#takeOthers();
+      if (batch.length === 0) break;
+      void this.#run(batch);
+    }
+    if (this.#waiting.length > 0) this.#watchSlow();
+    else if (this.#idleListeners.length > 0) this.#callIdleListeners();
+  };
 
   /** How many of some that wait make a batch: one at least, if there is any. */
-  function countFor(entries: readonly Entry<Item, Result>[]): number {
-    const { batchItemsMax, bytes } = options;
+  #countFor(entries: readonly Entry<Item, Result>[]): number {
+    const { batchItemsMax, bytes } = this.#options;
     const most = Math.min(entries.length, batchItemsMax);
     if (bytes === undefined) return most;
     let count = 0;
@@ -175,134 +192,130 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     return count;
   }
 
-  function countWaiting(item: Item, change: 1 | -1): void {
-    const kind = kindOf(item);
-    waitingOfKind.set(kind, (waitingOfKind.get(kind) ?? 0) + change);
-  }
-
-  /** Begins what may begin now. */
-  function begin(): void {
-    isScheduled = false;
-    for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) void runBatch(batch);
-    watchSlow();
-    callIdleListeners();
-  }
-
-  /** Takes the next batch out of what waits; it is empty if none may begin now. */
-  function nextBatch(): Entry<Item, Result>[] {
-    if (running.size === 0) return waiting.splice(0, countFor(waiting));
-    if (waiting.length === 0 || !areAllSlow()) return [];
+  /** Takes a batch of other kinds than those that run out of what waits; it is empty if none may begin now. */
+  #takeOthers(): Entry<Item, Result>[] {
+    if (!this.#areAllSlow()) return [];
     const kinds = new Set<string>();
-    for (const { entries } of running) for (const { item } of entries) kinds.add(kindOf(item));
-    if (![...waitingOfKind].some(([kind, count]) => count > 0 && !kinds.has(kind))) return [];
-    const others = waiting.filter(({ item }) => !kinds.has(kindOf(item)));
-    const batch = new Set(others.slice(0, countFor(others)));
-    if (batch.size > 0) waiting.splice(0, waiting.length, ...waiting.filter((entry) => !batch.has(entry)));
+    for (const { entries } of this.#running) for (const { kind } of entries) kinds.add(kind);
+    if (![...this.#waitingOfKind].some(([kind, count]) => count > 0 && !kinds.has(kind))) return [];
+    const others = this.#waiting.filter(({ kind }) => !kinds.has(kind));
+    const batch = new Set(others.slice(0, this.#countFor(others)));
+    this.#keepWaiting((entry) => !batch.has(entry));
     return [...batch];
   }
 
-  function areAllSlow(): boolean {
-    if (!Number.isFinite(besideAfterMs)) return running.size === 0;
-    const slowSinceMs = timers.nowMs() - besideAfterMs;
-    for (const { startedAtMs } of running) if (startedAtMs > slowSinceMs) return false;
+  #keepWaiting(stays: (entry: Entry<Item, Result>) => boolean): void {
+    this.#waiting.splice(0, this.#waiting.length, ...this.#waiting.filter(stays));
+  }
+
+  #areAllSlow(): boolean {
+    if (this.#besideAfterMs === Number.POSITIVE_INFINITY) return this.#running.size === 0;
+    const slowSinceMs = this.#timers.nowMs() - this.#besideAfterMs;
+    for (const { startedAtMs } of this.#running) if (startedAtMs > slowSinceMs) return false;
     return true;
   }
 
-  async function runBatch(batch: Entry<Item, Result>[]): Promise<void> {
-    for (const { item } of batch) countWaiting(item, -1);
-    const startedAtMs = timers.nowMs();
-    const state: Running<Item, Result> = { entries: batch, underWay: batch, aborts: null, startedAtMs };
-    running.add(state);
-    await run(batch, state);
-    running.delete(state);
-    begin();
+  /** All of a batch, or, after an error that an item is to blame for, its items one by one. */
+  async #run(entries: readonly Entry<Item, Result>[]): Promise<void> {
+    for (const { kind } of entries) this.#waitingOfKind.set(kind, this.#waitingOfKind.get(kind)! - 1);
+    const startedAtMs = this.#timers.nowMs();
+    const running: Running<Item, Result> = { entries, underWay: entries, aborts: new AbortController(), startedAtMs };
+    this.#running.add(running);
+    const fault = await this.#runOnce(running);
+    for (const entry of fault ? entries : []) {
+      // Its caller was told so while others ran by themselves.
+      if (entry.dueMs <= this.#timers.nowMs()) entry.reject(new LateError());
+      else {
+        running.underWay = [entry];
+        running.aborts = new AbortController();
+        await this.#runOnce(running);
+      }
+    }
+    this.#running.delete(running);
+    this.#begin();
   }
 
-  /** One timer, while something waits beside a batch: it looks again when all that run may be slow. */
-  function watchSlow(): void {
-    if (isBesideTimed || waiting.length === 0 || !Number.isFinite(besideAfterMs)) return;
-    isBesideTimed = true;
-    let slowAtMs = 0;
-    for (const { startedAtMs } of running) slowAtMs = Math.max(slowAtMs, startedAtMs + besideAfterMs);
-    const leftMs = slowAtMs - timers.nowMs();
-    timers.after(leftMs > 0 ? leftMs : besideAfterMs, () => {
-      isBesideTimed = false;
-      begin();
+  /** Returns whether an item of several is to blame for an error. */
+  async #runOnce({ underWay, aborts: { signal } }: Running<Item, Result>): Promise<boolean> {
+    const items: Item[] = [];
+    const dueMs: number[] = [];
+    for (const entry of underWay) {
+      items.push(entry.item);
+      dueMs.push(entry.dueMs);
+    }
+    try {
+      const results = await this.#options.run(items, { signal, dueMs });
+      if (results.length !== items.length) {
+        throw new Error(`a batch of ${items.length} items gave ${results.length} results`);
+      }
+      for (let i = 0; i < items.length; i++) {
+        const result = results[i]!;
+        if (result instanceof Promise) this.#defer(underWay[i]!, result);
+        else underWay[i]!.resolve(result);
+      }
+    } catch (error) {
+      if (items.length > 1 && this.#options.isItemFault(error)) return true;
+      for (const entry of underWay) entry.reject(error);
+    }
+    return false;
+  }
+
+  #defer(entry: Entry<Item, Result>, result: Promise<Result>): void {
+    this.#deferred.add(entry);
+    result.then(entry.resolve, entry.reject).finally(() => {
+      this.#deferred.delete(entry);
+      this.#callIdleListeners();
     });
   }
 
-  function callIdleListeners(): void {
-    if (isScheduled || waiting.length > 0 || running.size > 0 || deferred.size > 0) return;
-    const listeners = idleListeners;
-    idleListeners = [];
+  /** One timer, while something waits beside a batch: it looks again when all that run may be slow. */
+  #watchSlow(): void {
+    if (this.#isBesideTimed || this.#besideAfterMs === Number.POSITIVE_INFINITY) return;
+    this.#isBesideTimed = true;
+    let slowAtMs = 0;
+    for (const { startedAtMs } of this.#running) slowAtMs = Math.max(slowAtMs, startedAtMs + this.#besideAfterMs);
+    const leftMs = slowAtMs - this.#timers.nowMs();
+    this.#timers.after(leftMs > 0 ? leftMs : this.#besideAfterMs, () => {
+      this.#isBesideTimed = false;
+      this.#begin();
+    });
+  }
+
+  #callIdleListeners(): void {
+    if (this.#isScheduled || this.#waiting.length + this.#running.size + this.#deferred.size > 0) return;
+    const listeners = this.#idleListeners;
+    this.#idleListeners = [];
     for (const listener of listeners) listener();
   }
 
   /** One timer for all items: it looks at those that are still there when the first one of them may be late. */
-  function watch(dueMs: number, nowMs: number): void {
-    if (isTimed || dueMs === Number.POSITIVE_INFINITY) return;
-    isTimed = true;
+  #watch(dueMs: number, nowMs: number): void {
+    this.#isTimed = true;
     // An item that comes from another batcher may be due already.
-    timers.after(Math.max(dueMs - nowMs, 0), () => {
-      isTimed = false;
-      failLate(timers.nowMs());
+    this.#timers.after(Math.max(dueMs - nowMs, 0), () => {
+      this.#isTimed = false;
+      this.#failLate(this.#timers.nowMs());
     });
   }
 
-  function failLate(nowMs: number): void {
+  #failLate(nowMs: number): void {
     let nextMs = Number.POSITIVE_INFINITY;
     const isLate = ({ dueMs }: Entry<Item, Result>): boolean => {
       if (dueMs > nowMs) nextMs = Math.min(nextMs, dueMs);
       return dueMs <= nowMs;
     };
-    for (const { entries } of running) for (const entry of entries) if (isLate(entry)) entry.reject(new LateError());
-    for (const entry of deferred) if (isLate(entry)) entry.reject(new LateError());
-    const inTime: Entry<Item, Result>[] = [];
-    for (const entry of waiting) {
-      if (isLate(entry)) {
-        countWaiting(entry.item, -1);
-        entry.reject(new NotBegunError('the time of a question was over before its turn came'));
-      } else inTime.push(entry);
+    for (const { entries } of this.#running)
+      for (const entry of entries) if (isLate(entry)) entry.reject(new LateError());
+    for (const entry of this.#deferred) if (isLate(entry)) entry.reject(new LateError());
+    this.#keepWaiting((entry) => {
+      if (!isLate(entry)) return true;
+      this.#waitingOfKind.set(entry.kind, this.#waitingOfKind.get(entry.kind)! - 1);
+      entry.reject(new NotBegunError('the time of a question was over before its turn came'));
+      return false;
+    });
+    for (const { underWay, aborts } of this.#running) {
+      if (underWay.every(({ dueMs }) => dueMs <= nowMs)) aborts.abort(new LateError());
     }
-    waiting.splice(0, waiting.length, ...inTime);
-    for (const { underWay, aborts } of running) {
-      if (underWay.every(({ dueMs }) => dueMs <= nowMs)) aborts?.abort(new LateError());
-    }
-    watch(nextMs, nowMs);
+    if (nextMs !== Number.POSITIVE_INFINITY) this.#watch(nextMs, nowMs);
   }
-
-  return {
-    submit(item, dueMs) {
-      if ((waitingOfKind.get(kindOf(item)) ?? 0) >= options.waitingItemsMax) {
-        return Promise.reject(new BatcherFullError(options.waitingItemsMax));
-      }
-      return new Promise<Result>((resolve, reject) => {
-        const nowMs = limitMs === Number.POSITIVE_INFINITY ? 0 : timers.nowMs();
-        const entry = { item, dueMs: dueMs ?? nowMs + limitMs, resolve, reject };
-        waiting.push(entry);
-        countWaiting(item, 1);
-        watch(entry.dueMs, nowMs);
-        if (running.size > 0 && !areAllSlow()) watchSlow();
-        else if (!isScheduled) {
-          isScheduled = true;
-          setImmediate(begin);
-        }
-      });
-    },
-    drain() {
-      if (!isScheduled && running.size === 0 && deferred.size === 0) return Promise.resolve();
-      return new Promise((resolve) => idleListeners.push(resolve));
-    },
-    countOf(kind) {
-      let count = waitingOfKind.get(kind) ?? 0;
-      for (const { item } of deferred) if (kindOf(item) === kind) count++;
-      for (const { entries } of running) for (const { item } of entries) if (kindOf(item) === kind) count++;
-      return count;
-    },
-    get size() {
-      let count = waiting.length + deferred.size;
-      for (const { entries } of running) count += entries.length;
-      return count;
-    },
-  };
 }

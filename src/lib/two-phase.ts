@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Batch, createBatcher, type ItemLimit, NotBegunError } from './batcher.ts';
+import { type Batch, ItemBatcher, type ItemLimit, NotBegunError } from './batcher.ts';
 import type { Logger } from './logger.ts';
 
 /** A call and its account: the key of what it may have taken. */
@@ -56,8 +56,12 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
   const limits = { isItemFault, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax };
 
-  const admissions = createBatcher<Request, Verdict>({ ...limits, run: options.admit, limit: options.admissionLimit });
-  const ends = createBatcher<Outcome, Ended>({ ...limits, run: options.end });
+  const admissions = new ItemBatcher<Request, Verdict>({
+    ...limits,
+    run: options.admit,
+    limit: options.admissionLimit,
+  });
+  const ends = new ItemBatcher<Outcome, Ended>({ ...limits, run: options.end });
 
   /** Calls of which it is unknown whether they have taken something. */
   let abandoned: HeldCall[] = [];

@@ -1,13 +1,7 @@
 import { KEY_LIMITS } from '../accounting/accounts/key-limit-tables.ts';
 import type { RunningPeriods } from '../accounting/pricing/running-periods.ts';
 import { rateName } from '../accounting/reservations/account-state.ts';
-import {
-  addKeys,
-  addRates,
-  addSubscriptions,
-  type MoneyRow,
-  toAccounts,
-} from '../accounting/reservations/account-store.ts';
+import { addKeys, addRates, addSubscriptions, toAccounts } from '../accounting/reservations/account-store.ts';
 import { freeReservation, NO_USE } from '../accounting/reservations/release.ts';
 import type { OpenReservation } from '../accounting/reservations/reservation.ts';
 import { BALANCES, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '../accounting/reservations/tables.ts';
@@ -32,7 +26,7 @@ export interface ReleasedAccount {
 
 /** Gives everything back that calls in flight have taken, as if they had never been admitted. `null`: there is no balance. */
 export function releaseAccount(rows: AccountRows): ReleasedAccount | null {
-  const accounts = toAccounts(() => rows.balances as readonly (MoneyRow & AccountRow)[], []);
+  const accounts = toAccounts(rows.balances);
   addKeys(accounts, rows.key_limits);
   addRates(accounts, rows.rate_limits);
   addSubscriptions(accounts, rows.subscriptions);
@@ -63,7 +57,8 @@ export function releaseAccount(rows: AccountRows): ReleasedAccount | null {
 
 /** The row with what is counted as the release has left it. */
 function withCounted<Row extends object>({ row }: AccountRow, columns: TableColumns<Row>, state: Row): string {
-  const counted = columns.names.map((name, i) => `,"${name}":${toJson(columns.values[i]!(state))}`);
+  const values = columns.valuesOf(state);
+  const counted = columns.names.map((name, i) => `,"${name}":${toJson(values[i]!)}`);
   return `${row.slice(0, -1)}${counted.join('')}}`;
 }
 

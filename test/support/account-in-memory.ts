@@ -151,6 +151,7 @@ export class MemoryAccount {
       },
       subscriptions: new Map(),
       currentSubscriptionId: null,
+      activePlan: null,
       keys: new Map(),
       rates: new Map(),
     };
@@ -257,6 +258,7 @@ export class MemoryAccount {
   }
 
   #keep(): void {
+    this.state.activePlan = null;
     for (const [id, subscription] of this.state.subscriptions) {
       const { newSlots, deletedSlots } = subscription;
       const kept = this.#slots.get(id)!.filter(({ callId }) => !deletedSlots.includes(callId));

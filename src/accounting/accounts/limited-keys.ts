@@ -1,13 +1,13 @@
 import { isDataError } from '../../db/errors.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
-import { createBatcher } from '../../lib/batcher.ts';
+import { ItemBatcher } from '../../lib/batcher.ts';
 import type { KeyLimitation, LimitedKeyStore, LookedUpKey } from './limited-key-store.ts';
 
 export type LimitedKeys = ReturnType<typeof createLimitedKeys>;
 
 /** Which kinds of limits keys have: those of one partition that come together are one statement. */
 export function createLimitedKeys(store: LimitedKeyStore, questions: Questions) {
-  const lookUps = createBatcher<LookedUpKey, KeyLimitation>({
+  const lookUps = new ItemBatcher<LookedUpKey, KeyLimitation>({
     run: questions.guard((keys, { signal }) => store.find(keys, signal)),
     limit: questions.limit,
     isItemFault: isDataError,

@@ -5,7 +5,7 @@ import { isDataError } from '../../db/errors.ts';
 import type { DirectoryDatabase } from '../../db/home-lanes.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { createBatcher } from '../../lib/batcher.ts';
+import { ItemBatcher } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { AddressRanges } from '../../lib/ip-address.ts';
 import type { Soon } from '../../lib/soon.ts';
@@ -87,7 +87,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
   /** Once a second account has been seen, no account is the only one any more, even if it was cached as such. */
   let hasSeveralAccounts = false;
 
-  const lookUps = createBatcher<Buffer, KeyStatus | null>({
+  const lookUps = new ItemBatcher<Buffer, KeyStatus | null>({
     run: questions.guard((keyHashes, { signal }) => store.findStatuses(keyHashes, signal)),
     limit: questions.limit,
     isItemFault: isDataError,

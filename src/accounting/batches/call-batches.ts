@@ -1,13 +1,8 @@
 import { BATCH_LOCK_MAX_MS } from '../../db/errors.ts';
 import type { Questions } from '../../db/questions/database-questions.ts';
-import type { Batcher, KindBatcher } from '../../lib/batcher.ts';
+import type { Batcher } from '../../lib/batcher.ts';
 import type { AdmissionTerms } from '../reservations/account-state.ts';
-import {
-  createAccountBatcher,
-  type LockMode,
-  type RunBatch,
-  WAITING_ITEMS_MAX,
-} from '../reservations/locked-accounts.ts';
+import { AccountBatcher, type LockMode, type RunBatch, WAITING_ITEMS_MAX } from '../reservations/locked-accounts.ts';
 import type { Admission, CallName, ReservationRequest } from '../reservations/reservation.ts';
 import type { SettlementRecord } from '../settlement/settlement-record.ts';
 import type { EndResult } from '../settlement/store.ts';
@@ -35,7 +30,8 @@ interface CallBatchParts {
   readonly observer?: BatchObserver | undefined;
 }
 
-type Item = { readonly end: SettlementRecord } | { readonly admission: ReservationRequest };
+/** An end or an admission. */
+type Item = SettlementRecord | ReservationRequest;
 type Result = EndResult | Admission;
 
 /** Records with long ids and many keys are no reason for others to wait: a batch has no more than this of them. */
@@ -67,17 +63,17 @@ export function createCallBatches(parts: CallBatchParts) {
     const ends: SettlementRecord[] = [];
     const admissions: ReservationRequest[] = [];
     for (const item of items) {
-      if ('end' in item) ends.push(item.end);
-      else admissions.push(item.admission);
+      if ('outcome' in item) ends.push(item);
+      else admissions.push(item);
     }
     const startedAtMs = timers.nowMs();
     try {
       const results = await store.run({ ends, admissions }, terms(), locks, signal);
-      for (const [i, { outcome }] of ends.entries()) {
-        if (typeof results.ends[i] === 'object') onEnded(outcome);
-      }
+      for (let i = 0; i < ends.length; i++) if (typeof results.ends[i] === 'object') onEnded(ends[i]!.outcome);
+      if (ends.length === 0) return results.admissions;
+      if (admissions.length === 0) return results.ends;
       let [end, admission] = [0, 0];
-      return items.map((item) => ('end' in item ? results.ends[end++]! : results.admissions[admission++]!));
+      return items.map((item) => ('outcome' in item ? results.ends[end++]! : results.admissions[admission++]!));
     } finally {
       const tookMs = timers.nowMs() - startedAtMs;
       if (ends.length > 0) observer?.ends(ends.length, tookMs);
@@ -88,48 +84,51 @@ export function createCallBatches(parts: CallBatchParts) {
   /** What a batch of ends alone takes says nothing of the database: it may wait for more than admissions do, which go on beside it. */
   function guarded(run: RunBatch<Item, Result>): RunBatch<Item, Result> {
     const [watched, unwatched] = [questions.guard(run), questions.unlessDown(run)];
-    return (items, batch) => (items.some((item) => 'admission' in item) ? watched : unwatched)(items, batch);
+    return (items, batch) => (items.every((item) => 'outcome' in item) ? unwatched : watched)(items, batch);
   }
 
   const shared = {
     run,
-    accountOf: (item: Item) => ('end' in item ? item.end.outcome.accountId : item.admission.accountId),
+    accountOf: (item: Item) => ('outcome' in item ? item.outcome.accountId : item.accountId),
     kindOf,
     lockLimit: questions.limit,
+    waitingItemsMax,
     bytes: { of: sizeBytesOf, batchMax: BATCH_BYTES_MAX },
   };
-  const batches = createAccountBatcher<Item, Result>({
+  const batches = new AccountBatcher<Item, Result>({
     ...shared,
     guarded,
     limit: questions.limit,
-    waitingItemsMax,
     // A batch that takes longer than it may wait for a lock is slow. If it has ends alone, which may wait for more than admissions
     // do, such as for a table of records, admissions go on beside it; and the other way round.
     besideAfterMs: BATCH_LOCK_MAX_MS,
     onLocked,
   });
-  const late = createAccountBatcher<Item, Result>({ ...shared, guarded: questions.unlessDown });
+  const late = new AccountBatcher<Item, Result>({
+    ...shared,
+    guarded: questions.unlessDown,
+    waitingItemsMax: WAITING_ITEMS_MAX,
+  });
   return {
-    admissions: batcherOf<ReservationRequest, Admission>(batches, 'admission', (admission) => ({ admission })),
-    ends: batcherOf<SettlementRecord, EndResult>(batches, 'end', (end) => ({ end })),
+    admissions: batcherOf<ReservationRequest, Admission>(batches, 'admission'),
+    ends: batcherOf<SettlementRecord, EndResult>(batches, 'end'),
     /** Ends that nobody waits for, such as those of a journal: in batches of their own, without a limit of time. */
-    lateEnds: batcherOf<SettlementRecord, EndResult>(late, 'end', (end) => ({ end })),
+    lateEnds: batcherOf<SettlementRecord, EndResult>(late, 'end'),
   };
 }
 
 type Kind = 'end' | 'admission';
 
-const kindOf = (item: Item): Kind => ('end' in item ? 'end' : 'admission');
+const kindOf = (item: Item): Kind => ('outcome' in item ? 'end' : 'admission');
 
 /** What one kind of items, whose results are of one kind too, sees of a batcher of both. */
-function batcherOf<Given, Got extends Result>(
-  batches: KindBatcher<Item, Result>,
+function batcherOf<Given extends Item, Got extends Result>(
+  batches: AccountBatcher<Item, Result>,
   kind: Kind,
-  toItem: (given: Given) => Item,
 ): Batcher<Given, Got> {
   return {
-    submit: (given, dueMs) => batches.submit(toItem(given), dueMs) as Promise<Got>,
-    drain: batches.drain,
+    submit: (given, dueMs) => batches.submit(given, dueMs) as Promise<Got>,
+    drain: () => batches.drain(),
     get size() {
       return batches.countOf(kind);
     },
@@ -138,8 +137,8 @@ function batcherOf<Given, Got extends Result>(
 
 /** What varies in size is the keys of state at a provider, and the ids that clients send. */
 function sizeBytesOf(item: Item): number {
-  if (!('end' in item)) return ITEM_BYTES + item.admission.facts.length;
-  const { outcome, made } = item.end;
+  if (!('outcome' in item)) return ITEM_BYTES + item.facts.length;
+  const { outcome, made } = item;
   let bytes = ITEM_BYTES + outcome.requestId.length + (outcome.clientRequestId?.length ?? 0);
   for (const key of made?.keys ?? []) bytes += key.length;
   for (const { provider, model, error } of outcome.failedRoutes) bytes += provider.length + model.length + error.length;

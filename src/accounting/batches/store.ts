@@ -1,19 +1,17 @@
-import type { Query } from '../../db/database.ts';
+import type { Query, ReadRows } from '../../db/database.ts';
 import type { PartitionDatabase } from '../../db/home-lanes.ts';
-import { Reads } from '../../db/reads.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { UnitPrices } from '../pricing/charge.ts';
-import { StoredPriceLists } from '../pricing/price-list-store.ts';
+import { type PriceList, StoredPriceLists } from '../pricing/price-list-store.ts';
 import type { AdmissionTerms } from '../reservations/account-state.ts';
-import { type AskedAccounts, addAccountReads, lockingStatement } from '../reservations/account-store.ts';
+import { AskedAccounts, accountReads, lockingStatement, readAccounts } from '../reservations/account-store.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { decideAdmissions } from '../reservations/admit.ts';
 import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
 import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
 import type { Admission, ReservationRequest } from '../reservations/reservation.ts';
-import { addLimitsOfCalls, askedBy, distinctKeys, reservationWrites } from '../reservations/store.ts';
+import { reservationWrites } from '../reservations/store.ts';
 import type { SettlementRecord } from '../settlement/settlement-record.ts';
-import { addEnds, type EndResult } from '../settlement/store.ts';
+import { CallEnds, type EndResult } from '../settlement/store.ts';
 
 /** Calls of one transaction. */
 export interface CallBatch {
@@ -51,58 +49,52 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
       locks?: Locks,
       signal?: AbortSignal,
     ): Promise<BatchResults<Locks>> {
-      const reads = new Reads();
-      const readAccounts = addAccountReads(
-        reads,
-        lockingStatement(locks ?? 'all'),
-        askedByBatch(ends, admissions, terms),
-      );
-      const readLimits = ends.length === 0 ? null : addLimitsOfEnds(reads, ends);
-      const decideOnEnds = ends.length === 0 ? null : addEnds(reads, ends, storedPriceLists);
-      let prices: ReadonlySet<UnitPrices> = new Set();
-      const results = await database.readThenWrite(
-        {
-          name: nameOf(ends, admissions),
-          waitsForLocks: locks === 'waiting',
-          reads: reads.queries,
-          decide(rows): { result: BatchResults<LockMode>; writes: Query[] } {
-            const { accounts, nowMs } = readAccounts(rows);
-            readLimits?.(rows, accounts);
-            const before = copyAccounts(accounts);
-            const context = terms.contextAt(nowMs);
-            const isDecided = ({ accountId }: { readonly accountId: string }): boolean =>
-              locks !== 'free' || accounts.has(accountId);
-            const toEnd = decidable(ends, ({ outcome }) => isDecided(outcome));
-            const toAdmit = decidable(admissions, isDecided);
-            const ended = decideOnEnds?.(rows, toEnd.items, accounts, context);
-            const admitted = toAdmit.items.length === 0 ? null : decideAdmissions(toAdmit.items, accounts, context);
-            warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
-            prices = ended?.prices ?? prices;
-            const endResults = toEnd.items.map(({ outcome }, i): EndResult => {
-              if (ended!.verdicts[i] === 'claim_lost') return 'claim_lost';
-              const money = accounts.get(outcome.accountId)?.money;
-              return { availableNano: money === undefined ? null : money.balanceNano - money.reservedNano };
-            });
-            return {
-              result: {
-                ends: toEnd.inPlace(endResults),
-                admissions: toAdmit.inPlace(admitted?.admissions ?? []),
-              },
-              writes: [
-                ...(ended?.writes ?? []),
-                ...(admitted === null ? [] : reservationWrites(admitted.reservations)),
-                ...accountWrites(accounts, before),
-              ],
-            };
+      const asked = askedBy(ends, admissions, terms);
+      const reads = accountReads(lockingStatement(locks ?? 'all'), asked, terms);
+      const callEnds = ends.length === 0 ? null : new CallEnds(ends);
+      const firstOfEnds = reads.length;
+      if (callEnds !== null) reads.push(...callEnds.reads);
+      let priceLists: readonly PriceList[] = [];
+      const decide = (
+        rows: ReadRows,
+      ): { readonly result: BatchResults<LockMode>; readonly writes: readonly Query[] } => {
+        const { accounts, nowMs } = readAccounts(reads, rows, terms.nowMs);
+        const before = copyAccounts(accounts);
+        const context = terms.contextAt(nowMs);
+        // Those of accounts that somebody else has locked are left out.
+        const toEnd = locks === 'free' ? ends.filter(({ outcome }) => accounts.has(outcome.accountId)) : ends;
+        const toAdmit = locks === 'free' ? admissions.filter(({ accountId }) => accounts.has(accountId)) : admissions;
+        const ended = callEnds?.decide(rows.slice(firstOfEnds), toEnd, accounts, context, storedPriceLists);
+        const admitted = toAdmit.length === 0 ? NOTHING_ADMITTED : decideAdmissions(toAdmit, accounts, context);
+        warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
+        priceLists = ended?.priceLists ?? priceLists;
+        const endResults: EndResult[] = [];
+        for (const [i, { outcome }] of toEnd.entries()) {
+          const money = accounts.get(outcome.accountId)?.money;
+          const availableNano = money === undefined ? null : money.balanceNano - money.reservedNano;
+          endResults.push(ended!.verdicts[i] === 'claim_lost' ? 'claim_lost' : { availableNano });
+        }
+        return {
+          result: {
+            ends: locks === 'free' ? inPlace(ends, toEnd, endResults) : endResults,
+            admissions: locks === 'free' ? inPlace(admissions, toAdmit, admitted.admissions) : admitted.admissions,
           },
-        },
-        signal,
-      );
-      storedPriceLists.add(prices);
+          writes: [
+            ...(ended?.writes ?? []),
+            ...reservationWrites(admitted.reservations),
+            ...accountWrites(accounts, before),
+          ],
+        };
+      };
+      const name = nameOf(ends, admissions);
+      const results = await database.readThenWrite({ name, waitsForLocks: locks === 'waiting', reads, decide }, signal);
+      if (priceLists.length > 0) storedPriceLists.add(priceLists);
       return results as unknown as BatchResults<Locks>;
     },
   };
 }
+
+const NOTHING_ADMITTED = { admissions: [], reservations: [] };
 
 /** Says what is in the batch, for errors. */
 function nameOf(ends: CallBatch['ends'], admissions: CallBatch['admissions']): string {
@@ -110,47 +102,36 @@ function nameOf(ends: CallBatch['ends'], admissions: CallBatch['admissions']): s
   return ends.length === 0 ? ADMIT_CALLS : `${END_CALLS}+${ADMIT_CALLS}`;
 }
 
-function askedByBatch(
+function askedBy(
   ends: readonly SettlementRecord[],
   admissions: readonly ReservationRequest[],
   terms: AdmissionTerms,
 ): AskedAccounts {
-  const asked = askedBy(admissions, terms);
-  if (ends.length === 0) return asked;
+  const asked = new AskedAccounts();
   // Also of calls whose reservations are gone: a late charge counts too.
-  const keys = ends.flatMap(({ key, outcome: { accountId, keyId } }) =>
-    key === null
-      ? []
-      : [keyId, ...(key.memberId === undefined ? [] : [key.memberId])].map((id) => ({ accountId, keyId: id })),
-  );
-  return {
-    ...asked,
-    accountIds: [...new Set([...ends.map(({ outcome }) => outcome.accountId), ...asked.accountIds])],
-    keys: keys.length === 0 ? asked.keys : distinctKeys([...keys, ...asked.keys]),
-  };
+  for (const { key, outcome } of ends) {
+    const { accountId, keyId } = outcome;
+    asked.accountIds.add(accountId);
+    if (key === null) continue;
+    asked.addOwner(accountId, keyId);
+    if (key.memberId !== undefined) asked.addOwner(accountId, key.memberId);
+  }
+  const { callsOnPlan } = asked;
+  for (const request of admissions) {
+    const { accountId, plan, isRateLimited } = request;
+    asked.addCall(request);
+    if (plan !== null) callsOnPlan.set(accountId, (callsOnPlan.get(accountId) ?? 0) + 1);
+    if (isRateLimited || terms.rateDefaults !== null) asked.addRates(request);
+  }
+  return asked;
 }
 
-function addLimitsOfEnds(reads: Reads, ends: readonly SettlementRecord[]): ReturnType<typeof addLimitsOfCalls> {
-  return addLimitsOfCalls(
-    reads,
-    ends.map(({ outcome }) => outcome),
-    {
-      hasPlans: ends.some(({ plan }) => plan !== null),
-      hasKeyLimits: false,
-      hasRates: ends.some(({ rate }) => rate !== null),
-    },
-  );
-}
-
-/** The items that are decided on, and what puts their results in the places of all: those of locked accounts have none. */
-function decidable<Item>(all: readonly Item[], isDecided: (item: Item) => boolean) {
-  const items = all.filter(isDecided);
-  return {
-    items,
-    inPlace<Result>(results: readonly Result[]): readonly (Result | 'locked')[] {
-      if (items.length === all.length) return results;
-      let next = 0;
-      return all.map((item) => (item === items[next] ? results[next++]! : 'locked'));
-    },
-  };
+/** The results of some items in the places of all; the others have none. */
+function inPlace<Item, Result>(
+  all: readonly Item[],
+  some: readonly Item[],
+  results: readonly Result[],
+): readonly (Result | 'locked')[] {
+  let next = 0;
+  return all.map((item) => (item === some[next] ? results[next++]! : 'locked'));
 }

@@ -1,7 +1,7 @@
 import { insertOfRows } from '../../db/citus.ts';
-import { toTimestamp, writeRows } from '../../db/columns.ts';
-import { type Query, type Statement, toArray } from '../../db/database.ts';
-import { JsonRows } from '../../db/json-rows.ts';
+import { fieldsOf, toTimestamp } from '../../db/columns.ts';
+import { type Query, type SqlValue, type Statement, toArray } from '../../db/database.ts';
+import { JsonRows, type WrittenColumn } from '../../db/json-rows.ts';
 import {
   bigintColumn,
   booleanColumn,
@@ -11,9 +11,10 @@ import {
   tableColumns,
   textColumn,
 } from '../../db/table.ts';
-import { countImages, type Usage } from '../../protocols/metering/usage-facts.ts';
+import { countImages, type Usage, type UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
-import { type CountedUse, countedText } from '../counts/counted-use.ts';
+import type { CountedUse } from '../counts/counted-use.ts';
+import type { UnitPrices } from '../pricing/charge.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { priceListId } from '../pricing/price-list-store.ts';
 import { type OpenReservation, readFacts } from '../reservations/reservation.ts';
@@ -21,66 +22,71 @@ import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
 /** The SQL that writes call records, in the transactions of `store.ts`. */
 
-/** A column of a record, its type, and its value: JSON as text, and the count 0 as `null`. */
-interface RecordColumn {
-  readonly name: string;
-  readonly type: 'text' | 'int' | 'bigint' | 'count' | 'boolean' | 'timestamptz' | 'jsonb';
-  read(outcome: CallOutcome): string | number | bigint | boolean | null;
+/** The end of a call as it is recorded. */
+export interface RecordedEnd {
+  readonly outcome: CallOutcome;
+  /** That of the outcome. */
+  readonly usage: UsageFacts | null;
+  /** What it counts for; `null`: for nothing. */
+  readonly counted: CountedUse | null;
+  /** The place of its price list among those of the batch, from 1. Set when it is written. */
+  priceListNo?: number;
 }
 
-/** All of a record but the id of its price list. */
-const RECORD: readonly RecordColumn[] = [
-  { name: 'account_id', type: 'text', read: (o) => o.accountId },
-  { name: 'id', type: 'text', read: (o) => o.callId },
-  { name: 'started_at', type: 'timestamptz', read: (o) => toTimestamp(o.startedAtMs) },
-  { name: 'ended_at', type: 'timestamptz', read: (o) => toTimestamp(o.endedAtMs) },
-  { name: 'key_id', type: 'text', read: (o) => o.keyId },
-  { name: 'context', type: 'text', read: (o) => o.context },
-  { name: 'operation', type: 'text', read: (o) => o.operation },
-  { name: 'model', type: 'text', read: (o) => o.model },
-  { name: 'provider', type: 'text', read: (o) => o.provider },
-  { name: 'provider_model', type: 'text', read: (o) => o.providerModel },
-  { name: 'is_stream', type: 'boolean', read: (o) => o.isStream },
-  { name: 'status', type: 'text', read: (o) => o.status },
-  { name: 'http_status', type: 'int', read: (o) => o.httpStatus },
-  { name: 'error_code', type: 'text', read: (o) => o.errorCode },
-  { name: 'request_id', type: 'text', read: (o) => o.requestId },
-  { name: 'client_request_id', type: 'text', read: (o) => o.clientRequestId },
-  { name: 'first_byte_ms', type: 'int', read: (o) => o.firstByteMs },
-  { name: 'usage_source', type: 'text', read: (o) => o.usage?.source ?? null },
-  ...unitColumns.map(({ unit, column }): RecordColumn => {
-    return { name: column, type: 'count', read: (o) => o.usage?.[unit] || null };
-  }),
-  { name: 'other_units', type: 'jsonb', read: (o) => otherUnitsText(o.usage) },
-  { name: 'images', type: 'count', read: (o) => (o.usage && countImages(o.usage)) || null },
-  { name: 'price_rule', type: 'text', read: (o) => o.price.rule },
-  {
-    name: 'price_factor_basis_points',
-    type: 'int',
-    read: (o) => (o.priceFactorBasisPoints === LIST_PRICE_BASIS_POINTS ? null : o.priceFactorBasisPoints),
-  },
-  { name: 'charge_nano', type: 'bigint', read: (o) => o.chargeNano },
-  {
-    name: 'failed_routes',
-    type: 'jsonb',
-    read: (o) => (o.failedRoutes.length === 0 ? null : JSON.stringify(o.failedRoutes)),
-  },
-  { name: 'notes', type: 'jsonb', read: (o) => (o.notes === undefined ? null : JSON.stringify(o.notes)) },
-  { name: 'cost_nano', type: 'bigint', read: (o) => o.costNano },
+const columnIn =
+  <Member>(within: 'outcome' | 'usage') =>
+  <Field extends keyof Member & string>(
+    name: string,
+    type: string,
+    field: Field,
+    write: ((value: NonNullable<Member[Field]>) => SqlValue) | null = null,
+    without?: SqlValue,
+  ): WrittenColumn => ({ name, type, within, field, write, without });
+const ofOutcome = columnIn<CallOutcome>('outcome');
+const ofUsage = columnIn<UsageFacts>('usage');
+
+/** All of a record but the id of its price list. The count 0 is left out. */
+const RECORD: readonly WrittenColumn[] = [
+  ofOutcome('account_id', 'text', 'accountId'),
+  ofOutcome('id', 'text', 'callId'),
+  ofOutcome('started_at', 'timestamptz', 'startedAtMs', toTimestamp),
+  ofOutcome('ended_at', 'timestamptz', 'endedAtMs', toTimestamp),
+  ofOutcome('key_id', 'text', 'keyId'),
+  ofOutcome('context', 'text', 'context'),
+  ofOutcome('operation', 'text', 'operation'),
+  ofOutcome('model', 'text', 'model'),
+  ofOutcome('provider', 'text', 'provider'),
+  ofOutcome('provider_model', 'text', 'providerModel'),
+  ofOutcome('is_stream', 'boolean', 'isStream'),
+  ofOutcome('status', 'text', 'status'),
+  ofOutcome('http_status', 'int', 'httpStatus'),
+  ofOutcome('error_code', 'text', 'errorCode'),
+  ofOutcome('request_id', 'text', 'requestId'),
+  ofOutcome('client_request_id', 'text', 'clientRequestId'),
+  ofOutcome('first_byte_ms', 'int', 'firstByteMs'),
+  ofUsage('usage_source', 'text', 'source'),
+  ...unitColumns.map(({ unit, column }) => ofUsage(column, 'bigint', unit, null, 0)),
+  ofOutcome('other_units', 'jsonb', 'usage', otherUnitsText),
+  ofOutcome('images', 'bigint', 'usage', (usage) => countImages(usage) || null),
+  ofOutcome('price_rule', 'text', 'price', ({ rule }) => rule),
+  ofOutcome('price_factor_basis_points', 'int', 'priceFactorBasisPoints', null, LIST_PRICE_BASIS_POINTS),
+  ofOutcome('charge_nano', 'bigint', 'chargeNano'),
+  ofOutcome('failed_routes', 'jsonb', 'failedRoutes', (routes) =>
+    routes.length === 0 ? null : JSON.stringify(routes),
+  ),
+  ofOutcome('notes', 'jsonb', 'notes', JSON.stringify),
+  ofOutcome('cost_nano', 'bigint', 'costNano'),
 ];
 
-/** SQL: the value of a column, from its row of the parameter. */
-const valueSql = ({ name, type }: RecordColumn): string => (type === 'count' ? `coalesce(${name}, 0)` : name);
+const COUNTS: ReadonlySet<string> = new Set([...unitColumns.map(({ column }) => column), 'images']);
 
-/** What is written of an end: a record, what it counts for, and the place of its price list among those of the batch. */
-const RECORDS = new JsonRows<RecordedEnd & { readonly priceListNo: number }>([
-  ...RECORD.map(({ name, type, read }) => ({
-    name,
-    type: type === 'count' ? 'bigint' : type,
-    value: ({ outcome }: RecordedEnd) => read(outcome),
-  })),
-  { name: 'counted', type: 'jsonb', value: ({ counted }) => countedText(counted) },
-  { name: 'price_list_no', type: 'int', value: ({ priceListNo }) => priceListNo },
+/** SQL: the value of a column, from its row of the parameter. */
+const valueSql = ({ name }: WrittenColumn): string => (COUNTS.has(name) ? `coalesce(${name}, 0)` : name);
+
+const RECORDS = new JsonRows<RecordedEnd>([
+  ...RECORD,
+  { name: 'counted', type: 'jsonb', within: null, field: 'counted', write: JSON.stringify },
+  { name: 'price_list_no', type: 'int', within: null, field: 'priceListNo', write: null },
 ]);
 
 /** The key of a record. */
@@ -116,7 +122,7 @@ where calls.status = 'unresolved'`,
  * Queues records for the sums of usage (`accounting/usage/`), one row for a batch: each row more would cost the ends of calls
  * time. Records that replace one of an unresolved call are queued by a trigger.
  */
-const queueForUsage: Statement = {
+export const queueForUsage: Statement = {
   name: 'settlement.queue-for-usage',
   text: `insert into usage_queue (account_ids, call_ids, started_ats)
 values ($1::text[], $2::text[], $3::timestamptz[])`,
@@ -152,36 +158,23 @@ from ${UNRESOLVED.rows.as('c')}
 on conflict do nothing`,
 };
 
-/** The end of a call as it is recorded. */
-interface RecordedEnd {
-  readonly outcome: CallOutcome;
-  /** What it counts for; `null`: for nothing. */
-  readonly counted: CountedUse | null;
-}
-
-/**
- * The writes of ended calls, whose price lists are written by `StoredPriceLists`.
- *
- * @param isOnRecord whether there is a record of the call, as unresolved.
- */
-export function recordWrites(ends: readonly RecordedEnd[], isOnRecord: (end: RecordedEnd) => boolean): Query[] {
-  const priceLists = [...new Set(ends.map(({ outcome }) => outcome.price.prices))];
-  const rows = ends.map((end) => ({ ...end, priceListNo: priceLists.indexOf(end.outcome.price.prices) + 1 }));
-  return [
-    ...RECORDS.write(recordCalls, rows, [toArray(priceLists.map(priceListId))]),
-    ...writeRows(
-      queueForUsage,
-      ends.filter((end) => !isOnRecord(end)),
-      NAME_COLUMNS,
-    ),
-  ];
-}
-
-const NAME_COLUMNS = [
-  ({ outcome }: RecordedEnd) => outcome.accountId,
-  ({ outcome }: RecordedEnd) => outcome.callId,
-  ({ outcome }: RecordedEnd) => toTimestamp(outcome.startedAtMs),
+/** Arrays of the accounts of calls, their ids and when they began. */
+export const namesOf = (calls: readonly CallOutcome[]): string[] => [
+  ...fieldsOf(calls, 'accountId', 'callId'),
+  toArray(calls.map(({ startedAtMs }) => toTimestamp(startedAtMs))),
 ];
+
+/** The writes of records. Price lists are written by `StoredPriceLists`: those of the ends, each once. */
+export function recordWrites(ends: readonly RecordedEnd[], priceLists: readonly UnitPrices[]): Query[] {
+  for (const end of ends) end.priceListNo = priceLists.indexOf(end.outcome.price.prices) + 1;
+  return RECORDS.write(recordCalls, ends, [toArray(priceLists.map(priceListId))]);
+}
+
+/** The writes of ends that were not on record as unresolved. */
+export function queueWrites(ends: readonly RecordedEnd[]): Query[] {
+  if (ends.length === 0) return [];
+  return [{ statement: queueForUsage, parameters: namesOf(ends.map(({ outcome }) => outcome)) }];
+}
 
 /** What the record of an unresolved call says of its reservation. */
 export type LostReservation = Pick<
@@ -225,12 +218,11 @@ function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReser
 }
 
 /** Units that have no column of their own, as JSON; `null` if there are none. */
-function otherUnitsText(usage: Usage | null): string | null {
-  if (usage === null) return null;
-  const counts: Record<string, number> = {};
+function otherUnitsText(usage: Usage): string | null {
+  let counts: Record<string, number> | null = null;
   for (const unit of otherUnits) {
     const count = usage[unit];
-    if (count > 0) counts[unit] = count;
+    if (count > 0) counts = Object.assign(counts ?? {}, { [unit]: count });
   }
-  return Object.keys(counts).length === 0 ? null : JSON.stringify(counts);
+  return counts && JSON.stringify(counts);
 }

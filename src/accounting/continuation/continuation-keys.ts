@@ -1,5 +1,5 @@
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
-import { createBatcher } from '../../lib/batcher.ts';
+import { ItemBatcher } from '../../lib/batcher.ts';
 import type { ContinuationKeyStore, ContinuationLookup, ContinuedState } from './continuation-key-store.ts';
 
 /** Providers keep responses for thirty days. */
@@ -20,7 +20,7 @@ export type ContinuationKeys = ReturnType<typeof createContinuationKeys>;
  */
 export function createContinuationKeys(store: ContinuationKeyStore, questions: Questions) {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
-  const lookups = createBatcher({
+  const lookups = new ItemBatcher({
     ...limits,
     run: questions.guard<ContinuationLookup, ReadonlyMap<string, ContinuedState>>((wanted, { signal }) =>
       store.find(wanted, signal),

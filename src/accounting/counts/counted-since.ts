@@ -22,7 +22,7 @@ export function isAhead(atMs: number, nowMs: number): boolean {
 
 /** Whether a count that began at an instant is of the period that runs now and began at `runningSinceMs`. */
 export function isCounted(beganAtMs: number, runningSinceMs: number, nowMs: number): boolean {
-  return beganAtMs >= runningSinceMs && !isAhead(beganAtMs, nowMs);
+  return beganAtMs >= runningSinceMs && beganAtMs <= nowMs + CLOCK_TOLERANCE_MS;
 }
 
 /** When the period began that an instant is in, of periods of one length, one after the other from an anchor on. */

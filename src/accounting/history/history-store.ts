@@ -1,9 +1,9 @@
 import { type Database, type Query, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { snakeCase } from '../../lib/snake-case.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
-import { type LostReservation, recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
+import { type LostReservation, queueWrites, recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
 import { createMonthTable, forgetOpenFilters, monthTableOf } from '../calls/calls-store.ts';
-import { StoredPriceLists } from '../pricing/price-list-store.ts';
+import { priceListWrites, StoredPriceLists } from '../pricing/price-list-store.ts';
 import { factsText } from '../reservations/reservation.ts';
 
 /**
@@ -78,10 +78,11 @@ export function writeHistory(database: Database, { rows, outcomes, unresolved }:
     const run = async (queries: readonly Query[]): Promise<void> => {
       for (const { statement, parameters } of queries) await transaction.query(statement, parameters);
     };
-    await run(new StoredPriceLists().writes(outcomes.map(({ price }) => price.prices)));
+    await run(priceListWrites(new StoredPriceLists().missingOf(outcomes.map(({ price }) => price.prices))));
     for (const some of slices(outcomes)) {
-      const ends = some.map((outcome) => ({ outcome, counted: null }));
-      await run(recordWrites(ends, () => false));
+      const ends = some.map((outcome) => ({ outcome, usage: outcome.usage, counted: null }));
+      const prices = new Set(some.map(({ price }) => price.prices));
+      await run([...recordWrites(ends, [...prices]), ...queueWrites(ends)]);
     }
     for (const call of unresolved) await run(unresolvedWrites([reservationOf(call)], new Date(call.endedAtMs)));
     await transaction.query(insertKeyUses);

@@ -112,7 +112,9 @@ function costOf<Inner extends PricedInnerModel>(
   if (cost === null || !isCountedBy(cost.basis, own.usage)) return null;
   const { prices, basis } = cost;
   const inForce = termsInForce(prices, input.demand.terms, servedOn);
-  let sum = chargeFor({ ...own.usage, servedOn: inForce }, prices, basis, stepShares(own.runs, prices));
+  const isPlain = own.usage.servedOn === undefined && !hasTerms(inForce);
+  const usage = isPlain ? own.usage : { ...own.usage, servedOn: inForce };
+  let sum = chargeFor(usage, prices, basis, stepShares(own.runs, prices));
   for (const each of inner) {
     const pricesOfInner = cost.ofInner(each.inner);
     if (pricesOfInner === null) return null;

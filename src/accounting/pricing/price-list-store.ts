@@ -17,7 +17,7 @@ order by id
 on conflict (id) do nothing`,
 };
 
-interface PriceList {
+export interface PriceList {
   readonly id: string;
   readonly text: string;
 }
@@ -29,22 +29,25 @@ const STORED_MAX = 10_000;
 export class StoredPriceLists {
   readonly #stored = new Set<string>();
 
-  /** The writes of lists that this node has not stored yet. */
-  writes(prices: Iterable<UnitPrices>): Query[] {
+  /** Those that this node has not stored yet, each once. */
+  missingOf(prices: Iterable<UnitPrices>): readonly PriceList[] {
     const missing = new Map<string, PriceList>();
     for (const each of prices) {
       const list = listOf(each);
       if (!this.#stored.has(list.id)) missing.set(list.id, list);
     }
-    return writeRows(insertPriceLists, [...missing.values()], [({ id }) => id, ({ text }) => text]);
+    return [...missing.values()];
   }
 
   /** The writes of these lists are durable. */
-  add(prices: Iterable<UnitPrices>): void {
+  add(lists: readonly PriceList[]): void {
     if (this.#stored.size > STORED_MAX) this.#stored.clear();
-    for (const each of prices) this.#stored.add(priceListId(each));
+    for (const { id } of lists) this.#stored.add(id);
   }
 }
+
+export const priceListWrites = (lists: readonly PriceList[]): Query[] =>
+  writeRows(insertPriceLists, lists, ['id', 'text']);
 
 /** A UUID, equal for price lists with equal content. */
 export function priceListId(prices: UnitPrices): string {

@@ -1,7 +1,7 @@
 import { isDataError } from '../../db/errors.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { createBatcher, LateError, withoutResults } from '../../lib/batcher.ts';
+import { ItemBatcher, LateError, withoutResults } from '../../lib/batcher.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { ShareHolder } from '../../lib/fair/shares.ts';
 import type { Ids } from '../../lib/ids.ts';
@@ -153,7 +153,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     isItemFault: isDataError,
     logger,
   });
-  const frees = createBatcher<HeldCall, undefined>({
+  const frees = new ItemBatcher<HeldCall, undefined>({
     run: withoutResults((claims) => store.free(claims)),
     isItemFault: () => false,
     batchItemsMax: BATCH_ITEMS_MAX,

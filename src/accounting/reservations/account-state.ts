@@ -15,6 +15,8 @@ export interface AccountState {
   readonly subscriptions: Map<string, SubscriptionState>;
   /** The subscription that is active, or the one that ended last; `null` if none has begun. */
   currentSubscriptionId: string | null;
+  /** Set by `advanceAll` from that: the plan that the account may use; `null` if it has none, it is over, or is not offered any more. */
+  activePlan: ActivePlan | null;
   /** Keys with limits that the batch needs, and people with limits, by id. */
   readonly keys: Map<string, KeyState>;
   /** Limits by the minute that the batch needs, by `rateName`. */
@@ -25,9 +27,9 @@ export interface MoneyState extends BalanceRow {}
 
 export interface SubscriptionState extends SubscriptionRow {
   /** The oldest slots of the window, in order: as many as the batch can make use of. Behind them those that lie ahead. */
-  readonly oldestSlots: readonly Slot[];
+  readonly oldestSlots: Slot[];
   /** How many of each were read at most: if there are fewer, there are no others. */
-  readonly oldestSlotsMax: number;
+  oldestSlotsMax: number;
   readonly newSlots: Slot[];
   /** Calls whose slots are to be deleted. */
   readonly deletedSlots: string[];
@@ -73,8 +75,7 @@ export interface ActivePlan {
   readonly subscription: SubscriptionState;
 }
 
-/** The plan that an account may use now; `null` if it has none, it is over, or its plan is not offered any more. */
-export function activePlan(account: AccountState, { plans, nowMs }: AdmissionContext): ActivePlan | null {
+export function activePlanAt(account: AccountState, { plans, nowMs }: AdmissionContext): ActivePlan | null {
   const subscription = currentSubscription(account);
   const terms = subscription && plans.get(subscription.planId);
   return subscription && terms && subscription.endsAtMs > nowMs ? { terms, subscription } : null;

@@ -1,12 +1,14 @@
 import { fieldsOf, toTimestamp } from '../../db/columns.ts';
-import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { type Query, type ReadRows, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../../db/database-time.ts';
-import type { Reads, RowsOf } from '../../db/reads.ts';
-import { countColumn, instantColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { countColumn, instantColumn, selection, textColumn } from '../../db/table.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
-import { type AccountState, type RateState, rateName, type Slot, type SubscriptionState } from './account-state.ts';
+import { type AccountState, type AdmissionTerms, type RateState, rateName } from './account-state.ts';
+import type { OwnedCall } from './limits/limited-owner.ts';
+import { aliasPlacesOf, placesOf } from './limits/minute-rates.ts';
 import type { LockMode } from './locked-accounts.ts';
+import type { ReservationRequest } from './reservation.ts';
 import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
@@ -68,13 +70,12 @@ const AHEAD = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
 const SPARE_LAPSED_SLOTS = 64;
 
 const SLOTS = selection({
+  accountId: textColumn('s.account_id'),
   subscriptionId: textColumn('s.id as subscription_id'),
   callId: textColumn('slot.call_id'),
   takenAtMs: instantColumn('slot.taken_at'),
   readMax: countColumn(`($5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)) as read_max`),
 });
-
-type ReadSlot = RowOf<typeof SLOTS>;
 
 /**
  * The oldest slots of the active subscriptions: those that are over, as far as the batch can make use of them, and where
@@ -108,22 +109,62 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null
   and s.starts_at <= ${nowSql('$2')} and s.ends_at > ${nowSql('$2')}`,
 };
 
-/** Where a limit by the minute stands. */
-export type RatePlace = Pick<RateState, 'accountId' | 'keyId' | 'model'>;
+/** What a transaction reads of accounts. */
+export class AskedAccounts {
+  readonly accountIds = new Set<string>();
+  /** Keys and people with limits. */
+  readonly owners = new Map<string, { readonly accountId: string; readonly keyId: string }>();
+  /** Where limits by the minute may stand. */
+  readonly rates = new Map<string, Pick<RateState, 'accountId' | 'keyId' | 'model'>>();
+  /** Accounts whose plans are read, and how many calls of each there are. */
+  readonly callsOnPlan = new Map<string, number>();
 
-/** The accounts and keys that an admission reads. */
-export interface AskedAccounts {
-  readonly accountIds: readonly string[];
-  /** Keys with limits. */
-  readonly keys: readonly { readonly accountId: string; readonly keyId: string }[];
-  /** Limits by the minute, whether there are any or not. */
-  readonly rates: readonly RatePlace[];
-  /** Accounts whose plans are read, and how many calls of one of them there are at most. */
-  readonly planAccountIds: readonly string[];
-  readonly callsOfAccountMax: number;
-  readonly plans: Iterable<{ readonly id: string; readonly fiveHourCalls: number }>;
-  /** For tests; `null`: the database's clock. */
-  readonly nowMs: number | null;
+  addOwner(accountId: string, ownerId: string): void {
+    this.owners.set(`${accountId} ${ownerId}`, { accountId, keyId: ownerId });
+  }
+
+  addCall({ accountId, keyId, isKeyLimited, memberId }: OwnedCall & { readonly accountId: string }): void {
+    this.accountIds.add(accountId);
+    if (isKeyLimited) this.addOwner(accountId, keyId);
+    if (memberId !== null) this.addOwner(accountId, memberId);
+  }
+
+  addRates(call: Pick<ReservationRequest, 'accountId' | 'keyId' | 'model' | 'modelAliases'>): void {
+    const { accountId, keyId, model } = call;
+    for (const place of [...placesOf(keyId, model), ...aliasPlacesOf(call)]) {
+      this.rates.set(`${accountId} ${rateName(place)}`, { accountId, ...place });
+    }
+  }
+}
+
+type Accounts = ReadonlyMap<string, AccountState>;
+
+/** A read of a transaction, and what adds its rows to the accounts that they belong to, where these are there. */
+export type AccountRead = Query & { readonly addTo?: (accounts: Accounts, rows: readonly StoredRow[]) => void };
+
+/** The reads of an admission or a look. The first one is that of balances. */
+export function accountReads(
+  balances: Statement,
+  { accountIds, owners, rates, callsOnPlan }: AskedAccounts,
+  { plans, nowMs }: Pick<AdmissionTerms, 'plans' | 'nowMs'>,
+): AccountRead[] {
+  const reads: AccountRead[] = [{ statement: balances, parameters: [toArray([...accountIds])] }];
+  if (owners.size > 0) {
+    const parameters = fieldsOf([...owners.values()], 'accountId', 'keyId');
+    reads.push({ statement: readKeys, parameters, addTo: addKeys });
+  }
+  if (rates.size > 0) {
+    const parameters = fieldsOf([...rates.values()], 'accountId', 'keyId', 'model');
+    reads.push({ statement: readRates, parameters, addTo: addRates });
+  }
+  if (callsOnPlan.size > 0) {
+    const current = [toArray([...callsOnPlan.keys()]), nowMs === null ? null : toTimestamp(nowMs)];
+    const ofPlans = fieldsOf([...plans.values()], 'id', 'fiveHourCalls');
+    const slots = [...current, ...ofPlans, Math.max(...callsOnPlan.values())];
+    reads.push({ statement: readCurrentSubscriptions, parameters: current, addTo: addCurrentSubscriptions });
+    reads.push({ statement: readOldestSlots, parameters: slots, addTo: addSlots });
+  }
+  return reads;
 }
 
 /** Accounts as a transaction finds them, and when. */
@@ -133,97 +174,66 @@ export interface ReadAccounts {
   readonly nowMs: number;
 }
 
-/** Adds the reads of an admission or a look; returns a function that makes states of their rows. */
-export function addAccountReads(
-  reads: Reads,
-  balances: Statement,
-  asked: AskedAccounts,
-): (rows: readonly (readonly unknown[])[]) => ReadAccounts {
-  const { accountIds, keys, rates, planAccountIds, callsOfAccountMax, nowMs } = asked;
-  const isOnPlan = planAccountIds.length > 0;
-  const plans = isOnPlan ? [...asked.plans] : [];
-  const planIds = toArray(planAccountIds);
-  const now = nowMs === null ? null : toTimestamp(nowMs);
-  const money = reads.add<MoneyRow>(balances, [toArray(accountIds)]);
-  const keyColumns = fieldsOf(keys, 'accountId', 'keyId');
-  const keyRows = reads.addIf<StoredRow>(keys.length > 0, readKeys, keyColumns);
-  const ratePlaces = fieldsOf(rates, 'accountId', 'keyId', 'model');
-  const rateRows = reads.addIf<StoredRow>(rates.length > 0, readRates, ratePlaces);
-  const current = reads.addIf<StoredRow>(isOnPlan, readCurrentSubscriptions, [planIds, now]);
-  const slots = reads.addIf<StoredRow>(isOnPlan, readOldestSlots, [
-    planIds,
-    now,
-    ...fieldsOf(plans, 'id', 'fiveHourCalls'),
-    callsOfAccountMax,
-  ]);
-  return (rows) => {
-    const accounts = toAccounts(money, rows);
-    addKeys(accounts, keyRows(rows));
-    addRates(accounts, rateRows(rows));
-    const slotsOf = Map.groupBy(SLOTS.all(slots(rows)), (slot) => slot.subscriptionId);
-    for (const { accountId, id } of addSubscriptions(accounts, current(rows), slotsOf)) {
-      accounts.get(accountId)!.currentSubscriptionId = id;
-    }
-    return { accounts, nowMs: nowMs ?? nowMsOf(money(rows)) };
-  };
+/** What reads have found of which the first one is that of balances. `nowMs`: for tests; `null`: the database's clock. */
+export function readAccounts(reads: readonly AccountRead[], rows: ReadRows, nowMs: number | null): ReadAccounts {
+  const money = rows[0] as readonly (StoredRow & TimedRow)[];
+  const accounts = toAccounts(money);
+  for (let i = 1; i < reads.length; i++) reads[i]!.addTo?.(accounts, rows[i] as readonly StoredRow[]);
+  return { accounts, nowMs: nowMs ?? nowMsOf(money) };
 }
 
-/** A row of `balances`. */
-export type MoneyRow = StoredRow & TimedRow;
-
-export function toAccounts(money: RowsOf<StoredRow>, rows: readonly (readonly unknown[])[]): Map<string, AccountState> {
-  return new Map(
-    money(rows).map((row) => {
-      const state = BALANCES.columns.read(row);
-      const { accountId } = state;
-      return [
-        accountId,
-        {
-          accountId,
-          money: state,
-          subscriptions: new Map(),
-          currentSubscriptionId: null,
-          keys: new Map(),
-          rates: new Map(),
-        },
-      ];
-    }),
-  );
+/** Of rows of `balances`. */
+export function toAccounts(rows: readonly StoredRow[]): Map<string, AccountState> {
+  const accounts = new Map<string, AccountState>();
+  for (const row of rows) {
+    const money = BALANCES.columns.read(row);
+    const { accountId } = money;
+    const [subscriptions, keys, rates] = [new Map(), new Map(), new Map()];
+    accounts.set(accountId, {
+      ...{ accountId, money, subscriptions, keys, rates },
+      currentSubscriptionId: null,
+      activePlan: null,
+    });
+  }
+  return accounts;
 }
 
-/** Adds keys to the accounts that they belong to, where these are there. */
-export function addKeys(accounts: ReadonlyMap<string, AccountState>, rows: readonly StoredRow[]): void {
+export function addKeys(accounts: Accounts, rows: readonly StoredRow[]): void {
   for (const row of rows) {
     const key = KEY_LIMITS.columns.read(row);
     accounts.get(key.accountId)?.keys.set(key.keyId, key);
   }
 }
 
-/** As `addKeys`. */
-export function addRates(accounts: ReadonlyMap<string, AccountState>, rows: readonly StoredRow[]): void {
+export function addRates(accounts: Accounts, rows: readonly StoredRow[]): void {
   for (const row of rows) {
     const rate = RATE_LIMITS.columns.read(row);
     accounts.get(rate.accountId)?.rates.set(rateName(rate), { ...rate, isStored: true });
   }
 }
 
-/** As `addKeys`, but for those that are there already: they may have slots. Returns what it has added. */
-export function addSubscriptions(
-  accounts: ReadonlyMap<string, AccountState>,
-  rows: readonly StoredRow[],
-  slotsOf: ReadonlyMap<string, readonly ReadSlot[]> = new Map(),
-): SubscriptionState[] {
-  const added: SubscriptionState[] = [];
+/** But for those that are there already: they may have slots. */
+export function addSubscriptions(accounts: Accounts, rows: readonly StoredRow[]): void {
   for (const row of rows) {
     const counts = SUBSCRIPTIONS.columns.read(row);
     const account = accounts.get(counts.accountId);
     if (account === undefined || account.subscriptions.has(counts.id)) continue;
-    const oldest = slotsOf.get(counts.id) ?? [];
-    const oldestSlots: Slot[] = oldest.map(({ callId, takenAtMs }) => ({ callId, takenAtMs }));
-    const oldestSlotsMax = oldest[0]?.readMax ?? 1;
-    const subscription = { ...counts, oldestSlots, oldestSlotsMax, newSlots: [], deletedSlots: [] };
-    account.subscriptions.set(subscription.id, subscription);
-    added.push(subscription);
+    const slots = { oldestSlots: [], oldestSlotsMax: 1, newSlots: [], deletedSlots: [] };
+    account.subscriptions.set(counts.id, { ...counts, ...slots });
   }
-  return added;
+}
+
+function addCurrentSubscriptions(accounts: Accounts, rows: readonly StoredRow[]): void {
+  addSubscriptions(accounts, rows);
+  for (const account of accounts.values())
+    for (const id of account.subscriptions.keys()) account.currentSubscriptionId = id;
+}
+
+function addSlots(accounts: Accounts, rows: readonly StoredRow[]): void {
+  for (const { accountId, subscriptionId, readMax, ...slot } of SLOTS.all(rows)) {
+    const subscription = accounts.get(accountId)?.subscriptions.get(subscriptionId);
+    if (subscription === undefined) continue;
+    subscription.oldestSlots.push(slot);
+    subscription.oldestSlotsMax = readMax;
+  }
 }

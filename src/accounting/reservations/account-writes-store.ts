@@ -10,7 +10,7 @@ import {
   rateName,
   type SubscriptionState,
 } from './account-state.ts';
-import { CALL_NAME } from './reservation.ts';
+import { CALL_NAME, type CallName } from './reservation.ts';
 import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /** The SQL that writes what a decision has changed of accounts, whose rows in `balances` the transaction has locked. */
@@ -39,74 +39,89 @@ const deleteSlots: Statement = {
 where p.account_id = v.account_id and p.call_id = v.call_id`,
 };
 
-type Snapshot = {
+/** What an account counted before a decision. */
+interface Snapshot {
   readonly money: MoneyState;
-  readonly subscriptions: SubscriptionState[];
-  readonly keys: KeyState[];
-  readonly rates: RateState[];
-};
+  readonly subscriptions: readonly SubscriptionState[];
+  readonly keys: readonly KeyState[];
+  readonly rates: readonly RateState[];
+}
 
-/** What accounts counted before a decision. */
 export type AccountsBefore = ReadonlyMap<string, Snapshot>;
 
 /** Copies accounts before a decision, to find out what it has changed. */
 export function copyAccounts(accounts: ReadonlyMap<string, AccountState>): AccountsBefore {
   const copies = new Map<string, Snapshot>();
   for (const { accountId, money, subscriptions, keys, rates } of accounts.values()) {
-    copies.set(accountId, {
-      money: { ...money },
-      subscriptions: [...subscriptions.values()].map((each) => ({ ...each })),
-      keys: [...keys.values()].map((each) => ({ ...each })),
-      rates: [...rates.values()].map((each) => ({ ...each })),
-    });
+    const copy = { money: { ...money }, subscriptions: NONE, keys: NONE, rates: NONE };
+    if (subscriptions.size + keys.size + rates.size === 0) copies.set(accountId, copy);
+    else {
+      copies.set(accountId, {
+        ...copy,
+        subscriptions: Array.from(subscriptions.values(), (each) => ({ ...each })),
+        keys: Array.from(keys.values(), (each) => ({ ...each })),
+        rates: Array.from(rates.values(), (each) => ({ ...each })),
+      });
+    }
   }
   return copies;
 }
 
+const NONE: readonly never[] = [];
+
 /** The writes of what a decision has changed: a statement a table, for the rows that are not what they were. */
 export function accountWrites(accounts: ReadonlyMap<string, AccountState>, before: AccountsBefore): Query[] {
-  const all = [...accounts.values()];
-  const balances = all
-    .map(({ money }) => money)
-    .filter((money) => BALANCES.hasChanged(before.get(money.accountId)!.money, money));
-  const keys = all.flatMap(({ accountId, keys }) =>
-    before.get(accountId)!.keys.flatMap((was) => {
-      const key = keys.get(was.keyId)!;
-      return KEY_LIMITS.hasChanged(was, key) ? [key] : [];
-    }),
-  );
-  const rates = all.flatMap(({ accountId, rates }) =>
-    before.get(accountId)!.rates.flatMap((was) => {
-      const rate = rates.get(rateName(was))!;
-      return RATE_LIMITS.hasChanged(was, rate) ? [rate] : [];
-    }),
-  );
-  const newRates = all.flatMap(({ rates }) => [...rates.values()].filter(({ isStored }) => !isStored));
-  const subscriptions = all.flatMap(({ accountId, subscriptions }) =>
-    before.get(accountId)!.subscriptions.flatMap((was) => {
-      const subscription = subscriptions.get(was.id)!;
-      return SUBSCRIPTIONS.hasChanged(was, subscription) ? [subscription] : [];
-    }),
-  );
-  const ofAll = all.flatMap((account) => [...account.subscriptions.values()]);
-  const newSlots = ofAll.flatMap(({ accountId, id, newSlots }) =>
-    newSlots.map((slot) => ({ accountId, subscriptionId: id, ...slot })),
-  );
-  const deletedSlots = ofAll.flatMap(({ accountId, deletedSlots }) =>
-    deletedSlots.map((callId) => ({ accountId, callId })),
-  );
+  const balances: MoneyState[] = [];
+  const keys: KeyState[] = [];
+  const rates: RateState[] = [];
+  const newRates: RateState[] = [];
+  const subscriptions: SubscriptionState[] = [];
+  const withSlots: SubscriptionState[] = [];
+  for (const account of accounts.values()) {
+    const was = before.get(account.accountId)!;
+    if (BALANCES.hasChanged(was.money, account.money)) balances.push(account.money);
+    for (const old of was.keys) {
+      const key = account.keys.get(old.keyId)!;
+      if (KEY_LIMITS.hasChanged(old, key)) keys.push(key);
+    }
+    for (const old of was.rates) {
+      const rate = account.rates.get(rateName(old))!;
+      if (RATE_LIMITS.hasChanged(old, rate)) rates.push(rate);
+    }
+    for (const rate of account.rates.values()) if (!rate.isStored) newRates.push(rate);
+    for (const old of was.subscriptions) {
+      const subscription = account.subscriptions.get(old.id)!;
+      if (SUBSCRIPTIONS.hasChanged(old, subscription)) subscriptions.push(subscription);
+      // A slot given back and another one taken leave the counts as they were.
+      if (subscription.newSlots.length + subscription.deletedSlots.length > 0) withSlots.push(subscription);
+    }
+  }
+  const written = BALANCES.written.rows.write(updateBalances, balances);
+  // Most calls are counted in nothing else.
+  if (keys.length + rates.length + newRates.length + subscriptions.length + withSlots.length === 0) return written;
   return [
-    ...BALANCES.written.rows.write(updateBalances, balances),
+    ...written,
     ...KEY_LIMITS.written.rows.write(updateKeys, keys),
     ...RATE_LIMITS.written.rows.write(updateRates, rates),
     ...RATE_LIMITS.written.rows.write(insertRates, newRates),
-    ...writeRows(deleteSlots, deletedSlots, CALL_NAME),
-    ...writeRows(insertSlots, newSlots, [
-      ({ accountId }) => accountId,
-      ({ subscriptionId }) => subscriptionId,
-      ({ callId }) => callId,
-      ({ takenAtMs }) => toTimestamp(takenAtMs),
-    ]),
+    ...slotWrites(withSlots),
     ...SUBSCRIPTIONS.written.rows.write(updateSubscriptions, subscriptions),
+  ];
+}
+
+function slotWrites(subscriptions: readonly SubscriptionState[]): Query[] {
+  const [taken, deleted]: [Record<'accountId' | 'subscriptionId' | 'callId' | 'takenAt', string>[], CallName[]] = [
+    [],
+    [],
+  ];
+  for (const { accountId, id, newSlots, deletedSlots } of subscriptions) {
+    for (const { callId, takenAtMs } of newSlots) {
+      taken.push({ accountId, subscriptionId: id, callId, takenAt: toTimestamp(takenAtMs) });
+    }
+    for (const callId of deletedSlots) deleted.push({ accountId, callId });
+  }
+  return [
+    ...writeRows(deleteSlots, deleted, CALL_NAME),
+    ...writeRows(insertSlots, taken, ['accountId', 'subscriptionId', 'callId', 'takenAt']),
   ];
 }

@@ -1,16 +1,17 @@
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
 import { atPriceFactor, LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
-import { type AccountState, type AdmissionContext, activePlan } from './account-state.ts';
-import { LIMITS } from './limits/all.ts';
+import { type AccountState, type ActivePlan, type AdmissionContext, activePlanAt } from './account-state.ts';
+import { limitsOf, PLAN_LIMITS } from './limits/all.ts';
 import { shownBudgets } from './limits/key-budgets.ts';
-import type { AskingCall } from './limits/limit.ts';
-import { rateStatus } from './limits/minute-rates.ts';
+import type { AskingCall, Limit } from './limits/limit.ts';
+import { hasRates, rateStatus } from './limits/minute-rates.ts';
 import {
   type Admission,
   RESERVED_NANO_MAX,
   type Refusal,
   type Remaining,
   type ReservationRequest,
+  type ShownBudget,
 } from './reservation.ts';
 import { NOT_LIMITED, type Reservation } from './tables.ts';
 
@@ -30,33 +31,50 @@ export function decideAdmissions(
   context: AdmissionContext,
 ): AdmissionDecision {
   const reservations: Reservation[] = [];
+  const admissions: Admission[] = [];
   advanceAll(accounts, context);
-  const admissions = requests.map((asked): Admission => {
-    const account = accounts.get(asked.accountId);
-    if (account === undefined) return { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null };
-    const { priceFactorBasisPoints } = account.money;
-    const request = pricedRequest(asked, priceFactorBasisPoints);
-    const refusal = firstRefusal(askingCall(request), account, context);
-    if (refusal !== null) {
-      return { isAdmitted: false, refusal, planId: activePlan(account, context)?.terms.id ?? null };
-    }
-    const reservation = emptyReservation(request, context);
-    for (const limit of LIMITS) limit.take?.(request, account, reservation, context);
-    reservations.push(reservation);
-    return {
-      isAdmitted: true,
-      remaining: remainingOf(request, account, context),
-      rates: rateStatus(request, account, context),
-      budgets: shownBudgets(request, account, context),
-      priceFactorBasisPoints,
-    };
-  });
+  for (const request of requests)
+    admissions.push(admit(request, accounts.get(request.accountId), context, reservations));
   return { admissions, reservations };
 }
 
+function admit(
+  asked: ReservationRequest,
+  account: AccountState | undefined,
+  context: AdmissionContext,
+  reservations: Reservation[],
+): Admission {
+  if (account === undefined) return { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null };
+  const { priceFactorBasisPoints } = account.money;
+  const request = pricedRequest(asked, priceFactorBasisPoints);
+  const { accountId, keyId, isKeyLimited, memberId } = request;
+  const isOnPlan = request.plan !== null;
+  const isRated = hasRates(account, context);
+  const limits = limitsOf(isKeyLimited, memberId !== null, isOnPlan, isRated);
+  const call = { accountId, keyId, isKeyLimited, memberId, isOnPlan, request };
+  const refusal = firstRefusal(limits, call, account, context);
+  if (refusal !== null) return { isAdmitted: false, refusal, planId: account.activePlan?.terms.id ?? null };
+  const reservation = emptyReservation(request, context);
+  for (const limit of limits) limit.take?.(request, account, reservation, context);
+  reservations.push(reservation);
+  return {
+    isAdmitted: true,
+    remaining: remainingOf(request, account, context),
+    rates: isRated ? rateStatus(request, account, context) : null,
+    budgets: isKeyLimited || memberId !== null ? shownBudgets(request, account, context) : NO_BUDGETS,
+    priceFactorBasisPoints,
+  };
+}
+
+const NO_BUDGETS: readonly ShownBudget[] = [];
+
 /** Once for each batch: what has left a window must be counted only once. */
 function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: AdmissionContext): void {
-  for (const account of accounts.values()) for (const limit of LIMITS) limit.advance?.(account, context);
+  for (const account of accounts.values()) {
+    account.activePlan = account.currentSubscriptionId === null ? null : activePlanAt(account, context);
+    if (account.activePlan === null) continue;
+    for (const limit of PLAN_LIMITS) limit.advance?.(account.activePlan, context);
+  }
 }
 
 /** An account that was deleted while its key was still cached. */
@@ -66,11 +84,16 @@ export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null }
  * The refusal of the first limit that has no room for the call; `null` if all have. Of a call whose body is not read yet it is the first
  * one that does not pass when calls in flight end.
  */
-function firstRefusal(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null {
-  for (const limit of LIMITS) {
+function firstRefusal(
+  limits: readonly Limit[],
+  call: AskingCall,
+  account: AccountState,
+  context: AdmissionContext,
+): Refusal | null {
+  for (const limit of limits) {
     const refusal = limit.refuse(call, account, context);
     if (refusal === null || (call.request === null && refusal.retryAt === 'soon')) continue;
-    return withWindows(refusal, account, context);
+    return withWindows(refusal, account.activePlan, context);
   }
   return null;
 }
@@ -87,7 +110,9 @@ export function decideLooks(
   advanceAll(accounts, context);
   return calls.map((call) => {
     const account = accounts.get(call.accountId);
-    return account === undefined ? UNKNOWN_ACCOUNT : firstRefusal({ ...call, request: null }, account, context);
+    if (account === undefined) return UNKNOWN_ACCOUNT;
+    const limits = limitsOf(call.isKeyLimited, call.memberId !== null, call.isOnPlan, false);
+    return firstRefusal(limits, { ...call, request: null }, account, context);
   });
 }
 
@@ -100,11 +125,6 @@ function pricedRequest(request: ReservationRequest, priceFactorBasisPoints: numb
   if (amountNano === null || priceFactorBasisPoints === LIST_PRICE_BASIS_POINTS) return request;
   const pricedNano = atPriceFactor(amountNano, priceFactorBasisPoints);
   return { ...request, amountNano: pricedNano < RESERVED_NANO_MAX ? pricedNano : RESERVED_NANO_MAX };
-}
-
-function askingCall(request: ReservationRequest): AskingCall {
-  const { accountId, keyId, isKeyLimited, memberId, plan } = request;
-  return { accountId, keyId, isKeyLimited, memberId, isOnPlan: plan !== null, request };
 }
 
 function emptyReservation(request: ReservationRequest, { nodeId, nowMs }: AdmissionContext): Reservation {
@@ -124,18 +144,19 @@ function emptyReservation(request: ReservationRequest, { nodeId, nowMs }: Admiss
 /** What remains after this call's reservation. */
 function remainingOf({ plan }: ReservationRequest, account: AccountState, context: AdmissionContext): Remaining {
   if (plan === null) return { availableNano: account.money.balanceNano - account.money.reservedNano };
-  const windows = windowsOf(account, context);
+  const windows = windowsOf(account.activePlan, context);
   if (windows === null) return null;
-  return { calls: Math.min(...windows.map(({ limit, used }) => limit - used)), windows };
+  let calls = Number.POSITIVE_INFINITY;
+  for (const { limit, used } of windows) calls = Math.min(calls, limit - used);
+  return { calls, windows };
 }
 
 /** The windows of the account's plan; `null` if it has none, or where what is used of one is not known. */
-function windowsOf(account: AccountState, context: AdmissionContext): PlanWindow[] | null {
-  const active = activePlan(account, context);
-  if (active === null) return null;
+function windowsOf(plan: ActivePlan | null, context: AdmissionContext): PlanWindow[] | null {
+  if (plan === null) return null;
   const windows: PlanWindow[] = [];
-  for (const limit of LIMITS) {
-    const window = limit.window?.(active, context);
+  for (const limit of PLAN_LIMITS) {
+    const window = limit.window?.(plan, context);
     if (window === null) return null;
     if (window !== undefined) windows.push(window);
   }
@@ -143,8 +164,8 @@ function windowsOf(account: AccountState, context: AdmissionContext): PlanWindow
 }
 
 /** Adds the windows to the refusal of one that is used up. */
-function withWindows(refusal: Refusal, account: AccountState, context: AdmissionContext): Refusal {
-  const windows = WINDOW_KINDS.has(refusal.kind) ? windowsOf(account, context) : null;
+function withWindows(refusal: Refusal, plan: ActivePlan | null, context: AdmissionContext): Refusal {
+  const windows = WINDOW_KINDS.has(refusal.kind) ? windowsOf(plan, context) : null;
   return windows === null ? refusal : { ...refusal, windows };
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from '../../lib/logger.ts';
-import { isAhead } from '../counts/counted-since.ts';
+import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import { type AccountState, rateName } from './account-state.ts';
 import type { AccountsBefore } from './account-writes-store.ts';
 
@@ -18,32 +18,34 @@ export function countsAhead(
   nowMs: number,
 ): CountAhead[] {
   const found: CountAhead[] = [];
+  const aheadMs = nowMs + CLOCK_TOLERANCE_MS;
   for (const { accountId, money, keys, subscriptions, rates } of accounts.values()) {
     const was = before.get(accountId)!;
-    const isBegunAnew = (beganAtMs: number, isNowMs: number | undefined): boolean =>
-      isAhead(beganAtMs, nowMs) && isNowMs !== beganAtMs;
     // Names are made where there is something to say of them: nearly never.
-    const note = (count: string, beganAtMs: number): void => void found.push({ accountId, count, beganAtMs });
-    if (isBegunAnew(was.money.dayBeganAtMs, money.dayBeganAtMs)) note('spending of the day', was.money.dayBeganAtMs);
+    const note = (count: string, beganAtMs: number, isNowMs?: number): void => {
+      if (beganAtMs > aheadMs && isNowMs !== beganAtMs) found.push({ accountId, count, beganAtMs });
+    };
+    if (was.money.dayBeganAtMs > aheadMs) note('spending of the day', was.money.dayBeganAtMs, money.dayBeganAtMs);
     for (const { keyId, dayBeganAtMs, weekBeganAtMs, monthBeganAtMs } of was.keys) {
+      if (Math.max(dayBeganAtMs, weekBeganAtMs, monthBeganAtMs) <= aheadMs) continue;
       const key = keys.get(keyId);
-      if (isBegunAnew(dayBeganAtMs, key?.dayBeganAtMs)) note(`day of ${keyId}`, dayBeganAtMs);
-      if (isBegunAnew(weekBeganAtMs, key?.weekBeganAtMs)) note(`week of ${keyId}`, weekBeganAtMs);
-      if (isBegunAnew(monthBeganAtMs, key?.monthBeganAtMs)) note(`month of ${keyId}`, monthBeganAtMs);
+      note(`day of ${keyId}`, dayBeganAtMs, key?.dayBeganAtMs);
+      note(`week of ${keyId}`, weekBeganAtMs, key?.weekBeganAtMs);
+      note(`month of ${keyId}`, monthBeganAtMs, key?.monthBeganAtMs);
     }
-    for (const { id, weekBeganAtMs, periodBeganAtMs } of was.subscriptions) {
+    for (const { id, weekBeganAtMs, periodBeganAtMs, oldestSlots } of was.subscriptions) {
       const subscription = subscriptions.get(id);
-      if (isBegunAnew(weekBeganAtMs, subscription?.weekBeganAtMs)) note(`calls of the week of ${id}`, weekBeganAtMs);
-      if (isBegunAnew(periodBeganAtMs, subscription?.periodBeganAtMs)) {
-        note(`tokens of the period of ${id}`, periodBeganAtMs);
+      if (Math.max(weekBeganAtMs, periodBeganAtMs) > aheadMs) {
+        note(`calls of the week of ${id}`, weekBeganAtMs, subscription?.weekBeganAtMs);
+        note(`tokens of the period of ${id}`, periodBeganAtMs, subscription?.periodBeganAtMs);
       }
-      const slot = subscription?.oldestSlots.findLast(({ takenAtMs }) => isAhead(takenAtMs, nowMs));
+      const slot = oldestSlots.findLast(({ takenAtMs }) => takenAtMs > aheadMs);
       if (slot) note(`calls of five hours of ${id}`, slot.takenAtMs);
     }
     for (const rate of was.rates) {
-      if (!isBegunAnew(rate.countedAtMs, rates.get(rateName(rate))?.countedAtMs)) continue;
+      if (rate.countedAtMs <= aheadMs) continue;
       const names = ['minute', rate.keyId && `of ${rate.keyId}`, rate.model && `of ${rate.model}`];
-      note(names.filter(Boolean).join(' '), rate.countedAtMs);
+      note(names.filter(Boolean).join(' '), rate.countedAtMs, rates.get(rateName(rate))?.countedAtMs);
     }
   }
   return found;

@@ -1,5 +1,5 @@
 import { isDataError, isLockTimeout } from '../../db/errors.ts';
-import { type Batch, type Batcher, createBatcher, type ItemLimit, type KindBatcher } from '../../lib/batcher.ts';
+import { type Batch, type BatcherOptions, ItemBatcher, type ItemLimit } from '../../lib/batcher.ts';
 
 /**
  * Batches go on past accounts whose row in `balances` somebody else holds locked, such as an operator in a transaction:
@@ -37,7 +37,8 @@ export async function pastLocked<Result>(run: (locks: 'all' | 'free') => Promise
 export const BATCH_ITEMS_MAX = 256;
 export const WAITING_ITEMS_MAX = 50_000;
 
-interface AccountBatcherOptions<Item, Result> {
+interface AccountBatcherOptions<Item, Result>
+  extends Omit<BatcherOptions<Item, Result>, 'run' | 'isItemFault' | 'batchItemsMax'> {
   readonly run: (
     items: readonly Item[],
     locks: LockMode,
@@ -46,15 +47,8 @@ interface AccountBatcherOptions<Item, Result> {
   readonly accountOf: (item: Item) => string;
   /** Wraps batches that do not wait for a lock: what their time says of the database. */
   readonly guarded: (run: RunBatch<Item, Result>) => RunBatch<Item, Result>;
-  /** How long an item may take; by default as long as it likes, until it waits for a lock. */
-  readonly limit?: ItemLimit | undefined;
   /** How long an item may wait for a lock, if it has no limit. */
   readonly lockLimit: ItemLimit;
-  readonly waitingItemsMax?: number | undefined;
-  /** As of batchers. */
-  readonly kindOf?: ((item: Item) => string) | undefined;
-  readonly besideAfterMs?: number | undefined;
-  readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
   /** An account's items begin to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
 }
@@ -65,78 +59,71 @@ export type RunBatch<Item, Result> = (
   batch: Batch,
 ) => Promise<readonly (Result | Promise<Result>)[]>;
 
+const ITEMS = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX };
+
 /** Coalesces work on accounts, past those that are locked. */
-export function createAccountBatcher<Item, Result>(
-  options: AccountBatcherOptions<Item, Result>,
-): KindBatcher<Item, Result> {
-  const {
-    accountOf,
-    guarded,
-    limit,
-    lockLimit,
-    waitingItemsMax = WAITING_ITEMS_MAX,
-    kindOf,
-    bytes,
-    onLocked,
-  } = options;
-  const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax, kindOf, bytes };
-  const waiting = new Map<string, Batcher<Item, Result>>();
+export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
+  readonly #options: AccountBatcherOptions<Item, Result>;
+  /** By account. */
+  readonly #locked = new Map<string, ItemBatcher<Item, Result>>();
 
-  function wait(item: Item, dueMs: number): Promise<Result> {
-    const accountId = accountOf(item);
-    const own =
-      waiting.get(accountId) ?? createBatcher<Item, Result>({ ...batches, limit: lockLimit, run: runWaiting });
-    const result = own.submit(item, Number.isFinite(dueMs) ? dueMs : undefined);
-    if (!waiting.has(accountId)) {
-      waiting.set(accountId, own);
-      onLocked?.(accountId);
-      void own.drain().then(() => waiting.delete(accountId));
-    }
-    return result;
+  constructor(options: AccountBatcherOptions<Item, Result>) {
+    super({ ...options, ...ITEMS, run: options.guarded((items, batch) => this.#runPastWaiting(items, batch)) });
+    this.#options = options;
   }
 
-  async function runWaiting(items: readonly Item[], { signal }: Batch): Promise<readonly Result[]> {
-    return (await options.run(items, 'waiting', signal)) as readonly Result[];
+  async #runPastWaiting(items: readonly Item[], batch: Batch): Promise<readonly (Result | Promise<Result>)[]> {
+    const { accountOf } = this.#options;
+    const waits = this.#locked.size === 0 ? null : items.map((item) => this.#locked.has(accountOf(item)));
+    const free = waits === null ? items : items.filter((_item, i) => !waits[i]);
+    const results = free.length === 0 ? [] : await this.#runFree(free, batch.signal);
+    if (waits === null && !results.includes('locked')) return results as readonly Result[];
+    let next = 0;
+    return items.map((item, i) => {
+      const result = waits?.[i] ? 'locked' : results[next++]!;
+      return result === 'locked' ? this.#wait(item, batch.dueMs[i]!) : result;
+    });
   }
 
-  async function runFree(items: readonly Item[], signal: AbortSignal): Promise<readonly (Result | 'locked')[]> {
+  async #runFree(items: readonly Item[], signal: AbortSignal): Promise<readonly (Result | 'locked')[]> {
+    const { run, kindOf } = this.#options;
     try {
-      return await pastLocked((locks) => options.run(items, locks, signal));
+      return await run(items, 'all', signal);
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+    }
+    try {
+      return await run(items, 'free', signal);
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
       // Something other than the rows of accounts is locked, which one account's items may be to blame for, or one kind of items.
       const kinds = kindOf === undefined ? new Set() : new Set(items.map(kindOf));
-      return kinds.size > 1 ? runByKind(items, signal) : items.map(() => 'locked');
+      return kinds.size > 1 ? this.#runByKind(items, signal) : items.map(() => 'locked');
     }
   }
 
-  async function runByKind(items: readonly Item[], signal: AbortSignal): Promise<readonly (Result | 'locked')[]> {
+  async #runByKind(items: readonly Item[], signal: AbortSignal): Promise<readonly (Result | 'locked')[]> {
     const results = new Map<Item, Result | 'locked'>();
-    for (const some of Map.groupBy(items, kindOf!).values()) {
-      const ofKind = await runFree(some, signal);
+    for (const some of Map.groupBy(items, this.#options.kindOf!).values()) {
+      const ofKind = await this.#runFree(some, signal);
       for (const [i, item] of some.entries()) results.set(item, ofKind[i]!);
     }
     return items.map((item) => results.get(item)!);
   }
 
-  async function runAll(
-    items: readonly Item[],
-    { signal, dueMs }: Batch,
-  ): Promise<readonly (Result | Promise<Result>)[]> {
-    const waits = items.map((item) => waiting.size > 0 && waiting.has(accountOf(item)));
-    const free = items.filter((_item, i) => !waits[i]);
-    const results = free.length === 0 ? [] : await runFree(free, signal);
-    let next = 0;
-    return items.map((item, i) => {
-      const result = waits[i] ? 'locked' : results[next++]!;
-      return result === 'locked' ? wait(item, dueMs[i]!) : result;
-    });
+  #wait(item: Item, dueMs: number): Promise<Result> {
+    const { accountOf, run, lockLimit: limit, onLocked, kindOf, bytes, waitingItemsMax } = this.#options;
+    const accountId = accountOf(item);
+    const runWaiting: RunBatch<Item, Result> = async (items, { signal }) =>
+      (await run(items, 'waiting', signal)) as readonly Result[];
+    const options = { ...ITEMS, kindOf, bytes, waitingItemsMax, limit, run: runWaiting };
+    const own = this.#locked.get(accountId) ?? new ItemBatcher<Item, Result>(options);
+    const result = own.submit(item, Number.isFinite(dueMs) ? dueMs : undefined);
+    if (!this.#locked.has(accountId)) {
+      this.#locked.set(accountId, own);
+      onLocked?.(accountId);
+      void own.drain().then(() => this.#locked.delete(accountId));
+    }
+    return result;
   }
-
-  return createBatcher<Item, Result>({
-    ...batches,
-    limit,
-    run: guarded(runAll),
-    besideAfterMs: options.besideAfterMs,
-  });
 }

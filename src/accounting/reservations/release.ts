@@ -1,6 +1,6 @@
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { AccountState } from './account-state.ts';
-import { LIMITS } from './limits/all.ts';
+import { limitsOf } from './limits/all.ts';
 import type { CallUse, ReservedLimits } from './reservation.ts';
 
 /** The use of a call that used nothing: everything is given back. */
@@ -13,5 +13,7 @@ export function freeReservation(
   account: AccountState,
   periods: RunningPeriods,
 ): void {
-  for (const limit of LIMITS) limit.free?.(reservation, use, account, periods);
+  const { keyDayNo, memberId, subscriptionId, rateTokens } = reservation;
+  const limits = limitsOf(keyDayNo !== null, memberId !== null, subscriptionId !== null, rateTokens !== null);
+  for (const limit of limits) limit.free?.(reservation, use, account, periods);
 }

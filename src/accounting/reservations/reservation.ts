@@ -135,8 +135,8 @@ export interface CallName {
   readonly callId: string;
 }
 
-/** Parameters that name calls: their accounts, and their ids. */
-export const CALL_NAME = [({ accountId }: CallName) => accountId, ({ callId }: CallName) => callId] as const;
+/** The fields that name a call. */
+export const CALL_NAME = ['accountId', 'callId'] as const satisfies readonly (keyof CallName)[];
 
 /** A call as the key of a map. Neither id has a space. */
 export const callKey = ({ accountId, callId }: CallName): string => `${accountId} ${callId}`;
@@ -171,7 +171,9 @@ const STORED_FACTS = [
 
 /** The facts as they are stored: text that is parsed only where the node of the call dies. */
 export function factsText(facts: CallFacts): string {
-  return JSON.stringify(STORED_FACTS.map(([name]) => facts[name]));
+  const values: CallFacts[keyof CallFacts][] = [];
+  for (const [name] of STORED_FACTS) values.push(facts[name]);
+  return JSON.stringify(values);
 }
 
 /** The facts that can be read: in a rolling update, a node of another version may have made the reservation, with other facts. */

@@ -1,15 +1,16 @@
 import { isDataError } from '../../db/errors.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
-import { type Batcher, createBatcher, NotBegunError } from '../../lib/batcher.ts';
+import { type Batcher, ItemBatcher, NotBegunError } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type BillingTime, runningPeriods } from '../pricing/running-periods.ts';
+import { AskedAccounts } from './account-store.ts';
 import { admissionTerms, type ReservationTerms } from './admission-terms.ts';
 import { decideLooks } from './admit.ts';
 import type { AskingCall } from './limits/limit.ts';
 import { BATCH_ITEMS_MAX, pastLocked, WAITING_ITEMS_MAX } from './locked-accounts.ts';
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
-import { limitedOwners, type ReservationStore } from './store.ts';
+import type { ReservationStore } from './store.ts';
 
 /** Hears of admissions, for metrics. */
 export interface AdmissionObserver {
@@ -59,7 +60,7 @@ export function createReservations(options: ReservationsOptions) {
   let releasing: Promise<void> | null = null;
   let isClosing = false;
 
-  const looks = createBatcher<Omit<AskingCall, 'request'>, Refusal | null>({
+  const looks = new ItemBatcher<Omit<AskingCall, 'request'>, Refusal | null>({
     run: questions.guard((calls, { signal }) => lookAll(calls, signal)),
     limit: questions.limit,
     isItemFault: () => false,
@@ -78,22 +79,15 @@ export function createReservations(options: ReservationsOptions) {
     calls: readonly Omit<AskingCall, 'request'>[],
     signal: AbortSignal,
   ): Promise<(Refusal | null)[]> {
-    const { plans, nowMs, contextAt } = admissionTerms(options);
-    const onPlan = calls.filter(({ isOnPlan }) => isOnPlan).map(({ accountId }) => accountId);
-    const found = await store.look(
-      {
-        accountIds: [...new Set(calls.map(({ accountId }) => accountId))],
-        keys: limitedOwners(calls),
-        // What a minute leaves changes until the body is there.
-        rates: [],
-        planAccountIds: [...new Set(onPlan)],
-        callsOfAccountMax: 1,
-        plans: plans.values(),
-        nowMs,
-      },
-      signal,
-    );
-    return decideLooks(calls, found.accounts, contextAt(found.nowMs));
+    const termsNow = admissionTerms(options);
+    const asked = new AskedAccounts();
+    // What a minute leaves changes until the body is there.
+    for (const call of calls) {
+      asked.addCall(call);
+      if (call.isOnPlan) asked.callsOnPlan.set(call.accountId, 1);
+    }
+    const found = await store.look(asked, termsNow, signal);
+    return decideLooks(calls, found.accounts, termsNow.contextAt(found.nowMs));
   }
 
   function doubt(call: CallName): void {

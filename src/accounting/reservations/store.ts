@@ -1,35 +1,30 @@
 import { insertOfRows } from '../../db/citus.ts';
 import { fieldsOf, writeRows } from '../../db/columns.ts';
-import { type Query, type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import { nowMsOf } from '../../db/database-time.ts';
+import { type Query, type ReadRows, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { HomeDatabases } from '../../db/home-lanes.ts';
 import { deadOf } from '../../db/nodes/nodes-store.ts';
-import { Reads } from '../../db/reads.ts';
 import { selection, textColumn } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
-import { type AccountState, type AdmissionTerms, rateName } from './account-state.ts';
+import type { AdmissionTerms } from './account-state.ts';
 import {
+  type AccountRead,
   type AskedAccounts,
-  addAccountReads,
+  accountReads,
   addKeys,
   addRates,
   addSubscriptions,
   lockingStatement,
-  type MoneyRow,
-  type RatePlace,
   type ReadAccounts,
+  readAccounts,
   readBalances,
-  toAccounts,
 } from './account-store.ts';
 import { accountWrites, copyAccounts } from './account-writes-store.ts';
 import { countsAhead, warnOfCountsAhead } from './counts-ahead.ts';
-import type { OwnedCall } from './limits/limited-owner.ts';
-import { aliasPlacesOf, placesOf } from './limits/minute-rates.ts';
 import type { LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
-import { CALL_NAME, type CallName, callKey, type OpenReservation, type ReservationRequest } from './reservation.ts';
+import { CALL_NAME, type CallName, callKey, type OpenReservation } from './reservation.ts';
 import { HAS_SLOT, RATE_LIMITS, RESERVATIONS, type Reservation, SUBSCRIPTIONS } from './tables.ts';
 
 /** The SQL of reservations: one row a call in flight. */
@@ -43,7 +38,7 @@ const insertReservations = insertOfRows(
 );
 
 /** Plan: primary key. */
-const deleteReservations: Statement = {
+export const deleteReservations: Statement = {
   name: 'reservations.delete',
   text: `delete from reservations r using unnest($1::text[], $2::text[]) as v (account_id, call_id)
 where r.account_id = v.account_id and r.call_id = v.call_id`,
@@ -123,32 +118,22 @@ export function createReservationStore(
 ) {
   return {
     /** What accounts and keys have used, and when, for a decision that changes nothing. */
-    look(asked: AskedAccounts, signal?: AbortSignal): Promise<ReadAccounts> {
-      const reads = new Reads();
-      const readAccounts = addAccountReads(reads, readBalances, asked);
-      return partition.readThenWrite(
-        {
-          name: 'reservations.look',
-          reads: reads.queries,
-          decide: (rows) => ({ result: readAccounts(rows), writes: [] }),
-        },
-        signal,
-      );
+    look(asked: AskedAccounts, terms: AdmissionTerms, signal?: AbortSignal): Promise<ReadAccounts> {
+      const reads = accountReads(readBalances, asked, terms);
+      const decide = (rows: ReadRows) => ({ result: readAccounts(reads, rows, terms.nowMs), writes: [] });
+      return partition.readThenWrite({ name: 'reservations.look', reads, decide }, signal);
     },
     /**
      * Releases the reservations of calls that have one, without a record; waits for admissions that are under way. Returns the
      * calls whose accounts it could lock.
      */
     release(calls: readonly CallName[], time: BillingTime, locks: LockMode = 'all'): Promise<readonly CallName[]> {
-      const reads = new Reads();
-      const readAccounts = addAccountsOfCalls(reads, calls, time, locks);
-      const readOpen = addReservations(reads, calls);
+      const reads = openCallReads(calls, locks);
       return partition.readThenWrite({
         name: 'reservations.release',
-        reads: reads.queries,
+        reads,
         decide(rows) {
-          const { accounts, periods } = readAccounts(rows);
-          const reservations = readOpen(rows);
+          const { accounts, reservations, periods } = openCallsOf(reads, rows, time);
           const before = copyAccounts(accounts);
           const freed = [...reservations.values()].filter(({ accountId }) => accounts.has(accountId));
           for (const reservation of freed) {
@@ -187,115 +172,43 @@ export function createReservationStore(
   };
 }
 
-/** What admissions read of their accounts. */
-export function askedBy(
-  requests: readonly ReservationRequest[],
-  { plans, rateDefaults, nowMs }: AdmissionTerms,
-): AskedAccounts {
-  const callsOf = new Map<string, number>();
-  for (const { accountId, plan } of requests) {
-    if (plan !== null) callsOf.set(accountId, (callsOf.get(accountId) ?? 0) + 1);
-  }
-  return {
-    accountIds: [...new Set(requests.map(({ accountId }) => accountId))],
-    keys: limitedOwners(requests),
-    rates: ratePlaces(requests.filter(({ isRateLimited }) => isRateLimited || rateDefaults !== null)),
-    planAccountIds: [...callsOf.keys()],
-    callsOfAccountMax: Math.max(0, ...callsOf.values()),
-    plans: plans.values(),
-    nowMs,
-  };
+/** The reads of plans and of limits by the minute that calls in flight are counted in. `names`: the parameters that name the calls. */
+export function countedReads(names: readonly string[], hasPlans = true, hasRates = true): AccountRead[] {
+  const reads: AccountRead[] = [];
+  if (hasPlans) reads.push({ statement: readSubscriptionsOfCalls, parameters: names, addTo: addSubscriptions });
+  if (hasRates) reads.push({ statement: readRatesOfCalls, parameters: names, addTo: addRates });
+  return reads;
 }
 
-/** Where the limits by the minute of calls may stand. */
-function ratePlaces(requests: readonly ReservationRequest[]): RatePlace[] {
-  const places = requests.flatMap((request) =>
-    [...placesOf(request.keyId, request.model), ...aliasPlacesOf(request)].map(
-      (place) => [`${request.accountId} ${rateName(place)}`, { accountId: request.accountId, ...place }] as const,
-    ),
-  );
-  return [...new Map(places).values()];
-}
-
-/** Whose limits count calls: keys and people, each once. */
-export function limitedOwners(calls: readonly (OwnedCall & { readonly accountId: string })[]): AskedAccounts['keys'] {
-  const keys = calls.filter(({ isKeyLimited }) => isKeyLimited);
-  const members = calls.flatMap(({ accountId, memberId }) =>
-    memberId === null ? [] : [{ accountId, keyId: memberId }],
-  );
-  return distinctKeys<AskedAccounts['keys'][number]>(members.length === 0 ? keys : [...keys, ...members]);
-}
-
-/** The keys of calls, each once. */
-export function distinctKeys<Call extends { readonly accountId: string; readonly keyId: string }>(
-  calls: readonly Call[],
-): Call[] {
-  return [...new Map(calls.map((call) => [`${call.accountId} ${call.keyId}`, call])).values()];
-}
-
-/** The states of the accounts of calls in flight, and when they were read. */
-interface AccountsOfCalls extends ReadAccounts {
+/** Reservations with the states of their accounts, and when they were read. */
+interface OpenCalls extends ReadAccounts {
+  /** By `callKey`: those that are still there. */
+  readonly reservations: Map<string, OpenReservation>;
   /** Those of that instant. */
   readonly periods: RunningPeriods;
 }
 
-/** Which limits the calls of a batch may be counted in; only these are read. */
-interface LimitScope {
-  readonly hasPlans: boolean;
-  readonly hasKeyLimits: boolean;
-  readonly hasRates: boolean;
-}
-
-const ALL_LIMITS: LimitScope = { hasPlans: true, hasKeyLimits: true, hasRates: true };
-
-/** Adds the reads of what calls in flight are counted in; returns a function that adds it to their accounts. */
-export function addLimitsOfCalls(
-  reads: Reads,
-  calls: readonly CallName[],
-  { hasPlans, hasKeyLimits, hasRates }: LimitScope,
-): (rows: readonly (readonly unknown[])[], accounts: ReadonlyMap<string, AccountState>) => void {
-  const names = hasPlans || hasKeyLimits || hasRates ? fieldsOf(calls, 'accountId', 'callId') : [];
-  const subscriptions = reads.addIf<StoredRow>(hasPlans, readSubscriptionsOfCalls, names);
-  const keys = reads.addIf<StoredRow>(hasKeyLimits, readKeysOfCalls, names);
-  const rates = reads.addIf<StoredRow>(hasRates, readRatesOfCalls, names);
-  return (rows, accounts) => {
-    addSubscriptions(accounts, subscriptions(rows));
-    addKeys(accounts, keys(rows));
-    addRates(accounts, rates(rows));
-  };
-}
-
-/** Adds the reads of accounts to a transaction that releases calls; the accounts are locked first. */
-export function addAccountsOfCalls(
-  reads: Reads,
-  calls: readonly CallName[],
-  time: BillingTime,
-  locks: LockMode = 'all',
-): (rows: readonly (readonly unknown[])[]) => AccountsOfCalls {
+/** The reads of a transaction that releases calls, which locks their accounts first. */
+export function openCallReads(calls: readonly CallName[], locks: LockMode): AccountRead[] {
   const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
-  const money = reads.add<MoneyRow>(lockingStatement(locks), [toArray(accountIds)]);
-  const addLimits = addLimitsOfCalls(reads, calls, ALL_LIMITS);
-  return (rows) => {
-    const accounts = toAccounts(money, rows);
-    addLimits(rows, accounts);
-    const nowMs = time.nowMs ?? nowMsOf(money(rows));
-    return { accounts, nowMs, periods: time.periodsAt(nowMs) };
-  };
+  const names = fieldsOf(calls, ...CALL_NAME);
+  return [
+    { statement: lockingStatement(locks), parameters: [toArray(accountIds)] },
+    { statement: readReservations, parameters: names },
+    { statement: readKeysOfCalls, parameters: names, addTo: addKeys },
+    ...countedReads(names),
+  ];
 }
 
-/** Adds the read of whole reservations; returns those that are still there, by `callKey`. */
-export function addReservations(
-  reads: Reads,
-  calls: readonly CallName[],
-): (rows: readonly (readonly unknown[])[]) => Map<string, OpenReservation> {
-  const open = reads.add<StoredRow & { has_slot: boolean }>(readReservations, fieldsOf(calls, 'accountId', 'callId'));
-  return (rows) =>
-    new Map(
-      open(rows).map((row) => {
-        const reservation = { ...RESERVATIONS.read(row), hasSlot: row.has_slot };
-        return [callKey(reservation), reservation];
-      }),
-    );
+/** What these reads have found. */
+export function openCallsOf(reads: readonly AccountRead[], rows: ReadRows, time: BillingTime): OpenCalls {
+  const { accounts, nowMs } = readAccounts(reads, rows, time.nowMs);
+  const reservations = new Map<string, OpenReservation>();
+  for (const row of rows[1] as readonly (StoredRow & { readonly has_slot: boolean })[]) {
+    const reservation = { ...RESERVATIONS.read(row), hasSlot: row.has_slot };
+    reservations.set(callKey(reservation), reservation);
+  }
+  return { accounts, nowMs, periods: time.periodsAt(nowMs), reservations };
 }
 
 export function reservationWrites(reservations: readonly Reservation[]): Query[] {

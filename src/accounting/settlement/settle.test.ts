@@ -164,6 +164,7 @@ function accountOf(accountId: string): AccountState {
     },
     subscriptions: new Map([['sub', unusedSubscription({ accountId })]]),
     currentSubscriptionId: null,
+    activePlan: null,
     rates: new Map(),
     keys: new Map([
       [

@@ -1,4 +1,5 @@
 import type { CallOutcome, CallStatus } from '../calls/call-outcome.ts';
+import type { RecordedEnd } from '../calls/call-record-store.ts';
 import { type CountedKeyCharge, type CountedUse, keyChargeOf, placeOf } from '../counts/counted-use.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { AccountState, KeyState } from '../reservations/account-state.ts';
@@ -13,7 +14,7 @@ import {
   type OpenReservation,
   type ReservedLimits,
 } from '../reservations/reservation.ts';
-import type { SettlementRecord } from './settlement-record.ts';
+import type { KeyUse, SettlementRecord } from './settlement-record.ts';
 
 /** What the database has of calls that end. Keys are made by `callKey`. */
 export interface EndState {
@@ -41,10 +42,7 @@ interface ChargeEntry extends CallName {
 }
 
 /** An end that is written. */
-interface FreshEnd extends SettlementRecord {
-  /** What the call counts for from now on; `null`: for nothing. */
-  readonly counted: CountedUse | null;
-}
+export interface FreshEnd extends RecordedEnd, Pick<SettlementRecord, 'kept' | 'made'> {}
 
 interface EndDecision {
   /** One an end, in the same order. `claim_lost`: a repeat of the call runs elsewhere; nothing of this end is written. */
@@ -72,37 +70,39 @@ export function decideEnds(
   const fresh: FreshEnd[] = [];
   const freed: ReservedLimits[] = [];
   const charges: ChargeEntry[] = [];
-
-  const verdicts = records.map((record) => {
-    const { outcome, kept } = record;
+  const verdicts: ('ended' | 'claim_lost')[] = [];
+  for (const record of records) {
+    const { outcome, kept, made } = record;
     const key = callKey(outcome);
     const account = state.accounts.get(outcome.accountId);
     const status = recorded.get(key);
     const isOver = status === undefined ? state.dropped.has(key) : status !== 'unresolved';
-    if (!isOver && kept !== null && !state.claims.has(callKey(kept))) return 'claim_lost';
+    if (!isOver && kept !== null && !state.claims.has(callKey(kept))) {
+      verdicts.push('claim_lost');
+      continue;
+    }
+    verdicts.push('ended');
+    if (account === undefined) continue;
     const reservation = reservations.get(key);
-    if (reservation !== undefined && account !== undefined) {
+    const use = useOf(record);
+    if (reservation !== undefined) {
       // What counts has a record that says so, and a call that is over has it already.
-      const use = useOf(record);
       freeReservation(reservation, isOver ? { ...NO_USE, rateTokens: use.rateTokens } : use, account, periods);
       reservations.delete(key);
       freed.push(reservation);
     }
-    if (isOver || account === undefined) return 'ended';
+    if (isOver) continue;
     recorded.set(key, outcome.status);
-    fresh.push({
-      ...record,
-      counted: reservation === undefined ? null : countUse(reservation, useOf(record), account),
-    });
-    const payers = countingOwners(record, reservation, account);
+    const counted = reservation === undefined || !use.counts ? null : countUse(reservation, use.tokens, account);
+    fresh.push({ outcome, usage: outcome.usage, counted, kept, made });
+    const payers = record.key === null ? NO_OWNERS : countingOwners(outcome, record.key, reservation, account);
     if (reservation === undefined) {
       for (const payer of [payers.key, payers.member]) {
         if (payer !== null) countKeySpending(payer, record.key!.chargeNano, periods);
       }
     }
     if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, payers, periods));
-    return 'ended';
-  });
+  }
   return { verdicts, fresh, freed, charges };
 }
 
@@ -115,8 +115,7 @@ function useOf({ plan, key, rate }: SettlementRecord): CallUse {
  * What a call counts for in windows, quotas and calls of a day, beside the charges that the ledger has. What is counted there of a
  * week, a period or a day that is over is gone, and no record of it is needed.
  */
-function countUse(reservation: ReservedLimits, { counts, tokens }: CallUse, account: AccountState): CountedUse | null {
-  if (!counts) return null;
+function countUse(reservation: ReservedLimits, tokens: number, account: AccountState): CountedUse | null {
   const { subscriptionId, weekNo, periodNo } = reservation;
   const subscription = subscriptionId === null ? undefined : account.subscriptions.get(subscriptionId);
   const week = subscription?.weekNo === weekNo && subscription ? placeOf(weekNo, subscription.weekBeganAtMs) : null;
@@ -150,14 +149,14 @@ interface CountingOwners {
  * dead, they were charged nothing then.
  */
 function countingOwners(
-  { outcome, key: use }: SettlementRecord,
+  { keyId }: CallOutcome,
+  use: KeyUse,
   reservation: ReservedLimits | undefined,
   { keys }: AccountState,
 ): CountingOwners {
-  if (use === null) return NO_OWNERS;
   const memberId = reservation === undefined ? use.memberId : reservation.memberId;
   return {
-    key: reservation?.keyAmountNano === null ? null : (keys.get(outcome.keyId) ?? null),
+    key: reservation?.keyAmountNano === null ? null : (keys.get(keyId) ?? null),
     member: memberId == null ? null : (keys.get(memberId) ?? null),
   };
 }

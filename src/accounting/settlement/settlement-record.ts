@@ -29,7 +29,7 @@ export interface PlanUse {
   readonly tokens: number;
 }
 
-interface KeyUse {
+export interface KeyUse {
   readonly counts: boolean;
   readonly chargeNano: bigint;
   /** The person, if that person has limits. */

@@ -1,26 +1,27 @@
 import { insertOfRows } from '../../db/citus.ts';
-import { columnsOf, fieldsOf, toTimestamp, writeRows } from '../../db/columns.ts';
-import type { Query, Statement, StoredRow } from '../../db/database.ts';
+import { fieldsOf, toTimestamp, writeRows } from '../../db/columns.ts';
+import type { Query, ReadRows, Statement, StoredRow } from '../../db/database.ts';
 import type { PartitionDatabase } from '../../db/home-lanes.ts';
-import { Reads } from '../../db/reads.ts';
 import {
   bigintColumn,
   countColumn,
   instantColumn,
   jsonColumn,
   orNull,
+  type RowOf,
   selection,
   tableColumns,
   textColumn,
 } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { BalanceAfterEnd, CallStatus } from '../calls/call-outcome.ts';
-import { recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
+import type { BalanceAfterEnd, CallOutcome, CallStatus } from '../calls/call-outcome.ts';
+import { namesOf, queueForUsage, queueWrites, recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
 import type { CountedKeyCharge } from '../counts/counted-use.ts';
-import type { UnitPrices } from '../pricing/charge.ts';
-import type { StoredPriceLists } from '../pricing/price-list-store.ts';
+import { type PriceList, priceListWrites, type StoredPriceLists } from '../pricing/price-list-store.ts';
 import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
+import type { StoredClaim } from '../repeats/stored-response-store.ts';
 import type { AccountState } from '../reservations/account-state.ts';
+import type { AccountRead } from '../reservations/account-store.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
 import type { LockMode } from '../reservations/locked-accounts.ts';
@@ -31,9 +32,9 @@ import {
   type OpenReservation,
   type ReservedLimits,
 } from '../reservations/reservation.ts';
-import { addAccountsOfCalls, addReservations, deleteWrites } from '../reservations/store.ts';
+import { countedReads, deleteReservations, deleteWrites, openCallReads, openCallsOf } from '../reservations/store.ts';
 import { HAS_SLOT, RESERVED_LIMITS } from '../reservations/tables.ts';
-import { decideEnds, decideUnresolved, type EndState } from './settle.ts';
+import { decideEnds, decideUnresolved, type EndState, type FreshEnd } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
 /**
@@ -166,18 +167,17 @@ export function createSettlementStore(database: PartitionDatabase, logger: Pick<
       time: BillingTime,
       locks: LockMode = 'all',
     ): Promise<readonly OpenReservation[]> {
-      const reads = new Reads();
-      const readAccounts = addAccountsOfCalls(reads, calls, time, locks);
-      const readOpen = addReservations(reads, calls);
-      const records = reads.add<StoredRow>(readRecorded, fieldsOf(calls, 'accountId', 'callId'));
+      const reads = openCallReads(calls, locks);
+      const records = reads.push({ statement: readRecorded, parameters: fieldsOf(calls, ...CALL_NAME) }) - 1;
       return database.readThenWrite({
         name: 'settlement.resolve',
-        reads: reads.queries,
+        reads,
         decide(rows) {
-          const { accounts, nowMs, periods } = readAccounts(rows);
-          const reservations = readOpen(rows);
+          const { accounts, reservations, nowMs, periods } = openCallsOf(reads, rows, time);
           const before = copyAccounts(accounts);
-          const recordedBefore = new Map(RECORDED.all(records(rows)).map((call) => [callKey(call), call.status]));
+          const recordedBefore = new Map(
+            RECORDED.all(rows[records] as readonly StoredRow[]).map((call) => [callKey(call), call.status]),
+          );
           const unresolved = decideUnresolved({ accounts, reservations, recorded: recordedBefore }, periods);
           warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
           const recorded = unresolved.filter(({ isRecorded }) => isRecorded).map(({ reservation }) => reservation);
@@ -198,48 +198,69 @@ interface DecidedEnds {
   /** One an end, in the same order. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
   /** What the database has too, once these writes are made. */
-  readonly prices: ReadonlySet<UnitPrices>;
+  readonly priceLists: readonly PriceList[];
   readonly writes: readonly Query[];
 }
 
-/**
- * Adds the reads of calls that end to a transaction that has locked their accounts. Returns a function that decides on those of
- * them whose accounts are locked. Of several ends of one call the first counts.
- */
-export function addEnds(
-  reads: Reads,
-  records: readonly SettlementRecord[],
-  storedPriceLists: StoredPriceLists,
-): (
-  rows: readonly (readonly unknown[])[],
-  locked: readonly SettlementRecord[],
-  accounts: ReadonlyMap<string, AccountState>,
-  periods: RunningPeriods,
-) => DecidedEnds {
-  const outcomes = records.map(({ outcome }) => outcome);
-  const startedAtMs = outcomes.map((outcome) => outcome.startedAtMs);
-  const found = reads.add<EndRow>(readCallsAtEnd, [
-    ...columnsOf(outcomes, ...CALL_NAME, (outcome) => toTimestamp(outcome.startedAtMs)),
-    toTimestamp(Math.min(...startedAtMs)),
-    toTimestamp(Math.max(...startedAtMs)),
-  ]);
-  const kept = records.map((record) => record.kept).filter((each) => each !== null);
-  const claimed = reads.addIf<StoredRow>(kept.length > 0, lockClaims, fieldsOf(kept, 'accountId', 'callId'));
-  return (rows, locked, accounts, periods) => {
-    const known = toCallsAtEnd(found(rows), outcomes);
-    const claims = new Set(CLAIMS.all(claimed(rows)).map(callKey));
-    const { verdicts, fresh, freed, charges } = decideEnds(locked, { accounts, ...known, claims }, periods);
+/** Calls that end in a transaction that has locked their accounts. */
+export class CallEnds {
+  readonly reads: readonly AccountRead[];
+  readonly #outcomes: readonly CallOutcome[];
+  /** Arrays of their accounts, their ids and when they began. */
+  readonly #names: readonly string[];
+
+  constructor(records: readonly SettlementRecord[]) {
+    let [hasPlans, hasRates] = [false, false];
+    const outcomes: CallOutcome[] = [];
+    const kept: StoredClaim[] = [];
+    let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const record of records) {
+      const { startedAtMs } = record.outcome;
+      outcomes.push(record.outcome);
+      firstMs = Math.min(firstMs, startedAtMs);
+      lastMs = Math.max(lastMs, startedAtMs);
+      hasPlans ||= record.plan !== null;
+      hasRates ||= record.rate !== null;
+      if (record.kept !== null) kept.push(record.kept);
+    }
+    this.#outcomes = outcomes;
+    this.#names = namesOf(outcomes);
+    const parameters = [...this.#names, toTimestamp(firstMs), toTimestamp(lastMs)];
+    const reads: AccountRead[] = [{ statement: readCallsAtEnd, parameters }];
+    if (kept.length > 0) reads.push({ statement: lockClaims, parameters: fieldsOf(kept, ...CALL_NAME) });
+    this.reads = [...reads, ...countedReads(this.#names.slice(0, 2), hasPlans, hasRates)];
+  }
+
+  /** Decides on those of the calls whose accounts are locked. Of several ends of one call the first counts. */
+  decide(
+    rows: ReadRows,
+    locked: readonly SettlementRecord[],
+    accounts: ReadonlyMap<string, AccountState>,
+    periods: RunningPeriods,
+    storedPriceLists: StoredPriceLists,
+  ): DecidedEnds {
+    const known = toCallsAtEnd(rows[0] as readonly EndRow[], this.#outcomes);
+    const claims = this.reads[1]?.statement === lockClaims ? CLAIMS.all(rows[1] as readonly StoredRow[]) : [];
+    const state = { accounts, ...known, claims: new Set(claims.map(callKey)) };
+    const { verdicts, fresh, freed, charges } = decideEnds(locked, state, periods);
     const prices = new Set(fresh.map(({ outcome }) => outcome.price.prices));
+    const priceLists = storedPriceLists.missingOf(prices);
+    const isOfAll = fresh.length === this.#outcomes.length;
     const writes = [
-      ...deleteWrites(freed),
-      ...storedPriceLists.writes(prices),
-      ...recordWrites(fresh, ({ outcome }) => known.recorded.has(callKey(outcome))),
+      ...(isOfAll && freed.length === fresh.length
+        ? [{ statement: deleteReservations, parameters: this.#names.slice(0, 2) }]
+        : deleteWrites(freed)),
+      ...(priceLists.length === 0 ? [] : priceListWrites(priceLists)),
+      ...recordWrites(fresh, [...prices]),
+      ...(isOfAll && known.recorded.size === 0
+        ? [{ statement: queueForUsage, parameters: this.#names }]
+        : queueWrites(fresh.filter(({ outcome }) => !known.recorded.has(callKey(outcome))))),
       ...CHARGES.rows.write(insertCharges, charges),
       ...continuationWrites(fresh),
       ...validWrites(fresh, periods.nowMs),
     ];
-    return { verdicts, prices, writes };
-  };
+    return { verdicts, priceLists, writes };
+  }
 }
 
 /** A row of `readCallsAtEnd`. The columns of a reservation are all null if there is none. */
@@ -269,14 +290,21 @@ function toCallsAtEnd(
   return { reservations, recorded, dropped };
 }
 
-function validWrites(fresh: readonly SettlementRecord[], nowMs: number): Query[] {
-  const kept = fresh.map((record) => record.kept).filter((each) => each !== null);
-  return writeRows(makeResponsesValid, kept, [...CALL_NAME, ({ keptForMs }) => toTimestamp(nowMs + keptForMs)]);
+function validWrites(fresh: readonly FreshEnd[], nowMs: number): Query[] {
+  const kept: Record<'accountId' | 'callId' | 'expiresAt', string>[] = [];
+  for (const { kept: claim } of fresh) {
+    if (claim === null) continue;
+    const { accountId, callId, keptForMs } = claim;
+    kept.push({ accountId, callId, expiresAt: toTimestamp(nowMs + keptForMs) });
+  }
+  return writeRows(makeResponsesValid, kept, [...CALL_NAME, 'expiresAt']);
 }
 
-function continuationWrites(fresh: readonly SettlementRecord[]): Query[] {
-  const rows = fresh.flatMap(({ outcome, made }) =>
-    made === null ? [] : made.keys.map((key) => ({ totalTokens: null, ...made, key, accountId: outcome.accountId })),
-  );
+function continuationWrites(fresh: readonly FreshEnd[]): Query[] {
+  const rows: RowOf<typeof CONTINUATION_KEYS>[] = [];
+  for (const { outcome, made } of fresh) {
+    if (made === null) continue;
+    for (const key of made.keys) rows.push({ totalTokens: null, ...made, key, accountId: outcome.accountId });
+  }
   return CONTINUATION_KEYS.rows.write(recordContinuationKeys, rows);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createTestTimers } from '../../../test/support/timers.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { createBatcher, LateError, NotBegunError } from '../../lib/batcher.ts';
+import { ItemBatcher, LateError, NotBegunError } from '../../lib/batcher.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { createQuestions, refusedFor } from './database-questions.ts';
 
@@ -23,7 +23,7 @@ function setScene() {
     },
   });
   const batches: { items: readonly string[]; response: () => void }[] = [];
-  const batcher = createBatcher<string, string>({
+  const batcher = new ItemBatcher<string, string>({
     run: questions.guard((items, { signal }) => {
       const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
       signal.addEventListener('abort', () => reject(signal.reason));

@@ -102,10 +102,10 @@ export function createQuestions(options: QuestionsOptions): Questions {
   }
 
   function guard<Item, Result>(run: Run<Item, Result>): Run<Item, Result> {
-    const runUnlessDown = unlessDown(run);
     return async (items, batch) => {
+      if (isDown) throw new NotBegunError('the database does not respond');
       try {
-        const results = await runUnlessDown(items, batch);
+        const results = await run(items, batch);
         rose();
         return results;
       } catch (error) {

@@ -2,32 +2,34 @@ import { balance } from './balance.ts';
 import { dailyCap } from './daily-cap.ts';
 import { fiveHourWindow } from './five-hour-window.ts';
 import { keyBudgets, memberBudgets } from './key-budgets.ts';
-import { keyCalls, keyConcurrency, memberCalls, memberConcurrency } from './key-limits.ts';
+import { keyCalls, memberCalls } from './key-limits.ts';
 import type { Limit } from './limit.ts';
 import { minuteRates } from './minute-rates.ts';
 import { planConcurrency } from './plan-concurrency.ts';
-import { planHasModel, planInputSize, planIsActive, planOutputSize } from './plan-terms.ts';
-import { reservedTokens, tokenQuota } from './token-quota.ts';
+import { planTerms } from './plan-terms.ts';
+import { tokenQuota } from './token-quota.ts';
 import { weeklyWindow } from './weekly-window.ts';
 
 /** Everything that limits a call, in the order of precedence of its refusals: the first one that has no room is named. */
-export const LIMITS: readonly Limit[] = [
-  keyBudgets,
-  keyCalls,
-  keyConcurrency,
-  memberBudgets,
-  memberCalls,
-  memberConcurrency,
-  balance,
-  dailyCap,
-  planIsActive,
-  planHasModel,
-  planInputSize,
-  planOutputSize,
-  fiveHourWindow,
-  weeklyWindow,
-  tokenQuota,
-  reservedTokens,
-  planConcurrency,
-  minuteRates,
-];
+const LIMITS = {
+  ofKey: [keyBudgets, keyCalls],
+  ofMember: [memberBudgets, memberCalls],
+  ofBalance: [balance, dailyCap],
+  ofPlan: [planTerms, fiveHourWindow, weeklyWindow, tokenQuota, planConcurrency],
+  byMinute: [minuteRates],
+} satisfies Readonly<Record<string, readonly Limit[]>>;
+
+export const PLAN_LIMITS: readonly Limit[] = LIMITS.ofPlan;
+
+/** By what applies to a call. */
+const COMBINED = Array.from({ length: 16 }, (_, applies): readonly Limit[] => [
+  ...(applies & 1 ? LIMITS.ofKey : []),
+  ...(applies & 2 ? LIMITS.ofMember : []),
+  ...(applies & 4 ? LIMITS.ofPlan : LIMITS.ofBalance),
+  ...(applies & 8 ? LIMITS.byMinute : []),
+]);
+
+/** Those of a call with a limited key, of a limited person, on a plan, with limits by the minute. */
+export function limitsOf(ofKey: boolean, ofMember: boolean, onPlan: boolean, byMinute: boolean): readonly Limit[] {
+  return COMBINED[(ofKey ? 1 : 0) + (ofMember ? 2 : 0) + (onPlan ? 4 : 0) + (byMinute ? 8 : 0)]!;
+}

@@ -5,9 +5,9 @@ import type { Limit } from './limit.ts';
 
 /** The most that an account may spend in a day of the billing time zone; what its calls have reserved counts as spent. */
 export const dailyCap: Limit = {
-  refuse(call, { money }, context) {
+  refuse(_call, { money }, context) {
     const capNano = lowestCap(money.dailyCapNano ?? context.defaultDailyCapNano, money.ownDailyCapNano);
-    if (call.isOnPlan || capNano === null) return null;
+    if (capNano === null) return null;
     const spentNano = spentToday(money, context);
     if (spentNano + money.reservedNano < capNano) return null;
     return { kind: 'balanceDailyLimitExceeded', retryAt: spentNano < capNano ? 'soon' : context.nextDayMs };

@@ -1,6 +1,6 @@
 import { isAhead } from '../../counts/counted-since.ts';
 import { FIVE_HOURS_MS, type PlanTerms } from '../../plans/plan.ts';
-import { activePlan, type Slot, type SubscriptionState } from '../account-state.ts';
+import type { Slot, SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /**
@@ -9,10 +9,7 @@ import type { Limit } from './limit.ts';
  * each slot is written once and deleted once; and as many that lie ahead, which a wrong clock has left.
  */
 export const fiveHourWindow: Limit = {
-  advance(account, context) {
-    const plan = activePlan(account, context);
-    if (plan === null) return;
-    const { subscription } = plan;
+  advance({ subscription }, context) {
     const givenBack = new Set(subscription.deletedSlots);
     for (const slot of subscription.oldestSlots) {
       if (isLive(slot, context.nowMs) || givenBack.has(slot.callId)) continue;
@@ -20,16 +17,14 @@ export const fiveHourWindow: Limit = {
       subscription.slots--;
     }
   },
-  refuse(call, account, context) {
-    const plan = call.isOnPlan ? activePlan(account, context) : null;
+  refuse(_call, { activePlan: plan }, context) {
     if (plan === null || plan.subscription.slots < plan.terms.fiveHourCalls) return null;
     return { kind: 'packageFiveHourQuotaExhausted', retryAt: freeAtMs(plan.subscription, plan.terms, context.nowMs) };
   },
-  take({ plan, callId }, account, _reservation, context) {
-    const active = plan && activePlan(account, context);
-    if (!active) return;
-    active.subscription.slots++;
-    active.subscription.newSlots.push({ callId, takenAtMs: context.nowMs });
+  take({ callId }, { activePlan: plan }, _reservation, context) {
+    if (plan === null) return;
+    plan.subscription.slots++;
+    plan.subscription.newSlots.push({ callId, takenAtMs: context.nowMs });
   },
   free({ subscriptionId, callId, hasSlot }, { counts }, { subscriptions }) {
     const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);

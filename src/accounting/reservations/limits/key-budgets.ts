@@ -43,7 +43,6 @@ const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit
 
 /** What is used of the budgets that there are of a key, and of the person whose key it is, whatever calls in flight hold. */
 export function shownBudgets(call: OwnedCall, account: AccountState, periods: RunningPeriods): readonly ShownBudget[] {
-  if (!call.isKeyLimited && call.memberId === null) return NO_BUDGETS;
   const shown: ShownBudget[] = [];
   for (const owner of OWNERS) {
     const state = owner.of(call, account);
@@ -56,7 +55,6 @@ export function shownBudgets(call: OwnedCall, account: AccountState, periods: Ru
 }
 
 const OWNERS = [KEY, MEMBER];
-const NO_BUDGETS: readonly ShownBudget[] = [];
 
 export const keyBudgets = budgetsOf(KEY, {
   total: 'keyTotalSpendLimitReached',

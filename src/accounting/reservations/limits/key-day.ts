@@ -13,11 +13,10 @@ export type OwnerUse = Pick<KeyCounts, 'spentNano' | 'weekSpentNano' | 'monthSpe
 export function usedNow(key: KeyState, periods: RunningPeriods): OwnerUse {
   const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
   const spentNano = isDay ? key.spentNano : 0n;
-  const atLeastOfDay = (spent: bigint): bigint => (spent > spentNano ? spent : spentNano);
   return {
     spentNano,
-    weekSpentNano: isWeek ? atLeastOfDay(key.weekSpentNano) : spentNano,
-    monthSpentNano: isMonth ? atLeastOfDay(key.monthSpentNano) : spentNano,
+    weekSpentNano: isWeek && key.weekSpentNano > spentNano ? key.weekSpentNano : spentNano,
+    monthSpentNano: isMonth && key.monthSpentNano > spentNano ? key.monthSpentNano : spentNano,
     totalSpentNano: key.totalSpentNano,
     calls: isDay ? key.calls : 0,
   };

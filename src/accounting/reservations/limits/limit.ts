@@ -13,12 +13,12 @@ export type AskingCall = Pick<ReservationRequest, 'accountId' | 'keyId' | 'isKey
 
 /**
  * One thing that limits what an account, its plan or its key may use. Each is a file of this folder, a line in `all.ts`, and
- * its columns. Its functions are pure but for the state that they are given, which they change.
+ * its columns. It is asked of calls that it applies to. Its functions are pure but for the state that they are given, which they change.
  */
 export interface Limit {
-  /** Brings what it counts up to the present: a window moves on. Once for each batch. */
-  advance?(account: AccountState, context: AdmissionContext): void;
-  /** Why there is no room for a call now; `null` if there is, or where it does not limit this call. Changes nothing. */
+  /** Of a plan: brings what it counts up to the present, as a window that moves on. Once for each batch. */
+  advance?(plan: ActivePlan, context: AdmissionContext): void;
+  /** Why there is no room for a call now; `null` if there is. Changes nothing. */
   refuse(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null;
   /** Takes what an admitted call may use, and sets in its reservation what its end needs. */
   take?(request: ReservationRequest, account: AccountState, reservation: Reservation, context: AdmissionContext): void;

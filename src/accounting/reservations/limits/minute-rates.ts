@@ -24,7 +24,7 @@ import {
 export const minuteRates: Limit = {
   refuse({ request }, account, context) {
     // A call whose body is not read yet: there may be room when it is.
-    if (request === null || !mayLimit(account, context)) return null;
+    if (request === null) return null;
     let longest: { waitMs: number; reached: Omit<ReachedRate, 'status'> } | null = null;
     for (const rate of ratesOf(request, account, context)) {
       const { keyId, model } = rate.state;
@@ -56,7 +56,6 @@ export const minuteRates: Limit = {
     return refusal;
   },
   take(request, account, reservation, context) {
-    if (!mayLimit(account, context)) return;
     const rates = ratesOf(request, account, context);
     const least = Math.min(...rates.map(({ tokensMax }) => tokensMax ?? Number.POSITIVE_INFINITY));
     const tokens = Number.isFinite(least) ? Math.min(request.tokens, least) : null;
@@ -97,7 +96,6 @@ export function rateStatus(
   account: AccountState,
   context: AdmissionContext,
 ): RateStatus | null {
-  if (!mayLimit(account, context)) return null;
   let requests: RateLeft | null = null;
   let tokens: RateLeft | null = null;
   for (const rate of ratesOf(request, account, context)) {
@@ -120,8 +118,8 @@ interface Rate extends RateMaxima {
   readonly state: RateState;
 }
 
-/** Calls without such limits are the most, and are done here. */
-function mayLimit({ rates }: AccountState, { rateDefaults }: AdmissionContext): boolean {
+/** Whether an account may have such limits: most have none. */
+export function hasRates({ rates }: AccountState, { rateDefaults }: AdmissionContext): boolean {
   return rates.size > 0 || rateDefaults !== null;
 }
 

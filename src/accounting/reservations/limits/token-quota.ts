@@ -1,14 +1,13 @@
 import { beganAtMs, isCounted } from '../../counts/counted-since.ts';
 import { periodMsOf } from '../../plans/plan.ts';
-import { activePlan } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
-/** The token quota of a Coding Plan: for a period of days from the beginning of the subscription, again and again. */
+/**
+ * The token quota of a Coding Plan: for a period of days from the beginning of the subscription, again and again. It is reserved like money:
+ * a call is admitted while used and reserved tokens together are below it.
+ */
 export const tokenQuota: Limit = {
-  advance(account, context) {
-    const plan = activePlan(account, context);
-    if (plan === null) return;
-    const { subscription, terms } = plan;
+  advance({ subscription, terms }, context) {
     const { startsAtMs, periodBeganAtMs } = subscription;
     const runningSinceMs = beganAtMs(startsAtMs, periodMsOf(terms), context.nowMs);
     if (isCounted(periodBeganAtMs, runningSinceMs, context.nowMs)) return;
@@ -17,39 +16,26 @@ export const tokenQuota: Limit = {
     subscription.periodTokens = 0;
     subscription.periodReservedTokens = 0;
   },
-  refuse(call, account, context) {
-    const plan = call.isOnPlan ? activePlan(account, context) : null;
-    if (plan === null || plan.subscription.periodTokens < plan.terms.quotaTokens) return null;
-    const { startsAtMs, endsAtMs, periodBeganAtMs } = plan.subscription;
+  refuse(_call, { activePlan: plan }, context) {
+    if (plan === null) return null;
+    const { startsAtMs, endsAtMs, periodBeganAtMs, periodTokens, periodReservedTokens } = plan.subscription;
+    if (periodTokens + periodReservedTokens < plan.terms.quotaTokens) return null;
+    // Where only calls in flight fill it, their ends may give room.
+    if (periodTokens < plan.terms.quotaTokens) return { kind: 'packageConcurrencyLimited', retryAt: 'soon' };
     const lengthMs = periodMsOf(plan.terms);
     const periodEndsAtMs = beganAtMs(startsAtMs, lengthMs, Math.max(periodBeganAtMs, context.nowMs)) + lengthMs;
     return { kind: 'packageTokensExhausted', retryAt: Math.min(periodEndsAtMs, endsAtMs), isPaymentRequired: true };
   },
-  take({ plan }, account, reservation, context) {
-    const subscription = plan && activePlan(account, context)?.subscription;
-    if (!plan || !subscription) return;
-    reservation.periodNo = subscription.periodNo;
-    reservation.tokens = plan.tokens;
-    subscription.periodReservedTokens += plan.tokens;
+  take({ plan: asked }, { activePlan: plan }, reservation) {
+    if (asked === null || plan === null) return;
+    reservation.periodNo = plan.subscription.periodNo;
+    reservation.tokens = asked.tokens;
+    plan.subscription.periodReservedTokens += asked.tokens;
   },
   free({ subscriptionId, periodNo, tokens }, use, { subscriptions }) {
     const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);
     if (subscription === undefined || subscription.periodNo !== periodNo) return;
     subscription.periodReservedTokens -= tokens ?? 0;
     if (use.counts) subscription.periodTokens += use.tokens;
-  },
-};
-
-/**
- * The token quota is reserved like money: a call is admitted while used and reserved tokens together are below it. Where
- * only calls in flight fill it, their ends may give room.
- */
-export const reservedTokens: Limit = {
-  refuse(call, account, context) {
-    const plan = call.isOnPlan ? activePlan(account, context) : null;
-    if (plan === null) return null;
-    const { periodTokens, periodReservedTokens } = plan.subscription;
-    if (periodTokens + periodReservedTokens < plan.terms.quotaTokens) return null;
-    return { kind: 'packageConcurrencyLimited', retryAt: 'soon' };
   },
 };

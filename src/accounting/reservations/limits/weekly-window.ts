@@ -1,13 +1,11 @@
 import { beganAtMs, isCounted } from '../../counts/counted-since.ts';
 import { WEEK_MS } from '../../plans/plan.ts';
-import { activePlan, type SubscriptionState } from '../account-state.ts';
+import type { SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /** The weekly window of a Coding Plan: seven days from the beginning of the subscription, again and again. */
 export const weeklyWindow: Limit = {
-  advance(account, context) {
-    const subscription = activePlan(account, context)?.subscription;
-    if (subscription === undefined) return;
+  advance({ subscription }, context) {
     const { startsAtMs, weekBeganAtMs } = subscription;
     const runningSinceMs = beganAtMs(startsAtMs, WEEK_MS, context.nowMs);
     if (isCounted(weekBeganAtMs, runningSinceMs, context.nowMs)) return;
@@ -15,16 +13,14 @@ export const weeklyWindow: Limit = {
     subscription.weekNo++;
     subscription.weekCalls = 0;
   },
-  refuse(call, account, context) {
-    const plan = call.isOnPlan ? activePlan(account, context) : null;
+  refuse(_call, { activePlan: plan }, context) {
     if (plan === null || plan.subscription.weekCalls < plan.terms.weeklyCalls) return null;
     return { kind: 'packageWeeklyQuotaExhausted', retryAt: weekEndMs(plan.subscription, context.nowMs) };
   },
-  take({ plan }, account, reservation, context) {
-    const subscription = plan && activePlan(account, context)?.subscription;
-    if (!subscription) return;
-    reservation.weekNo = subscription.weekNo;
-    subscription.weekCalls++;
+  take(_request, { activePlan: plan }, reservation) {
+    if (plan === null) return;
+    reservation.weekNo = plan.subscription.weekNo;
+    plan.subscription.weekCalls++;
   },
   free({ subscriptionId, weekNo }, { counts }, { subscriptions }) {
     const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);

@@ -1,0 +1,116 @@
+import pg from 'pg';
+import { type Query, type Statement, type StoredRow, toSqlText } from './database.ts';
+
+const BIGINT_OID = 20;
+const DATE_OID = 1082;
+
+/** `bigint` as `bigint`, `date` as text; the rest as the driver does it. */
+export const TYPES = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === BIGINT_OID) return BigInt;
+    if (oid === DATE_OID) return String;
+    return pg.types.getTypeParser(oid, format);
+  },
+};
+
+export type Rows = readonly StoredRow[];
+
+/** How the columns of a statement's rows are read, worked out once. */
+export interface RowShape {
+  readonly names: readonly string[];
+  readonly parsers: readonly ((text: string) => unknown)[];
+}
+
+/** A command in SQL, or a statement that was prepared in SQL. */
+export type Command = string | Query;
+
+/** Prepares a statement in SQL. The driver prepares others on the same connection under their own names; a prefix keeps the two apart. */
+export const prepareText = ({ name }: Statement, text: string): string => `prepare "sql:${name}" as ${text}`;
+
+/**
+ * Runs it, so that several fit into one message. In its literals `standard_conforming_strings` makes the quote the only character that matters.
+ *
+ * @throws with the server's own code where text has a zero byte, which would end the statement.
+ */
+function executeText({ statement, parameters }: Query): string {
+  let text = `execute "sql:${statement.name}"`;
+  for (let i = 0; i < parameters.length; i++) {
+    const parameter = parameters[i]!;
+    const value = typeof parameter === 'string' || parameter === null ? parameter : toSqlText(parameter);
+    if (value?.includes('\0')) {
+      throw Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' });
+    }
+    text += `${i === 0 ? '(' : ','}${value === null ? 'null' : `'${value.replaceAll("'", "''")}'`}`;
+  }
+  return parameters.length === 0 ? text : `${text})`;
+}
+
+/** A message of the simple protocol to the driver, which calls the handlers with the response: the rows of each command. */
+export class Message implements pg.Submittable {
+  readonly #commands: readonly Command[];
+  readonly #text: string;
+  /** Of prepared statements, which have the same columns each time. */
+  readonly #shapes: Map<string, RowShape>;
+  readonly #results: Rows[] = [];
+  #rows: StoredRow[] = [];
+  #shape: RowShape | null = null;
+  #failure: unknown = null;
+  /** The driver puts its own limit of time around it. */
+  callback: (error: unknown, results: readonly Rows[]) => void = () => undefined;
+
+  constructor(commands: readonly Command[], shapes: Map<string, RowShape>) {
+    let text = '';
+    for (const command of commands) {
+      text += text === '' ? '' : ';';
+      text += typeof command === 'string' ? command : executeText(command);
+    }
+    this.#commands = commands;
+    this.#text = text;
+    this.#shapes = shapes;
+  }
+
+  submit(connection: pg.Connection): void {
+    connection.query(this.#text);
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }): void {
+    const command = this.#commands[this.#results.length];
+    const name = typeof command === 'object' ? command.statement.name : null;
+    this.#shape = name === null ? null : (this.#shapes.get(name) ?? null);
+    if (this.#shape !== null) return;
+    this.#shape = {
+      names: fields.map((field) => field.name),
+      parsers: fields.map(({ dataTypeID }) => TYPES.getTypeParser(dataTypeID, 'text')),
+    };
+    if (name !== null) this.#shapes.set(name, this.#shape);
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    const { names, parsers } = this.#shape!;
+    const row: Record<string, unknown> = {};
+    try {
+      for (let i = 0; i < fields.length; i++) {
+        const text = fields[i]!;
+        row[names[i]!] = text === null ? null : parsers[i]!(text);
+      }
+    } catch (error) {
+      this.#failure ??= error;
+    }
+    this.#rows.push(row);
+  }
+
+  handleCommandComplete(): void {
+    this.#results.push(this.#rows);
+    this.#rows = [];
+  }
+
+  handleEmptyQuery(): void {}
+
+  handleError(error: unknown): void {
+    this.callback(this.#failure ?? error, []);
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(this.#failure, this.#results);
+  }
+}
