@@ -1,6 +1,6 @@
 import { foldedName } from '../lib/folded-name.ts';
 import { decodeString } from '../lib/json/json-string.ts';
-import { Members, openMembers, type Rule, state, stateOrObject } from './request-rules.ts';
+import { type Form, Members, openMembers, type Rule, state, stateOrObject } from './request-rules.ts';
 import type { StateKind } from './state-references.ts';
 
 /**
@@ -32,15 +32,25 @@ const states = Object.fromEntries(
   Object.entries(STATE_NAMES).map(([name, kind]): [string, Rule] => [name, state(kind)]),
 );
 
-/** An object of which the gateway knows nothing. */
-export const OPEN = openMembers({
-  ...states,
-  container: stateOrObject('container', states),
-  conversation: stateOrObject('conversation', states),
+const anyValue = (members: Members): Form => ({
+  text: 'shown',
+  members,
+  get items() {
+    return this;
+  },
 });
 
-/** An object below a new field at the top of a request. */
-export const FIELD = new Members({}, 'field');
+/** A value of which the gateway knows nothing. */
+export const OPEN_VALUE = anyValue(
+  openMembers({
+    ...states,
+    container: stateOrObject('container', states),
+    conversation: stateOrObject('conversation', states),
+  }),
+);
+
+/** A value below a new field at the top of a request. */
+export const FIELD_VALUE = anyValue(new Members({}, 'field'));
 
 /** The most bytes of an id that a value is taken for. */
 const REFERENCE_BYTES_MAX = 128;

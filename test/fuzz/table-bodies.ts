@@ -1,5 +1,5 @@
 import type { Dice } from '../../src/lib/dice.ts';
-import { MemberNames } from '../../src/lib/json/json-reader.ts';
+import { MemberNames } from '../../src/lib/json/member-names.ts';
 import type { RequestTable } from '../../src/protocols/request-reader.ts';
 import type { Form, Members, Rule, TextRule } from '../../src/protocols/request-rules.ts';
 import { CONTENT_OF_TYPE } from '../../src/protocols/responses/state-references.ts';

@@ -1,9 +1,9 @@
 import { CapturedMembers, type MarkedMember } from './json-captured-members.ts';
 import { HOLDINGS_DEPTH_MAX, type HoldingRules, JsonHoldings } from './json-holdings.ts';
 import { NumberReader, wholeNumberEnd } from './json-number.ts';
-import type { MemberNames } from './json-reader.ts';
 import { type JsonKind, JsonSyntaxError, kindOf } from './json-scan.ts';
 import { isEscapeLetter, isHexDigit, isSpecial, skipPlain, wholeEscapeEnd } from './json-string.ts';
+import type { MemberNames } from './member-names.ts';
 
 /**
  * Reads a JSON text that passes by in chunks, cut anywhere: checks it against RFC 8259 to its last byte and keeps a few

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { JsonMemberError, JsonReader, MemberNames } from './json-reader.ts';
+import { JsonMemberError, JsonReader } from './json-reader.ts';
 import { scanJson } from './json-scan.ts';
+import { MemberNames } from './member-names.ts';
 
 const reader = (text: string) => new JsonReader(Buffer.from(text));
 

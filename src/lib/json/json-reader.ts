@@ -1,6 +1,6 @@
-import { foldedName } from '../folded-name.ts';
 import { type JsonKind, kindOf } from './json-scan.ts';
 import { decodeString } from './json-string.ts';
+import type { MemberNames } from './member-names.ts';
 
 /**
  * A walk over a text that is known to be JSON, from its first token to its last: the caller says which members of which
@@ -13,6 +13,10 @@ import { decodeString } from './json-string.ts';
 export class JsonReader {
   readonly bytes: Buffer;
   #at: number;
+  /** Where the last member or item begins that was come to: what still stands there was not read. */
+  #valueStart = -1;
+  #keyStart = 0;
+  #keyEnd = 0;
   readonly #longValues: readonly number[];
   /** The first of them that does not begin before what is read, or one before that. */
   #longIndex: number;
@@ -55,6 +59,13 @@ export class JsonReader {
     }
   }
 
+  /** On to where another reader of the same text stands, which stays there. */
+  follow(other: JsonReader): void {
+    this.#at = other.#at;
+    this.#longIndex = other.#longIndex;
+    this.#valueStart = NONE;
+  }
+
   /** A reader of the same text at the offset of another value. */
   from(offset: number): JsonReader {
     if (offset < this.#at) return new JsonReader(this.bytes, offset);
@@ -85,23 +96,8 @@ export class JsonReader {
    * the key stands, without its quotes, and reads the value or leaves it to be skipped.
    */
   eachMember(visit: (keyStart: number, keyEnd: number) => void): void {
-    if (this.bytes[this.#at] !== OPEN_BRACE) {
-      this.skip();
-      return;
-    }
-    this.#enter();
-    while (this.bytes[this.#at] !== CLOSE_BRACE) {
-      const keyStart = this.#at + 1;
-      this.#skipString();
-      const keyEnd = this.#at - 1;
-      this.#skipSpace();
-      this.#enter();
-      const valueStart = this.#at;
-      visit(keyStart, keyEnd);
-      if (this.#at === valueStart) this.skip();
-      this.#toNext();
-    }
-    this.#at++;
+    if (this.bytes[this.#at] !== OPEN_BRACE) this.skip();
+    else for (this.enter(); this.nextMember(); ) visit(this.#keyStart, this.#keyEnd);
   }
 
   /** Goes over the items of the array that comes next; skips a value of another kind. `visit` as in `members`. */
@@ -110,14 +106,49 @@ export class JsonReader {
       this.skip();
       return;
     }
-    this.#enter();
-    for (let index = 0; this.bytes[this.#at] !== CLOSE_BRACKET; index++) {
-      const valueStart = this.#at;
-      visit(index);
-      if (this.#at === valueStart) this.skip();
-      this.#toNext();
-    }
+    this.enter();
+    for (let index = 0; this.nextItem(); index++) visit(index);
+  }
+
+  /** Into the object or array that comes next: `nextMember` or `nextItem` reads on until it has ended. */
+  enter(): void {
     this.#at++;
+    this.#skipSpace();
+  }
+
+  /** On to the value of the next member, behind the one before, read or not; `false`, and behind the object, if there is none. */
+  nextMember(): boolean {
+    if (!this.nextItem()) return false;
+    this.#keyStart = this.#at + 1;
+    this.#skipString();
+    this.#keyEnd = this.#at - 1;
+    this.#skipSpace();
+    this.enter();
+    this.#valueStart = this.#at;
+    return true;
+  }
+
+  /** As `nextMember`, of an array. */
+  nextItem(): boolean {
+    if (this.#at === this.#valueStart) this.skip();
+    this.#skipSpace();
+    if (this.bytes[this.#at] === COMMA) this.enter();
+    const byte = this.bytes[this.#at];
+    if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      this.#at++;
+      return false;
+    }
+    this.#valueStart = this.#at;
+    return true;
+  }
+
+  /** Where the key of the member stands whose value comes next, without its quotes. */
+  get keyStart(): number {
+    return this.#keyStart;
+  }
+
+  get keyEnd(): number {
+    return this.#keyEnd;
   }
 
   /** The string that comes next; `null`, and the value skipped, if it is no string or has more bytes than the limit. */
@@ -174,17 +205,6 @@ export class JsonReader {
     return index < length && longValues[index] === this.#at ? longValues[index + 1]! : NONE;
   }
 
-  #enter(): void {
-    this.#at++;
-    this.#skipSpace();
-  }
-
-  /** On to the next member or item, or to where the container closes. */
-  #toNext(): void {
-    this.#skipSpace();
-    if (this.bytes[this.#at] === COMMA) this.#enter();
-  }
-
   /** A number or a literal. */
   #skipWord(): void {
     const { bytes } = this;
@@ -230,86 +250,6 @@ export class JsonMemberError extends Error {
   }
 }
 
-/**
- * The names of the members that a reader wants of an object, prepared for the comparison of bytes. A name that begins with
- * `*` stands for all names that end with what follows; a whole name takes precedence.
- */
-export class MemberNames {
-  /** Those of all readers so far: tests make bodies of them. */
-  static readonly all: MemberNames[] = [];
-  readonly names: readonly string[];
-  /** Folded, in the order of the names. */
-  readonly #folded: readonly string[];
-  /** By the length of the folded name, the indexes of the whole names that have it. */
-  readonly #byLength: readonly (readonly number[])[];
-  /** The indexes of the names that begin with `*`. */
-  readonly #suffixes: readonly number[];
-  readonly #bytesMin: number;
-  /** A bit for each letter that a name begins with; all bits if there are suffixes. */
-  readonly #firstLetters: number;
-
-  constructor(...names: readonly string[]) {
-    MemberNames.all.push(this);
-    this.names = names;
-    this.#folded = names.map((name) => foldedName(name.replace(ANY, '')));
-    this.#suffixes = [...names.keys()].filter((index) => names[index]!.startsWith('*'));
-    const byLength: number[][] = Array.from({ length: FOLDED_BYTES_MAX + 1 }, () => []);
-    for (const [index, { length }] of this.#folded.entries()) {
-      if (!this.#suffixes.includes(index)) byLength[length]!.push(index);
-    }
-    this.#byLength = byLength;
-    this.#bytesMin = Math.min(...this.#folded.map(({ length }) => length));
-    this.#firstLetters =
-      this.#suffixes.length > 0 ? -1 : this.#folded.reduce((bits, name) => bits | letterBit(name.charCodeAt(0)), 0);
-  }
-
-  /** The index of the name that the bytes between two quotes are equal to when folded; -1 if there is none. */
-  find(bytes: Buffer, start: number, end: number): number {
-    if (end - start < this.#bytesMin) return NONE;
-    const first = letterBit(bytes[start]!);
-    // Most keys are told apart by their first letter.
-    if (first !== 0 && (first & this.#firstLetters) === 0) return NONE;
-    let length = 0;
-    for (let at = start; at < end; at++) {
-      const byte = bytes[at]!;
-      if (byte === BACKSLASH || byte >= 0x80 || byte === 0) return this.#findDecoded(bytes, start, end);
-      if (byte === UNDERSCORE || byte === HYPHEN) continue;
-      if (length === FOLDED_BYTES_MAX) return NONE;
-      folding[length++] = byte >= LETTER_A && byte <= LETTER_Z ? byte + 0x20 : byte;
-    }
-    for (const index of this.#byLength[length]!) if (endsFolding(this.#folded[index]!, length)) return index;
-    for (const index of this.#suffixes) if (endsFolding(this.#folded[index]!, length)) return index;
-    return NONE;
-  }
-
-  #findDecoded(bytes: Buffer, start: number, end: number): number {
-    const name = foldedName(decodeString(bytes, start, end));
-    const index = this.#folded.findIndex((folded, i) => folded === name && !this.#suffixes.includes(i));
-    return index === NONE ? (this.#suffixes.find((i) => name.endsWith(this.#folded[i]!)) ?? NONE) : index;
-  }
-}
-
-/** What a name begins with that stands for all that end as it does. */
-const ANY = /^\*/;
-
-/** A bit for an ASCII letter, small or capital; 0 for any other byte. */
-function letterBit(byte: number): number {
-  const small = byte | 0x20;
-  return small >= 0x61 && small <= 0x7a ? 1 << (small - 0x61) : 0;
-}
-
-const FOLDED_BYTES_MAX = 64;
-/** The name that is being compared; one for all, since a comparison is never interrupted. */
-const folding = new Uint8Array(FOLDED_BYTES_MAX);
-
-/** Whether the name that is being compared, of this length, ends with another one. */
-function endsFolding(folded: string, length: number): boolean {
-  const start = length - folded.length;
-  if (start < 0) return false;
-  for (let i = 0; i < folded.length; i++) if (folded.charCodeAt(i) !== folding[start + i]) return false;
-  return true;
-}
-
 /** Whether the bytes between two quotes are the ASCII name exactly, with escapes or without. */
 function isSpelt(name: string, bytes: Buffer, start: number, end: number): boolean {
   for (let i = 0; i < name.length; i++) {
@@ -336,10 +276,6 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const SPACE = 0x20;
-const HYPHEN = 0x2d;
-const UNDERSCORE = 0x5f;
-const LETTER_A = 0x41;
-const LETTER_Z = 0x5a;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACKET = 0x5d;

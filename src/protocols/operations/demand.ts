@@ -1,46 +1,15 @@
 import type { JsonReader } from '../../lib/json/json-reader.ts';
 import { decodeString } from '../../lib/json/json-string.ts';
+import { ContentDemand, Reads } from '../content-demand.ts';
 import { estimateTokens } from '../metering/estimate.ts';
 import { isPlainTerm, type TermName } from '../metering/service-terms.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
-import { BUDGETS } from '../token-estimate/budgets.ts';
+import { type NamedState, type RequestTable, readContent, readNamedState } from '../request-reader.ts';
 import { toolRule } from '../tools.ts';
-import { ContentReader } from './content-demand.ts';
 import { Meaning, meaningOf, termOf } from './demand-names.ts';
 import type { BodyFields } from './fields.ts';
 import { NamedModels } from './named-models.ts';
-import type { Demand } from './operation.ts';
-
-/** What requests of every operation state in the same way. */
-export interface ReadDemand
-  extends Pick<
-    Demand,
-    | 'addressedTokens'
-    | 'serverToolUses'
-    | 'compactsAboveTokens'
-    | 'writesCache'
-    | 'outputTokensLimit'
-    | 'thinkingTokens'
-    | 'moreOutputTokens'
-    | 'innerModels'
-    | 'terms'
-    | 'audioInput'
-    | 'audioOutput'
-  > {
-  /** The number of choices that are asked for. */
-  readonly choices: number;
-}
-
-/**
- * Reads what multiplies the cost of a request, in the spellings of all vendors with similar interfaces: a relay may
- * pass any of them on. One pass over the body. A member whose form is not that of the vendors is ignored; if several
- * members state the same thing, the greatest counts. See `docs/reservations.md`.
- *
- * @throws GatewayError `invalidRequest` if a request names very many models.
- */
-export function readDemand(fields: BodyFields, imageTokens: number = BUDGETS.image.tokens): ReadDemand {
-  return new DemandReader(fields, imageTokens).read();
-}
+import { type Demand, plainDemand } from './operation.ts';
 
 /** Names of types have up to 64 characters, each of which may be written as an escape of six bytes. */
 const TYPE_BYTES_MAX = 6 * 64;
@@ -67,10 +36,27 @@ interface OpenEdit {
   aboveTokens: number | null;
 }
 
-class DemandReader {
+/** What matters of a value that is neither an object nor an array. */
+const OF_SCALARS =
+  NUMBERS |
+  Meaning.toolCalls |
+  Meaning.caches |
+  Meaning.thinks |
+  Meaning.search |
+  Meaning.searchAtTop |
+  Meaning.models |
+  Meaning.term |
+  Meaning.prediction;
+
+/**
+ * Reads what multiplies the cost of a request, in the spellings of all vendors with similar interfaces: a relay may
+ * pass any of them on. A member whose form is not that of the vendors is ignored; if several members state the same
+ * thing, the greatest counts. See `docs/reservations.md`.
+ */
+export class DemandReader extends ContentDemand {
   readonly #fields: BodyFields;
-  readonly #reader: JsonReader;
-  readonly #content: ContentReader;
+  /** Where it is read. What the references and the content are read by stays in front of the same value. */
+  #reader: JsonReader;
   #limit: number | null = null;
   #thinkingTokens = 0;
   #isThinkingOpen = false;
@@ -78,7 +64,6 @@ class DemandReader {
   #serverToolUses = 0;
   #toolCallsLimit = 0;
   #compactsAboveTokens: number | null = null;
-  #writesCache = false;
   #predictedTokens = 0;
   /** Where the names of models go that are being read. */
   #models = new NamedModels();
@@ -90,46 +75,83 @@ class DemandReader {
   #edit: OpenEdit | null = null;
 
   constructor(fields: BodyFields, imageTokens: number) {
+    super(imageTokens);
     this.#fields = fields;
     this.#reader = fields.reader();
-    const onTools = (): void => this.#offered(true);
-    const onTool = (): void => this.#readTool(false);
-    this.#content = new ContentReader(this.#reader, imageTokens, onTools, onTool);
   }
 
-  read(): ReadDemand {
-    this.#members(true);
+  /**
+   * What the request names at its provider. What it asks for is read in the same pass, and known afterwards.
+   *
+   * @throws GatewayError `invalidRequest` as `readNamedState`.
+   */
+  named(table: RequestTable): NamedState {
+    return readNamedState(this.#fields.reader(), table, this);
+  }
+
+  /** The number of choices that are asked for. */
+  get choices(): number {
+    return this.#choices;
+  }
+
+  /**
+   * @param continues What the references of the request continue.
+   * @throws GatewayError `invalidRequest` if the request names very many models.
+   */
+  demand(continues: Demand['continues']): Demand {
     const { bytes, start } = this.#fields;
     const isThinkingOpen = this.#isThinkingOpen && this.#thinkingTokens === 0;
     return {
+      ...plainDemand,
       outputTokensLimit: this.#limit,
       thinkingTokens: this.#thinkingTokens,
-      choices: this.#choices,
-      addressedTokens: this.#content.addressedTokens,
+      addressedTokens: this.addressedTokens,
       serverToolUses: this.#serverToolUses === 0 ? 0 : Math.max(this.#serverToolUses, this.#toolCallsLimit),
       compactsAboveTokens: this.#compactsAboveTokens,
-      writesCache: this.#writesCache || this.#content.writesCache,
+      writesCache: this.writesCache,
       moreOutputTokens: this.#predictedTokens + (isThinkingOpen ? OPEN_THINKING_TOKENS : 0),
+      continues,
       innerModels: this.#models.list(bytes, start),
       terms: this.#terms,
-      audioInput: this.#content.audioInput,
+      audioInput: this.audioInput,
       audioOutput: this.#audioOutput,
     };
   }
 
-  /** The members of the request, or of an object that a relay merges into it. */
-  #members(isRequest: boolean): void {
-    const reader = this.#reader;
-    reader.eachMember((start, end) => {
-      const meaning = meaningOf(reader.bytes, start, end);
-      if (meaning === Meaning.unknown) this.#control(meaning, 1);
-      else if ((meaning & Meaning.content) !== 0) this.#content.read(this.#keyText(start, end));
-      else if ((meaning & (Meaning.tools | Meaning.toolServers)) !== 0) this.#offered((meaning & Meaning.tools) !== 0);
-      else if ((meaning & Meaning.prediction) !== 0) this.#predictedTokens += estimateTokens(this.#skippedBytes());
-      else if (isRequest && reader.kind === 'object' && (meaning & Meaning.more) !== 0) this.#members(false);
-      else if ((meaning & Meaning.free) !== 0 || (isRequest && (meaning & Meaning.ownModel) !== 0)) return;
-      else if (!this.#asksFor(start, end, meaning)) this.#control(meaning, 1);
-    });
+  readMember(json: JsonReader, isRequest: boolean): Reads {
+    const { bytes, keyStart: start, keyEnd: end, kind } = json;
+    const meaning = meaningOf(bytes, start, end);
+    const isScalar = kind !== 'object' && kind !== 'array';
+    if (isScalar && (meaning & OF_SCALARS) === 0) return Reads.nothing;
+    if ((meaning & Meaning.content) !== 0) {
+      this.content = decodeString(bytes, start, end);
+      return Reads.content;
+    }
+    if (isRequest && kind === 'object' && (meaning & Meaning.more) !== 0) return Reads.more;
+    if ((meaning & Meaning.free) !== 0 || (isRequest && (meaning & Meaning.ownModel) !== 0)) return Reads.nothing;
+    this.#at(json, () => this.#member(start, end, meaning));
+    return Reads.nothing;
+  }
+
+  protected readTools(json: JsonReader): void {
+    this.#at(json, () => this.#offered(true));
+  }
+
+  protected readTool(json: JsonReader): void {
+    this.#at(json, () => this.#readTool(false));
+  }
+
+  #at(json: JsonReader, read: () => void): void {
+    const outer = this.#reader;
+    this.#reader = json.from(json.offset);
+    read();
+    this.#reader = outer;
+  }
+
+  #member(start: number, end: number, meaning: number): void {
+    if ((meaning & (Meaning.tools | Meaning.toolServers)) !== 0) this.#offered((meaning & Meaning.tools) !== 0);
+    else if ((meaning & Meaning.prediction) !== 0) this.#predictedTokens += estimateTokens(this.#skippedBytes());
+    else if (meaning === Meaning.unknown || !this.#asksFor(start, end, meaning)) this.#control(meaning, 1);
   }
 
   /** Reads a member at the top that asks for a term of service, or for audio; `false`: it is none, or has more to read. */
@@ -189,7 +211,7 @@ class DemandReader {
   /** What a member asks for by its presence. */
   #flags(meaning: number, depth: number): void {
     const { kind } = this.#reader;
-    if ((meaning & Meaning.caches) !== 0) this.#writesCache = true;
+    if ((meaning & Meaning.caches) !== 0) this.writesCache = true;
     if ((meaning & Meaning.thinks) !== 0 && kind === 'true') this.#isThinkingOpen = true;
     const isAtTop = this.#tool === null && depth <= NEAR_TOP_DEPTH_MAX;
     const searches = (meaning & Meaning.search) !== 0 || (isAtTop && (meaning & Meaning.searchAtTop) !== 0);
@@ -291,7 +313,8 @@ class DemandReader {
         isOneModel = true;
         this.#named((meaning & Meaning.modelMap) !== 0, depth + 1);
       } else if ((meaning & Meaning.content) !== 0) {
-        this.#content.read(this.#keyText(start, end));
+        this.content = this.#keyText(start, end);
+        readContent(reader.from(reader.offset), this);
       } else if (meaning !== Meaning.unknown || !isMap) {
         this.#control(meaning, depth + 1);
       } else if (kind === 'string' || kind === 'array') {

@@ -24,7 +24,7 @@ export const embeddings = jsonOperation({
     const { inputs, numbers } = readTexts(fields.reader(input.valueStart));
     return {
       model,
-      inputTokensEstimate: Math.max(estimateRequestTokens(fields.bytes), numbers),
+      inputTokensEstimate: Math.max(estimateRequestTokens(fields.bytes, fields.longValues), numbers),
       demand: { inputs, outputTokensLimit: 0, thinkingTokens: 0, moreOutputTokens: 0 },
       details: null,
     };

@@ -13,7 +13,7 @@ import {
   JsonSyntaxError,
   scanJson,
 } from '../../lib/json/json-scan.ts';
-import { DECISIVE_FIELDS, hasDoubtfulKeys } from './decisive-fields.ts';
+import { DECISIVE_FIELDS, decisiveField } from './decisive-fields.ts';
 import type { ModelPlace, Splice } from './operation.ts';
 
 /** The most bytes that a text may have as it is spelt: names, ids and words. A longer one is refused unread. */
@@ -33,18 +33,23 @@ export class BodyFields {
   readonly end: number;
   /** In the order of the text, duplicates included. */
   readonly members: readonly JsonMember[];
-  readonly #longValues: readonly number[];
+  /** See `JsonOutline`. */
+  readonly longValues: readonly number[];
   readonly #path: string;
-  /** By folded key. Built on first use. */
-  #byFoldedKey: Map<string, readonly JsonMember[]> | null = null;
+  /** Whether the decisive fields were looked at, of which only the outermost object has any. */
+  #isChecked: boolean;
+  /** The keys of the members when folded, in the same order. */
+  readonly #foldedKeys: readonly string[];
 
   private constructor(bytes: Buffer, outline: JsonOutline, path: string) {
     this.bytes = bytes;
     this.start = outline.start;
     this.end = outline.end;
     this.members = outline.members;
-    this.#longValues = outline.longValues;
+    this.longValues = outline.longValues;
     this.#path = path;
+    this.#isChecked = path !== '';
+    this.#foldedKeys = outline.members.map(({ key }) => foldings.get(key) ?? foldedName(key));
   }
 
   /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8, JsonStepsError as `scanJson`. */
@@ -56,9 +61,18 @@ export class BodyFields {
     return new BodyFields(bytes, outline, '');
   }
 
+  /** Whether a decisive key occurs twice, or in another spelling than its own: only then each of them needs a look. */
+  #hasDoubtfulKey(): boolean {
+    return this.#foldedKeys.some((folded, index) => {
+      const decisive = decisiveField(folded);
+      if (decisive === undefined) return false;
+      return this.members[index]!.key !== decisive || this.#foldedKeys.indexOf(folded) < index;
+    });
+  }
+
   /** A reader of the whole object, or of the value at an offset of it. */
   reader(start = this.start): JsonReader {
-    return new JsonReader(this.bytes, start, this.#longValues);
+    return new JsonReader(this.bytes, start, this.longValues);
   }
 
   get isEmpty(): boolean {
@@ -97,22 +111,25 @@ export class BodyFields {
    * @throws GatewayError `invalidRequest` if there are two, or one that some readers take for this key.
    */
   member(key: string): JsonMember | undefined {
-    if (this.#byFoldedKey === null) {
-      this.#byFoldedKey = groupByFoldedKey(this.members);
-      if (this.#path === '' && hasDoubtfulKeys(this.#byFoldedKey)) {
-        for (const decisive of DECISIVE_FIELDS) this.member(decisive);
+    if (!this.#isChecked) {
+      this.#isChecked = true;
+      if (this.#hasDoubtfulKey()) for (const decisive of DECISIVE_FIELDS) this.member(decisive);
+    }
+    const folded = foldedOwnKey(key);
+    let found: JsonMember | undefined;
+    let isRepeated = false;
+    for (const [index, member] of this.members.entries()) {
+      if (this.#foldedKeys[index] !== folded) continue;
+      if (member.key !== key) {
+        const spelt = JSON.stringify(member.key.slice(0, 80));
+        const message = `The key ${spelt} is read as "${this.param(key)}" by some; spell it so, and send it once.`;
+        throw invalidRequest(message, this.param(key));
       }
+      isRepeated = found !== undefined;
+      found = member;
     }
-    const members = this.#byFoldedKey.get(foldedOwnKey(key));
-    if (members === undefined) return undefined;
-    for (const member of members) {
-      if (member.key === key) continue;
-      const spelt = JSON.stringify(member.key.slice(0, 80));
-      const message = `The key ${spelt} is read as "${this.param(key)}" by some; spell it so, and send it once.`;
-      throw invalidRequest(message, this.param(key));
-    }
-    if (members.length > 1) throw this.#refusal(key, 'appears more than once', 'key');
-    return members[0];
+    if (isRepeated) throw this.#refusal(key, 'appears more than once', 'key');
+    return found;
   }
 
   /** The text of a field that must be there and not be empty. */
@@ -260,25 +277,14 @@ export class BodyFields {
   }
 }
 
-function groupByFoldedKey(members: readonly JsonMember[]): Map<string, readonly JsonMember[]> {
-  const groups = new Map<string, JsonMember[]>();
-  for (const member of members) {
-    const key = ownKeys.get(member.key) ?? foldedName(member.key);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [member]);
-    else group.push(member);
-  }
-  return groups;
-}
-
 /** The folded form of the keys that the gateway asks for: a few dozen, and most of those that clients send. */
-const ownKeys = new Map<string, string>();
+const foldings = new Map<string, string>();
 
 function foldedOwnKey(key: string): string {
-  const known = ownKeys.get(key);
+  const known = foldings.get(key);
   if (known !== undefined) return known;
   const folded = foldedName(key);
-  ownKeys.set(key, folded);
+  foldings.set(key, folded);
   return folded;
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
+import { JsonReader } from '../../lib/json/json-reader.ts';
 import type { JsonMember } from '../../lib/json/json-scan.ts';
+import { MemberNames } from '../../lib/json/member-names.ts';
 
 /**
  * The session of a call: what its conversation has in common with the other calls of the same conversation, so that all of them reach the
