@@ -27,7 +27,7 @@ export function schemeAt(bytes: Buffer, start: number): string | null {
     }
     if (byte === COLON || byte === BACKSLASH || (byte === SPACE && at === start))
       return schemeOf(decodedStart(bytes, start));
-    if (!isSchemeByte(byte)) return null;
+    if (SCHEME_BYTES[byte] === 0) return null;
   }
   return null;
 }
@@ -60,10 +60,9 @@ function isWhiteSpace(bytes: Buffer, at: number): boolean {
   return byte === SPACE || (byte === BACKSLASH && decodeString(bytes, at, escapeEnd(bytes, at)).trim() === '');
 }
 
-function isSchemeByte(byte: number): boolean {
-  const small = byte | 0x20;
-  return (small >= 0x61 && small <= 0x7a) || (byte >= 0x2b && byte <= 0x39 && byte !== 0x2c && byte !== 0x2f);
-}
+const SCHEME_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[a-z\d+.-]/i.test(String.fromCharCode(byte)) ? 1 : 0,
+);
 
 /** As `isPublicServer`, of the text behind the quote at `offset`. */
 export function isPublicServerAt(bytes: Buffer, offset: number): boolean {

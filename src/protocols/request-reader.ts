@@ -1,23 +1,16 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { JsonMemberError, type JsonReader } from '../lib/json/json-reader.ts';
 import { decodeString, hasBytes } from '../lib/json/json-string.ts';
-import { isPublicServer, isPublicServerAt, schemeAt } from './addresses.ts';
 import { type ContentDemand, Reads } from './content-demand.ts';
 import type { Part } from './content-names.ts';
 import { RequestPath, shortName } from './request-path.ts';
-import { type Form, Members, type Rule, SETTING, state, type TextRule } from './request-rules.ts';
-import { FIELD_VALUE, kindByName, kindByValue, OPEN_VALUE } from './shown-references.ts';
+import { type Form, Members, type Rule, SETTING, SeenPlaces, state, type TextRule } from './request-rules.ts';
+import { isExcepted, shownByText } from './request-texts.ts';
+import { FIELD_VALUE, kindByName, OPEN_VALUE } from './shown-references.ts';
 import { type StateReference, StateReferences } from './state-references.ts';
 import { firstKeyOf, toolTypeOf } from './tool-type.ts';
 import { TOOLS, toolFamily, toolRule } from './tools.ts';
-
-/** A part of a tool, or a whole one, that the gateway does not know, so that it cannot say what it refers to. */
-export interface UnlistedPart {
-  /** What allows it at a provider (`providers.NAME.allows`): `tools.x_search`, `tools.mcp.tunnel`. */
-  readonly name: string;
-  readonly param: string;
-  readonly problem: 'type' | 'member' | 'form';
-}
+import { type UnlistedPart, UnlistedParts } from './unlisted-parts.ts';
 
 /** What a request names at its provider. */
 export interface NamedState {
@@ -25,8 +18,6 @@ export interface NamedState {
   readonly unlisted: readonly UnlistedPart[];
 }
 
-/** A request with more different ones is refused. */
-const UNLISTED_MAX = 64;
 const TYPE_BYTES_MAX = 256;
 
 /** What differs between protocols: the members at the top, and the objects that a protocol reads in its own way. */
@@ -57,7 +48,7 @@ export function readNamedState(body: JsonReader, table: RequestTable, demand: Co
     if (!(error instanceof JsonMemberError)) throw error;
     throw invalidRequest(`The key "${error.member}" appears more than once, or in another spelling.`, error.member);
   }
-  return { references: reader.references.list, unlisted: [...reader.unlisted.values()] };
+  return { references: reader.references.list, unlisted: reader.unlisted.list };
 }
 
 /** Reads what the content that comes next asks for, and nothing of what it refers to. */
@@ -74,7 +65,7 @@ interface Within {
 export class RequestReader {
   readonly json: JsonReader;
   readonly references = new StateReferences();
-  readonly unlisted = new Map<string, UnlistedPart>();
+  readonly unlisted = new UnlistedParts();
   readonly #table: RequestTable;
   readonly #demand: ContentDemand | null;
   readonly #path: RequestPath;
@@ -108,16 +99,14 @@ export class RequestReader {
     const seen = new SeenPlaces();
     for (json.enter(); json.nextMember(); ) {
       const { keyStart: start, keyEnd: end } = json;
-      const place = members.find(json.bytes, start, end);
-      const inner = this.#ask(reads, members.partAt(place));
-      const rule = members.ruleAt(place);
+      const { name, place, rule, part } = members.find(json.bytes, start, end);
+      const inner = reads === Reads.nothing ? reads : this.#ask(reads, part);
       if (rule === undefined) {
         this.#other(members, start, end, inner);
         continue;
       }
       const isInspected = rule !== 'content' && rule !== 'model';
       if (isInspected || notice !== undefined) {
-        const name = members.names[place]!;
         // Whichever of two copies a provider reads, neither is inspected.
         if (!seen.add(place) || !isSpelt(name, json.bytes, start, end)) throw new JsonMemberError(name);
         const { offset } = json;
@@ -132,7 +121,6 @@ export class RequestReader {
 
   /** How the value of a member that comes next is read for what the request asks for. */
   #ask(reads: Reads, part: Part): Reads {
-    if (reads === Reads.nothing) return reads;
     if (reads >= Reads.content) return this.#demand!.part(reads, part, this.json);
     return this.#demand!.readMember(this.json, reads === Reads.request);
   }
@@ -235,49 +223,12 @@ export class RequestReader {
   #text(rule: TextRule): void {
     const { json } = this;
     if (typeof rule === 'object') {
-      if (rule.except !== undefined && json.kind === 'string') {
-        const text = json.from(json.offset).text(TYPE_BYTES_MAX);
-        if (text !== null && rule.except.includes(text)) return;
-      }
-      this.references.readId(json, rule.state, this.param());
-      return;
+      if (!isExcepted(json, rule)) this.references.readId(json, rule.state, this.param());
+    } else if (json.kind === 'string') {
+      const shown = shownByText(json, rule);
+      if (shown === 'unlisted') this.#unlistHere('form');
+      else if (shown !== null) this.references.add({ ...shown, param: this.param() });
     }
-    if (json.kind !== 'string' || rule === 'setting') return;
-    if (rule === 'shown') {
-      this.#shown();
-      return;
-    }
-    if (rule === 'server') {
-      if (!isPublicServer(json.text(ADDRESS_BYTES_MAX))) this.#unlistHere('form');
-      return;
-    }
-    const scheme = schemeAt(json.bytes, json.offset + 1);
-    if (scheme === null) {
-      if (rule === 'media') this.#bareMedia();
-      return;
-    }
-    if (rule === 'prose' ? scheme !== FILE_SCHEME : WEB.includes(scheme)) {
-      const isFetched = rule === 'media' && scheme.startsWith('http');
-      if (!isFetched || isPublicServerAt(json.bytes, json.offset)) return;
-      this.references.add({ kind: 'network', id: '', param: this.param() });
-      return;
-    }
-    this.references.add({ kind: 'file', id: json.text(ADDRESS_BYTES_MAX) ?? scheme, param: this.param() });
-  }
-
-  /** A text of which nothing is known: whether it looks like an id of a vendor. */
-  #shown(): boolean {
-    const found = kindByValue(this.json.bytes, this.json.offset);
-    if (found !== null) this.references.add({ ...found, param: this.param() });
-    return found !== null;
-  }
-
-  /** A text in place of an address: base64, the id of a file, or the path of one, which some servers of models open. */
-  #bareMedia(): void {
-    const { json } = this;
-    if (this.#shown()) return;
-    const path = json.from(json.offset).text(ADDRESS_BYTES_MAX);
-    if (path?.includes('.')) this.references.add({ kind: 'file', id: path, param: this.param() });
   }
 
   /** A value of a known member that has a form which its rule does not say. */
@@ -341,46 +292,16 @@ export class RequestReader {
   }
 
   #unlistTool(type: string | null, member?: string): void {
-    if (type !== null) this.#unlist(`tools.${shortName(type)}`, 'type', member);
+    if (type !== null) this.unlisted.add(`tools.${shortName(type)}`, 'type', () => this.param(member));
   }
 
   #unlistHere(problem: UnlistedPart['problem']): void {
     if (this.#within === null) return;
     const { name, depth } = this.#within;
-    this.#unlist(`${name}${this.#path.textFrom(depth)}`, problem);
-  }
-
-  #unlist(name: string, problem: UnlistedPart['problem'], member?: string): void {
-    if (this.unlisted.has(name)) return;
-    const param = this.param(member);
-    if (this.unlisted.size === UNLISTED_MAX) {
-      const message = `The request has more than ${UNLISTED_MAX} members that the gateway does not know.`;
-      throw invalidRequest(message, param);
-    }
-    this.unlisted.set(name, { name, param, problem });
+    this.unlisted.add(`${name}${this.#path.textFrom(depth)}`, problem, () => this.param());
   }
 }
 
-/** Places in a table of members that were seen: most are among those that a number has bits for. */
-class SeenPlaces {
-  #bits = 0;
-  #more: Set<number> | null = null;
-
-  /** `false`: it was seen before. */
-  add(place: number): boolean {
-    if (place < BITS) {
-      const before = this.#bits;
-      this.#bits |= 1 << place;
-      return this.#bits !== before;
-    }
-    this.#more ??= new Set();
-    const { size } = this.#more;
-    return this.#more.add(place).size > size;
-  }
-}
-
-/** The bits of a number that shifts can address. */
-const BITS = 31;
 const TOOL_DEPTH_MAX = 2;
 
 /** An object of which nothing refers to anything. */
@@ -391,9 +312,3 @@ const NO_TABLE: RequestTable = { top: CONTENT, readBy: {} };
 function isSpelt(name: string, bytes: Buffer, start: number, end: number): boolean {
   return hasBytes(name, bytes, start, end) || decodeString(bytes, start, end) === name;
 }
-
-const ADDRESS_BYTES_MAX = 4_096;
-/** Addresses of content that stands in the request or on the web. */
-const WEB: readonly string[] = ['http', 'https', 'data', 'blob'];
-/** By which a text names files at Alibaba Cloud. */
-const FILE_SCHEME = 'fileid';

@@ -37,7 +37,7 @@ export interface Form {
 export type TextRule = 'setting' | 'shown' | 'prose' | 'link' | 'media' | 'server' | StateText;
 
 /** An id of state, unless it is one of the vendor's own. */
-interface StateText {
+export interface StateText {
   readonly state: StateKind;
   readonly except?: readonly string[];
 }
@@ -64,7 +64,7 @@ export class Members {
   readonly inOrder: readonly Rule[];
   /** The names that have rules, and behind them those that have a meaning in content. */
   readonly #all: MemberNames;
-  readonly #parts: readonly Part[];
+  readonly #keys: readonly KnownKey[];
 
   constructor(rules: Readonly<Record<string, Rule>>, others: Others) {
     this.rules = rules;
@@ -72,24 +72,48 @@ export class Members {
     this.names = Object.keys(rules);
     this.inOrder = Object.values(rules);
     this.#all = new MemberNames(...new Set([...this.names, ...PART_NAMES.names]));
-    this.#parts = this.#all.names.map(partOf);
+    this.#keys = this.#all.names.map((name, place) => ({ name, place, rule: this.inOrder[place], part: partOf(name) }));
   }
 
-  /** The place of the name that the bytes between two quotes are equal to when folded (`foldedName`); -1 if there is none. */
-  find(bytes: Buffer, start: number, end: number): number {
-    return this.#all.find(bytes, start, end);
-  }
-
-  /** The rule of the name at a place; `undefined`: it has none. */
-  ruleAt(place: number): Rule | undefined {
-    return this.inOrder[place];
-  }
-
-  /** What the name at a place means in content. */
-  partAt(place: number): Part {
-    return place === -1 ? Part.other : this.#parts[place]!;
+  /** What is known of the name that the bytes between two quotes are equal to when folded (`foldedName`). */
+  find(bytes: Buffer, start: number, end: number): KnownKey {
+    const place = this.#all.find(bytes, start, end);
+    return place === -1 ? UNKNOWN_KEY : this.#keys[place]!;
   }
 }
+
+/** A key of an object, as far as a table knows it. */
+interface KnownKey {
+  readonly name: string;
+  readonly place: number;
+  /** `undefined`: the name has none. */
+  readonly rule: Rule | undefined;
+  /** What it means in content. */
+  readonly part: Part;
+}
+
+const UNKNOWN_KEY: KnownKey = { name: '', place: -1, rule: undefined, part: Part.other };
+
+/** Places of the names of an object that were seen: most are among those that a number has bits for. */
+export class SeenPlaces {
+  #bits = 0;
+  #more: Set<number> | null = null;
+
+  /** `false`: it was seen before. */
+  add(place: number): boolean {
+    if (place < BITS) {
+      const before = this.#bits;
+      this.#bits |= 1 << place;
+      return this.#bits !== before;
+    }
+    this.#more ??= new Set();
+    const { size } = this.#more;
+    return this.#more.add(place).size > size;
+  }
+}
+
+/** The bits of a number that shifts can address. */
+const BITS = 31;
 
 /** An id of state, or several. */
 export const state = (kind: StateKind, except?: readonly string[]): Form => {

@@ -1,4 +1,4 @@
-import { type JsonKind, kindOf } from './json-scan.ts';
+import { type JsonKind, KINDS } from './json-scan.ts';
 import { decodeString } from './json-string.ts';
 import type { MemberNames } from './member-names.ts';
 
@@ -15,8 +15,9 @@ export class JsonReader {
   #at: number;
   /** Where the last member or item begins that was come to: what still stands there was not read. */
   #valueStart = -1;
-  #keyStart = 0;
-  #keyEnd = 0;
+  /** Where the key of the member stands whose value comes next, without its quotes. */
+  keyStart = 0;
+  keyEnd = 0;
   readonly #longValues: readonly number[];
   /** The first of them that does not begin before what is read, or one before that. */
   #longIndex: number;
@@ -35,7 +36,7 @@ export class JsonReader {
 
   /** The kind of the value that comes next. */
   get kind(): JsonKind {
-    return kindOf(this.bytes[this.#at]!)!;
+    return KINDS[this.bytes[this.#at]!]!;
   }
 
   /** The offset of the value that comes next; behind a value, where that ends. */
@@ -97,7 +98,7 @@ export class JsonReader {
    */
   eachMember(visit: (keyStart: number, keyEnd: number) => void): void {
     if (this.bytes[this.#at] !== OPEN_BRACE) this.skip();
-    else for (this.enter(); this.nextMember(); ) visit(this.#keyStart, this.#keyEnd);
+    else for (this.enter(); this.nextMember(); ) visit(this.keyStart, this.keyEnd);
   }
 
   /** Goes over the items of the array that comes next; skips a value of another kind. `visit` as in `members`. */
@@ -113,42 +114,38 @@ export class JsonReader {
   /** Into the object or array that comes next: `nextMember` or `nextItem` reads on until it has ended. */
   enter(): void {
     this.#at++;
-    this.#skipSpace();
   }
 
   /** On to the value of the next member, behind the one before, read or not; `false`, and behind the object, if there is none. */
   nextMember(): boolean {
     if (!this.nextItem()) return false;
-    this.#keyStart = this.#at + 1;
+    const { bytes } = this;
+    this.keyStart = this.#at + 1;
     this.#skipString();
-    this.#keyEnd = this.#at - 1;
-    this.#skipSpace();
-    this.enter();
+    this.keyEnd = this.#at - 1;
+    if (bytes[this.#at]! <= SPACE) this.#skipSpace();
+    this.#at++;
+    if (bytes[this.#at]! <= SPACE) this.#skipSpace();
     this.#valueStart = this.#at;
     return true;
   }
 
   /** As `nextMember`, of an array. */
   nextItem(): boolean {
+    const { bytes } = this;
     if (this.#at === this.#valueStart) this.skip();
-    this.#skipSpace();
-    if (this.bytes[this.#at] === COMMA) this.enter();
-    const byte = this.bytes[this.#at];
+    if (bytes[this.#at]! <= SPACE) this.#skipSpace();
+    if (bytes[this.#at] === COMMA) {
+      this.#at++;
+      if (bytes[this.#at]! <= SPACE) this.#skipSpace();
+    }
+    const byte = bytes[this.#at];
     if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
       this.#at++;
       return false;
     }
     this.#valueStart = this.#at;
     return true;
-  }
-
-  /** Where the key of the member stands whose value comes next, without its quotes. */
-  get keyStart(): number {
-    return this.#keyStart;
-  }
-
-  get keyEnd(): number {
-    return this.#keyEnd;
   }
 
   /** The string that comes next; `null`, and the value skipped, if it is no string or has more bytes than the limit. */

@@ -25,7 +25,7 @@ export class MemberNames {
     for (const [index, folded] of this.#folded.entries()) {
       if (this.#suffixes.includes(index)) continue;
       let slot = 0;
-      for (let at = 0; at < folded.length; at++) slot = hashed(slot, folded.charCodeAt(at));
+      for (let at = 0; at < folded.length; at++) slot = (Math.imul(slot, 31) + folded.charCodeAt(at)) & HASH_BITS;
       while (this.#slots[slot & (this.#slots.length - 1)] !== NONE) slot++;
       this.#slots[slot & (this.#slots.length - 1)] = index;
     }
@@ -42,7 +42,7 @@ export class MemberNames {
       if (length === FOLDED_BYTES_MAX) return NONE;
       const small = byte >= LETTER_A && byte <= LETTER_Z ? byte + 0x20 : byte;
       folding[length++] = small;
-      slot = hashed(slot, small);
+      slot = (Math.imul(slot, 31) + small) & HASH_BITS;
     }
     const slots = this.#slots;
     for (;;) {
@@ -65,10 +65,7 @@ export class MemberNames {
 /** What a name begins with that stands for all that end as it does. */
 const ANY = /^\*/;
 const SLOTS_PER_NAME = 3;
-
-function hashed(hash: number, byte: number): number {
-  return (Math.imul(hash, 31) + byte) & 0x3fffffff;
-}
+const HASH_BITS = 0x3fffffff;
 
 const FOLDED_BYTES_MAX = 64;
 /** The name that is being compared; one for all, since a comparison is never interrupted. */

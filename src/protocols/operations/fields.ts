@@ -115,11 +115,12 @@ export class BodyFields {
       this.#isChecked = true;
       if (this.#hasDoubtfulKey()) for (const decisive of DECISIVE_FIELDS) this.member(decisive);
     }
-    const folded = foldedOwnKey(key);
+    const folded = foldings.get(key) ?? noteFolding(key);
     let found: JsonMember | undefined;
     let isRepeated = false;
-    for (const [index, member] of this.members.entries()) {
+    for (let index = 0; index < this.members.length; index++) {
       if (this.#foldedKeys[index] !== folded) continue;
+      const member = this.members[index]!;
       if (member.key !== key) {
         const spelt = JSON.stringify(member.key.slice(0, 80));
         const message = `The key ${spelt} is read as "${this.param(key)}" by some; spell it so, and send it once.`;
@@ -280,9 +281,7 @@ export class BodyFields {
 /** The folded form of the keys that the gateway asks for: a few dozen, and most of those that clients send. */
 const foldings = new Map<string, string>();
 
-function foldedOwnKey(key: string): string {
-  const known = foldings.get(key);
-  if (known !== undefined) return known;
+function noteFolding(key: string): string {
   const folded = foldedName(key);
   foldings.set(key, folded);
   return folded;
