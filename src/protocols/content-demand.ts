@@ -1,5 +1,5 @@
 import type { JsonReader } from '../lib/json/json-reader.ts';
-import { Part } from './content-names.ts';
+import type { Part } from './content-names.ts';
 import { BUDGETS } from './token-estimate/budgets.ts';
 
 /** How a value is read for what its request asks for, beside what it refers to. */
@@ -27,17 +27,13 @@ const AUDIO_TYPES: readonly string[] = ['input_audio', 'audio', 'audio_url'];
 const ITEM_REFERENCE_TOKENS = 4_096;
 
 /** An object of content that is being read. */
-class OpenPart {
+interface OpenPart {
   readonly outer: OpenPart | null;
   /** Where its type stands; -1 without one. */
-  typeAt = -1;
-  addresses = 0;
-  members = 0;
-  hasId = false;
-
-  constructor(outer: OpenPart | null) {
-    this.outer = outer;
-  }
+  typeAt: number;
+  addresses: number;
+  members: number;
+  hasId: boolean;
 }
 
 /**
@@ -67,7 +63,7 @@ export abstract class ContentDemand {
 
   /** An object of content begins. */
   begin(): void {
-    this.#part = new OpenPart(this.#part);
+    this.#part = { outer: this.#part, typeAt: -1, addresses: 0, members: 0, hasId: false };
   }
 
   /** The object has ended. */
@@ -87,40 +83,48 @@ export abstract class ContentDemand {
     if (reads !== Reads.content) return this.#partOfAddress(reads, part, json);
     const open = this.#part!;
     open.members++;
+    if (part === null) return Reads.content;
     switch (part) {
-      case Part.type:
+      case 'type':
         open.typeAt = json.kind === 'string' ? json.offset : -1;
         return Reads.nothing;
-      case Part.id:
+      case 'id':
         open.hasId = json.kind === 'string';
         return Reads.nothing;
-      case Part.detail:
+      case 'detail':
         this.#readDetail(json);
         return Reads.nothing;
-      case Part.source:
-      case Part.addressed:
+      case 'source':
+      case 'file':
+      case 'file_id':
+      case 'file_url':
         return Reads.addresses;
-      case Part.image:
+      case 'image':
+      case 'image_url':
         return Reads.imageAddresses;
-      case Part.audioAddress:
+      case 'audio_url':
         this.#noteAudio();
         return Reads.fileAddresses;
-      case Part.video:
+      case 'video':
+      case 'video_url':
         return Reads.fileAddresses;
-      case Part.audio:
+      case 'input_audio':
         this.#noteAudio();
         return Reads.content;
-      case Part.tools:
+      case '*tools':
         this.readTools(json);
         return Reads.nothing;
-      case Part.definition:
+      case 'definition':
         if (json.kind !== 'object') return Reads.content;
         this.readTool(json);
         return Reads.nothing;
-      case Part.caches:
+      case 'cache_control':
+      case 'prompt_cache_breakpoint':
         this.writesCache ||= json.kind !== 'null';
         return Reads.nothing;
-      case Part.input:
+      case 'input':
+      case 'arguments':
+        // What a model gave to a tool.
         return Reads.nothing;
       default:
         return Reads.content;
@@ -128,9 +132,9 @@ export abstract class ContentDemand {
   }
 
   #partOfAddress(reads: Reads, part: Part, json: JsonReader): Reads {
-    if (part === Part.url || part === Part.addressed) return reads;
+    if (part === 'url' || part === 'file_id' || part === 'file_url') return reads;
     // A document may consist of blocks with pictures of their own.
-    if (part !== Part.detail) return Reads.content;
+    if (part !== 'detail') return Reads.content;
     this.#readDetail(json);
     return Reads.nothing;
   }

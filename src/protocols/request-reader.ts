@@ -1,10 +1,8 @@
-import { invalidRequest } from '../errors/gateway-error.ts';
-import { JsonMemberError, type JsonReader } from '../lib/json/json-reader.ts';
-import { decodeString, hasBytes } from '../lib/json/json-string.ts';
+import type { JsonReader } from '../lib/json/json-reader.ts';
 import { type ContentDemand, Reads } from './content-demand.ts';
 import type { Part } from './content-names.ts';
 import { RequestPath, shortName } from './request-path.ts';
-import { type Form, Members, type Rule, SETTING, SeenPlaces, state, type TextRule } from './request-rules.ts';
+import { type Form, Members, type Rule, SETTING, SeenMembers, state, type TextRule } from './request-rules.ts';
 import { isExcepted, shownByText } from './request-texts.ts';
 import { FIELD_VALUE, kindByName, OPEN_VALUE } from './shown-references.ts';
 import { type StateReference, StateReferences } from './state-references.ts';
@@ -42,12 +40,7 @@ export interface OwnReading {
  */
 export function readNamedState(body: JsonReader, table: RequestTable, demand: ContentDemand | null = null): NamedState {
   const reader = new RequestReader(body, table, demand);
-  try {
-    reader.members(table.top, demand === null ? Reads.nothing : Reads.request);
-  } catch (error) {
-    if (!(error instanceof JsonMemberError)) throw error;
-    throw invalidRequest(`The key "${error.member}" appears more than once, or in another spelling.`, error.member);
-  }
+  reader.members(table.top, demand === null ? Reads.nothing : Reads.request);
   return { references: reader.references.list, unlisted: reader.unlisted.list };
 }
 
@@ -96,21 +89,21 @@ export class RequestReader {
   members(members: Members, reads: Reads, notice?: (name: string) => void): void {
     const { json } = this;
     if (reads === Reads.content) this.#demand!.begin();
-    const seen = new SeenPlaces();
+    const seen = new SeenMembers();
     for (json.enter(); json.nextMember(); ) {
       const { keyStart: start, keyEnd: end } = json;
-      const { name, place, rule, part } = members.find(json.bytes, start, end);
-      const inner = reads === Reads.nothing ? reads : this.#ask(reads, part);
+      const key = members.find(json.bytes, start, end);
+      const { rule } = key;
+      const inner = reads === Reads.nothing ? reads : this.#ask(reads, key.part);
       if (rule === undefined) {
         this.#other(members, start, end, inner);
         continue;
       }
       const isInspected = rule !== 'content' && rule !== 'model';
       if (isInspected || notice !== undefined) {
-        // Whichever of two copies a provider reads, neither is inspected.
-        if (!seen.add(place) || !isSpelt(name, json.bytes, start, end)) throw new JsonMemberError(name);
+        seen.add(key, json);
         const { offset } = json;
-        notice?.(name);
+        notice?.(key.name);
         if (json.offset !== offset) continue;
       }
       if (isInspected) this.#member(rule, start, end, inner);
@@ -307,8 +300,3 @@ const TOOL_DEPTH_MAX = 2;
 /** An object of which nothing refers to anything. */
 const CONTENT = new Members({}, 'content');
 const NO_TABLE: RequestTable = { top: CONTENT, readBy: {} };
-
-/** Whether the bytes between two quotes are the name exactly, with escapes or without. */
-function isSpelt(name: string, bytes: Buffer, start: number, end: number): boolean {
-  return hasBytes(name, bytes, start, end) || decodeString(bytes, start, end) === name;
-}

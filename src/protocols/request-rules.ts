@@ -1,5 +1,8 @@
+import { invalidRequest } from '../errors/gateway-error.ts';
+import type { JsonReader } from '../lib/json/json-reader.ts';
+import { decodeString, hasBytes } from '../lib/json/json-string.ts';
 import { MemberNames } from '../lib/json/member-names.ts';
-import { PART_NAMES, Part, partOf } from './content-names.ts';
+import { PART_NAMES, type Part, partOf } from './content-names.ts';
 import type { StateKind } from './state-references.ts';
 
 /**
@@ -83,32 +86,42 @@ export class Members {
 }
 
 /** A key of an object, as far as a table knows it. */
-interface KnownKey {
+export interface KnownKey {
   readonly name: string;
   readonly place: number;
   /** `undefined`: the name has none. */
   readonly rule: Rule | undefined;
-  /** What it means in content. */
+  /** What it says of content. */
   readonly part: Part;
 }
 
-const UNKNOWN_KEY: KnownKey = { name: '', place: -1, rule: undefined, part: Part.other };
+const UNKNOWN_KEY: KnownKey = { name: '', place: -1, rule: undefined, part: null };
 
-/** Places of the names of an object that were seen: most are among those that a number has bits for. */
-export class SeenPlaces {
+/** The members of an object that were seen: most are among those that a number has bits for. */
+export class SeenMembers {
   #bits = 0;
   #more: Set<number> | null = null;
 
-  /** `false`: it was seen before. */
-  add(place: number): boolean {
+  /**
+   * Takes in the member whose value comes next.
+   *
+   * @throws GatewayError `invalidRequest` if it was seen before, or is in another spelling: whichever a provider reads, neither is read.
+   */
+  add({ name, place }: KnownKey, { bytes, keyStart, keyEnd }: JsonReader): void {
+    const isSpelt = hasBytes(name, bytes, keyStart, keyEnd) || decodeString(bytes, keyStart, keyEnd) === name;
+    if (isSpelt && !this.#isSecond(place)) return;
+    throw invalidRequest(`The key "${name}" appears more than once, or in another spelling.`, name);
+  }
+
+  #isSecond(place: number): boolean {
     if (place < BITS) {
       const before = this.#bits;
       this.#bits |= 1 << place;
-      return this.#bits !== before;
+      return this.#bits === before;
     }
     this.#more ??= new Set();
     const { size } = this.#more;
-    return this.#more.add(place).size > size;
+    return this.#more.add(place).size === size;
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { JsonMemberError, JsonReader } from './json-reader.ts';
+import { JsonReader } from './json-reader.ts';
 import { scanJson } from './json-scan.ts';
 import { MemberNames } from './member-names.ts';
 
@@ -12,7 +12,10 @@ const reader = (text: string) => new JsonReader(Buffer.from(text));
 function wanted(text: string, ...names: string[]): Record<string, unknown> {
   const json = reader(text);
   const values: Record<string, unknown> = {};
-  json.members(new MemberNames(...names), (name) => {
+  const wantedNames = new MemberNames(...names);
+  json.eachMember((keyStart, keyEnd) => {
+    const name = names[wantedNames.find(json.bytes, keyStart, keyEnd)];
+    if (name === undefined) return;
     const start = json.offset;
     json.skip();
     values[name] = JSON.parse(json.bytes.toString('utf8', start, json.offset));
@@ -39,20 +42,6 @@ describe('JsonReader', () => {
     assert.deepEqual(wanted('{"\\u0069d":1}', 'id'), { id: 1 });
   });
 
-  it('refuses a wanted member that stands there twice, or that only a lax reader takes for it', () => {
-    for (const text of [
-      '{"id":1,"id":2}',
-      '{"id":1,"\\u0069d":2}',
-      '{"ID":1}',
-      '{"i\\u0044":1}',
-      '{"file_id":1,"FileID":2}',
-      '{"\\u017ftream":1}',
-      '{"ſtream":1}',
-    ]) {
-      assert.throws(() => wanted(text, 'id', 'file_id', 'stream'), JsonMemberError, text);
-    }
-  });
-
   it('accepts other members, however often they occur', () => {
     assert.deepEqual(wanted('{"x":1,"X":2,"x":[{"id":3}],"id":4}', 'id'), { id: 4 });
   });
@@ -75,8 +64,8 @@ describe('JsonReader', () => {
   });
 
   it('takes a member of another kind for none', () => {
-    reader('[{"id":1}]').members(new MemberNames('id'), () => assert.fail('it is an array'));
-    reader('"id"').members(new MemberNames('id'), () => assert.fail('it is a string'));
+    reader('[{"id":1}]').eachMember(() => assert.fail('it is an array'));
+    reader('"id"').eachMember(() => assert.fail('it is a string'));
   });
 });
 
@@ -137,9 +126,8 @@ describe('MemberNames', () => {
     }
   });
 
-  it('may be many, of which members takes 31', () => {
+  it('may be many', () => {
     const names = new MemberNames(...Array.from({ length: 100 }, (_, n) => `name${n}`));
-    assert.equal(find(names, 'name99'), 99);
-    assert.throws(() => reader('{}').members(names, () => {}), RangeError);
+    for (let n = 0; n < 100; n++) assert.equal(find(names, `name${n}`), n);
   });
 });

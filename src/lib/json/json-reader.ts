@@ -1,20 +1,18 @@
 import { type JsonKind, KINDS } from './json-scan.ts';
 import { decodeString } from './json-string.ts';
-import type { MemberNames } from './member-names.ts';
 
 /**
- * A walk over a text that is known to be JSON, from its first token to its last: the caller says which members of which
- * objects it wants, everything else is skipped and nothing is built. It costs time in proportion to the text, and
- * memory for what the caller keeps; it does not recurse on its own, so depth only costs a counter.
- *
- * Names of members are compared as the laxest reader behind the gateway would (`foldedName`): a wanted member that
- * appears twice, or in another spelling than its own, would be read differently by different readers.
+ * Reads a text that is known to be JSON, from its first token to its last: the caller reads the members and items that it wants,
+ * everything else is skipped and nothing is built. It costs time in proportion to the text, and memory for what the caller keeps; it does
+ * not recurse on its own, so depth only costs a counter.
  */
 export class JsonReader {
   readonly bytes: Buffer;
   #at: number;
   /** Where the last member or item begins that was come to: what still stands there was not read. */
   #valueStart = -1;
+  #notedStart = -1;
+  #notedEnd = -1;
   /** Where the key of the member stands whose value comes next, without its quotes. */
   keyStart = 0;
   keyEnd = 0;
@@ -60,11 +58,10 @@ export class JsonReader {
     }
   }
 
-  /** On to where another reader of the same text stands, which stays there. */
-  follow(other: JsonReader): void {
-    this.#at = other.#at;
-    this.#longIndex = other.#longIndex;
-    this.#valueStart = NONE;
+  /** Where the value that comes next ends, as another reader has found it: it need not be gone over to be skipped. */
+  noteEnd(offset: number): void {
+    this.#notedStart = this.#at;
+    this.#notedEnd = offset;
   }
 
   /** A reader of the same text at the offset of another value. */
@@ -74,34 +71,15 @@ export class JsonReader {
   }
 
   /**
-   * Goes over the members of the object that comes next; skips a value of another kind. `visit` reads the value of a
-   * wanted member, of which there are 31 at most, or leaves it to be skipped.
-   *
-   * @throws JsonMemberError for a wanted member that stands there twice or in another spelling.
-   */
-  members(names: MemberNames, visit: (name: string) => void): void {
-    if (names.names.length > NAMES_MAX) throw new RangeError(`an object has more than ${NAMES_MAX} wanted members`);
-    let seen = 0;
-    this.eachMember((keyStart, keyEnd) => {
-      const index = names.find(this.bytes, keyStart, keyEnd);
-      if (index === NONE) return;
-      const name = names.names[index]!;
-      if ((seen & (1 << index)) !== 0 || !isSpelt(name, this.bytes, keyStart, keyEnd)) throw new JsonMemberError(name);
-      seen |= 1 << index;
-      visit(name);
-    });
-  }
-
-  /**
-   * Goes over all members of the object that comes next, wanted or not; skips a value of another kind. `visit` gets if
-   * the key stands, without its quotes, and reads the value or leaves it to be skipped.
+   * Goes over the members of the object that comes next; skips a value of another kind. `visit` gets where the key
+   * stands, without its quotes, and reads the value or leaves it to be skipped.
    */
   eachMember(visit: (keyStart: number, keyEnd: number) => void): void {
     if (this.bytes[this.#at] !== OPEN_BRACE) this.skip();
     else for (this.enter(); this.nextMember(); ) visit(this.keyStart, this.keyEnd);
   }
 
-  /** Goes over the items of the array that comes next; skips a value of another kind. `visit` as in `members`. */
+  /** Goes over the items of the array that comes next; skips a value of another kind. `visit` as in `eachMember`. */
   items(visit: (index: number) => void): void {
     if (this.bytes[this.#at] !== OPEN_BRACKET) {
       this.skip();
@@ -160,7 +138,7 @@ export class JsonReader {
   /** On to where the value ends. */
   skip(): void {
     const { bytes } = this;
-    const end = this.#longEnd();
+    const end = this.#at === this.#notedStart && this.#notedEnd > this.#at ? this.#notedEnd : this.#longEnd();
     if (end !== NONE) {
       this.#at = end;
       return;
@@ -205,7 +183,7 @@ export class JsonReader {
   /** A number or a literal. */
   #skipWord(): void {
     const { bytes } = this;
-    while (this.#at < bytes.length && !endsWord(bytes[this.#at]!)) this.#at++;
+    while (this.#at < bytes.length && ENDS_WORD[bytes[this.#at]!] === 0) this.#at++;
   }
 
   #skipString(): void {
@@ -236,35 +214,8 @@ export class JsonReader {
   }
 }
 
-/** A member that the gateway reads occurs twice in an object, or in another spelling than its own. */
-export class JsonMemberError extends Error {
-  readonly member: string;
-
-  constructor(member: string) {
-    super(`the member "${member}" is ambiguous`);
-    this.name = 'JsonMemberError';
-    this.member = member;
-  }
-}
-
-/** Whether the bytes between two quotes are the ASCII name exactly, with escapes or without. */
-function isSpelt(name: string, bytes: Buffer, start: number, end: number): boolean {
-  for (let i = 0; i < name.length; i++) {
-    const byte = bytes[start + i];
-    if (byte === BACKSLASH) return decodeString(bytes, start, end) === name;
-    if (byte !== name.charCodeAt(i)) return false;
-  }
-  return start + name.length === end;
-}
-
-function endsWord(byte: number): boolean {
-  return byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
-}
-
 const NONE = -1;
 const NONE_LONG: readonly number[] = [];
-/** The bits of a number that shifts can address. */
-const NAMES_MAX = 31;
 /** The bytes of a string that are read one by one before a search pays. */
 const SHORT_BYTES = 64;
 
@@ -277,3 +228,8 @@ const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACKET = 0x5d;
 const CLOSE_BRACE = 0x7d;
+
+/** What ends a number or a literal. */
+const ENDS_WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET ? 1 : 0,
+);

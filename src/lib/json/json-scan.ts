@@ -154,9 +154,10 @@ class JsonScanner {
   outline(from: number): JsonOutline {
     const start = this.#skipSpace(from);
     if (start >= this.#end) throw new JsonSyntaxError('the text is empty', start);
-    const kind = this.#kindAt(start);
     const members: JsonMember[] = [];
-    const end = kind === 'object' ? this.#members(start, members) : this.#value(start, 0);
+    const isObject = this.#bytes[start] === OPEN_BRACE;
+    const end = isObject ? this.#members(start, members) : this.#value(start, 0);
+    const kind = KINDS[this.#bytes[start]!]!;
     const after = this.#skipSpace(end);
     if (after < this.#end) throw new JsonSyntaxError('there is more text after the end of the value', after);
     return { kind, start, end, members, longValues: this.#longValues };
@@ -175,8 +176,8 @@ class JsonScanner {
       const keyStart = at;
       const keyEnd = this.#key(at);
       const valueStart = this.#afterColon(keyEnd);
-      const kind = this.#kindAt(valueStart);
       const valueEnd = this.#value(valueStart, 1);
+      const kind = KINDS[bytes[valueStart]!]!;
       members.push({ key: decodeString(bytes, keyStart + 1, keyEnd - 1), kind, valueStart, valueEnd });
       at = bytes[valueEnd]! <= SPACE ? this.#skipSpace(valueEnd) : valueEnd;
       if (at < this.#end && bytes[at] === CLOSE_BRACE) return at + 1;
@@ -267,7 +268,7 @@ class JsonScanner {
   }
 
   #scalar(at: number): number {
-    switch (this.#kindAt(at)) {
+    switch (at < this.#end ? KINDS[this.#bytes[at]!] : null) {
       case 'string':
         return this.#string(at);
       case 'number': {
@@ -278,16 +279,11 @@ class JsonScanner {
         return this.#literal(at, 'true');
       case 'false':
         return this.#literal(at, 'false');
-      default:
+      case 'null':
         return this.#literal(at, 'null');
+      default:
+        throw new JsonSyntaxError(at < this.#end ? 'a value is expected here' : 'the text ends too early', at);
     }
-  }
-
-  #kindAt(at: number): JsonKind {
-    if (at >= this.#end) throw new JsonSyntaxError('the text ends too early', at);
-    const kind = KINDS[this.#bytes[at]!]!;
-    if (kind !== null) return kind;
-    throw new JsonSyntaxError('a value is expected here', at);
   }
 
   #string(start: number): number {

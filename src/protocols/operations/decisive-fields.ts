@@ -14,9 +14,7 @@ export const DECISIVE_FIELDS = [
   ...['size', 'quality', 'partial_images', 'dimensions', 'top_n'],
 ];
 
-const DECISIVE_BY_FOLDED: ReadonlyMap<string, string> = new Map(DECISIVE_FIELDS.map((key) => [foldedName(key), key]));
-
-/** The decisive field that a folded key is, in its own spelling. */
-export function decisiveField(folded: string): string | undefined {
-  return DECISIVE_BY_FOLDED.get(folded);
-}
+/** The same by their folded keys. */
+export const DECISIVE_BY_FOLDED: ReadonlyMap<string, string> = new Map(
+  DECISIVE_FIELDS.map((key) => [foldedName(key), key]),
+);

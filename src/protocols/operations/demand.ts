@@ -36,18 +36,6 @@ interface OpenEdit {
   aboveTokens: number | null;
 }
 
-/** What matters of a value that is neither an object nor an array. */
-const OF_SCALARS =
-  NUMBERS |
-  Meaning.toolCalls |
-  Meaning.caches |
-  Meaning.thinks |
-  Meaning.search |
-  Meaning.searchAtTop |
-  Meaning.models |
-  Meaning.term |
-  Meaning.prediction;
-
 /**
  * Reads what multiplies the cost of a request, in the spellings of all vendors with similar interfaces: a relay may
  * pass any of them on. A member whose form is not that of the vendors is ignored; if several members state the same
@@ -55,7 +43,7 @@ const OF_SCALARS =
  */
 export class DemandReader extends ContentDemand {
   readonly #fields: BodyFields;
-  /** Where it is read. What the references and the content are read by stays in front of the same value. */
+  /** Where it is read. */
   #reader: JsonReader;
   #limit: number | null = null;
   #thinkingTokens = 0;
@@ -86,7 +74,7 @@ export class DemandReader extends ContentDemand {
    * @throws GatewayError `invalidRequest` as `readNamedState`.
    */
   named(table: RequestTable): NamedState {
-    return readNamedState(this.#fields.reader(), table, this);
+    return readNamedState(this.#reader, table, this);
   }
 
   /** The number of choices that are asked for. */
@@ -121,8 +109,8 @@ export class DemandReader extends ContentDemand {
   readMember(json: JsonReader, isRequest: boolean): Reads {
     const { bytes, keyStart: start, keyEnd: end, kind } = json;
     const meaning = meaningOf(bytes, start, end);
-    const isScalar = kind !== 'object' && kind !== 'array';
-    if (isScalar && (meaning & OF_SCALARS) === 0) return Reads.nothing;
+    // Most settings.
+    if ((meaning === 0 || meaning === Meaning.unknown) && kind !== 'object' && kind !== 'array') return Reads.nothing;
     if ((meaning & Meaning.content) !== 0) {
       this.content = decodeString(bytes, start, end);
       return Reads.content;
@@ -141,10 +129,12 @@ export class DemandReader extends ContentDemand {
     this.#at(json, () => this.#readTool(false));
   }
 
+  /** Reads the value that comes next in `json`, which stays in front of it. */
   #at(json: JsonReader, read: () => void): void {
     const outer = this.#reader;
     this.#reader = json.from(json.offset);
     read();
+    json.noteEnd(this.#reader.offset);
     this.#reader = outer;
   }
 
@@ -314,7 +304,7 @@ export class DemandReader extends ContentDemand {
         this.#named((meaning & Meaning.modelMap) !== 0, depth + 1);
       } else if ((meaning & Meaning.content) !== 0) {
         this.content = this.#keyText(start, end);
-        readContent(reader.from(reader.offset), this);
+        readContent(reader, this);
       } else if (meaning !== Meaning.unknown || !isMap) {
         this.#control(meaning, depth + 1);
       } else if (kind === 'string' || kind === 'array') {

@@ -13,7 +13,7 @@ import {
   JsonSyntaxError,
   scanJson,
 } from '../../lib/json/json-scan.ts';
-import { DECISIVE_FIELDS, decisiveField } from './decisive-fields.ts';
+import { DECISIVE_BY_FOLDED, DECISIVE_FIELDS } from './decisive-fields.ts';
 import type { ModelPlace, Splice } from './operation.ts';
 
 /** The most bytes that a text may have as it is spelt: names, ids and words. A longer one is refused unread. */
@@ -39,7 +39,7 @@ export class BodyFields {
   /** Whether the decisive fields were looked at, of which only the outermost object has any. */
   #isChecked: boolean;
   /** The keys of the members when folded, in the same order. */
-  readonly #foldedKeys: readonly string[];
+  readonly #foldedKeys: string[] = [];
 
   private constructor(bytes: Buffer, outline: JsonOutline, path: string) {
     this.bytes = bytes;
@@ -49,7 +49,7 @@ export class BodyFields {
     this.longValues = outline.longValues;
     this.#path = path;
     this.#isChecked = path !== '';
-    this.#foldedKeys = outline.members.map(({ key }) => foldings.get(key) ?? foldedName(key));
+    for (const { key } of outline.members) this.#foldedKeys.push(foldings.get(key) ?? foldedName(key));
   }
 
   /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8, JsonStepsError as `scanJson`. */
@@ -63,11 +63,12 @@ export class BodyFields {
 
   /** Whether a decisive key occurs twice, or in another spelling than its own: only then each of them needs a look. */
   #hasDoubtfulKey(): boolean {
-    return this.#foldedKeys.some((folded, index) => {
-      const decisive = decisiveField(folded);
-      if (decisive === undefined) return false;
-      return this.members[index]!.key !== decisive || this.#foldedKeys.indexOf(folded) < index;
-    });
+    for (const [index, { key }] of this.members.entries()) {
+      const folded = this.#foldedKeys[index]!;
+      const decisive = DECISIVE_BY_FOLDED.get(folded);
+      if (decisive !== undefined && (decisive !== key || this.#foldedKeys.indexOf(folded) < index)) return true;
+    }
+    return false;
   }
 
   /** A reader of the whole object, or of the value at an offset of it. */
