@@ -63,8 +63,6 @@ export class Members {
   readonly rules: Readonly<Record<string, Rule>>;
   readonly others: Others;
   readonly names: readonly string[];
-  /** In the order of the names. */
-  readonly inOrder: readonly Rule[];
   /** The names that have rules, and behind them those that have a meaning in content. */
   readonly #all: MemberNames;
   readonly #keys: readonly KnownKey[];
@@ -73,9 +71,8 @@ export class Members {
     this.rules = rules;
     this.others = others;
     this.names = Object.keys(rules);
-    this.inOrder = Object.values(rules);
     this.#all = new MemberNames(...new Set([...this.names, ...PART_NAMES.names]));
-    this.#keys = this.#all.names.map((name, place) => ({ name, place, rule: this.inOrder[place], part: partOf(name) }));
+    this.#keys = this.#all.names.map((name, place) => ({ name, place, rule: rules[name], part: partOf(name) }));
   }
 
   /** What is known of the name that the bytes between two quotes are equal to when folded (`foldedName`). */

@@ -70,25 +70,6 @@ export class JsonReader {
     return new JsonReader(this.bytes, offset, this.#longValues, this.#longIndex);
   }
 
-  /**
-   * Goes over the members of the object that comes next; skips a value of another kind. `visit` gets where the key
-   * stands, without its quotes, and reads the value or leaves it to be skipped.
-   */
-  eachMember(visit: (keyStart: number, keyEnd: number) => void): void {
-    if (this.bytes[this.#at] !== OPEN_BRACE) this.skip();
-    else for (this.enter(); this.nextMember(); ) visit(this.keyStart, this.keyEnd);
-  }
-
-  /** Goes over the items of the array that comes next; skips a value of another kind. `visit` as in `eachMember`. */
-  items(visit: (index: number) => void): void {
-    if (this.bytes[this.#at] !== OPEN_BRACKET) {
-      this.skip();
-      return;
-    }
-    this.enter();
-    for (let index = 0; this.nextItem(); index++) visit(index);
-  }
-
   /** Into the object or array that comes next: `nextMember` or `nextItem` reads on until it has ended. */
   enter(): void {
     this.#at++;

@@ -157,10 +157,9 @@ export class DemandReader extends ContentDemand {
       return true;
     }
     if (kind === 'array' && (meaning & Meaning.modalities) !== 0) {
-      reader.items(() => {
-        if (reader.kind !== 'string' || reader.text(TYPE_BYTES_MAX)?.toLowerCase() !== 'audio') return;
-        this.#audioOutput = this.#keyText(start, end);
-      });
+      for (reader.enter(); reader.nextItem(); ) {
+        if (reader.text(TYPE_BYTES_MAX)?.toLowerCase() === 'audio') this.#audioOutput = this.#keyText(start, end);
+      }
       return true;
     }
     if (kind === 'object' && (meaning & Meaning.audio) !== 0) this.#audioOutput ??= this.#keyText(start, end);
@@ -211,14 +210,8 @@ export class DemandReader extends ContentDemand {
   /** The members of what comes next, an object or an array of them. */
   #controls(depth: number): void {
     const reader = this.#reader;
-    if (reader.kind === 'array') {
-      reader.items(() => {
-        const { kind } = reader;
-        if (kind === 'object' || kind === 'array') this.#controls(depth);
-      });
-    } else {
-      this.#object((meaning) => this.#control(meaning, depth + 1));
-    }
+    if (reader.kind === 'object') this.#object((meaning) => this.#control(meaning, depth + 1));
+    else if (reader.kind === 'array') for (reader.enter(); reader.nextItem(); ) this.#controls(depth);
   }
 
   /** The members of the object that comes next, which is an edit of the context where one may stand. */
@@ -227,7 +220,10 @@ export class DemandReader extends ContentDemand {
     const outer = this.#edit;
     const edit = outer === null ? null : { isCompaction: false, aboveTokens: null };
     this.#edit = edit;
-    reader.eachMember((start, end) => visit(meaningOf(reader.bytes, start, end), start, end));
+    for (reader.enter(); reader.nextMember(); ) {
+      const { bytes, keyStart, keyEnd } = reader;
+      visit(meaningOf(bytes, keyStart, keyEnd), keyStart, keyEnd);
+    }
     this.#edit = outer;
     if (edit !== null) this.#compact(edit);
   }
@@ -261,11 +257,11 @@ export class DemandReader extends ContentDemand {
       return reader.kind === 'number';
     }
     if ((meaning & Meaning.trigger) === 0 || reader.kind !== 'object') return false;
-    reader.eachMember((start, end) => {
-      const inner = meaningOf(reader.bytes, start, end);
+    for (reader.enter(); reader.nextMember(); ) {
+      const inner = meaningOf(reader.bytes, reader.keyStart, reader.keyEnd);
       // It has a type of its own.
       if ((inner & Meaning.type) === 0) this.#control(inner, depth + 1);
-    });
+    }
     return true;
   }
 
@@ -280,7 +276,7 @@ export class DemandReader extends ContentDemand {
         break;
       }
       case 'array':
-        reader.items(() => this.#named(isMap, depth));
+        for (reader.enter(); reader.nextItem(); ) this.#named(isMap, depth);
         break;
       case 'object':
         this.#namedInObject(isMap, depth);
@@ -345,12 +341,13 @@ export class DemandReader extends ContentDemand {
   /** Tools, or servers of tools: all of those are run by the provider. */
   #offered(areTools: boolean): void {
     const reader = this.#reader;
-    if (reader.kind === 'array') {
-      reader.items(() => {
+    const { kind } = reader;
+    if (kind === 'array') {
+      for (reader.enter(); reader.nextItem(); ) {
         if (reader.kind === 'object') this.#readTool(!areTools);
         else if (reader.kind === 'array') this.#offered(areTools);
-      });
-    } else if (reader.kind === 'object') {
+      }
+    } else if (kind === 'object') {
       const outer = this.#tool;
       const tool: OpenTool = { isRunByProvider: true, uses: null, models: null };
       this.#tool = tool;

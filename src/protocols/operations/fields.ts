@@ -36,8 +36,6 @@ export class BodyFields {
   /** See `JsonOutline`. */
   readonly longValues: readonly number[];
   readonly #path: string;
-  /** Whether the decisive fields were looked at, of which only the outermost object has any. */
-  #isChecked: boolean;
   /** The keys of the members when folded, in the same order. */
   readonly #foldedKeys: string[] = [];
 
@@ -48,17 +46,18 @@ export class BodyFields {
     this.members = outline.members;
     this.longValues = outline.longValues;
     this.#path = path;
-    this.#isChecked = path !== '';
     for (const { key } of outline.members) this.#foldedKeys.push(foldings.get(key) ?? foldedName(key));
   }
 
-  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8, JsonStepsError as `scanJson`. */
+  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8 with clear keys, JsonStepsError as `scanJson`. */
   static read(bytes: Buffer, limits?: JsonScanLimits): BodyFields {
     if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
     if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
     const outline = outlineOf(bytes, 0, bytes.length, limits);
     if (outline.kind !== 'object') throw invalidRequest(`The body is a JSON ${outline.kind}; an object is expected.`);
-    return new BodyFields(bytes, outline, '');
+    const fields = new BodyFields(bytes, outline, '');
+    if (fields.#hasDoubtfulKey()) for (const decisive of DECISIVE_FIELDS) fields.member(decisive);
+    return fields;
   }
 
   /** Whether a decisive key occurs twice, or in another spelling than its own: only then each of them needs a look. */
@@ -112,10 +111,6 @@ export class BodyFields {
    * @throws GatewayError `invalidRequest` if there are two, or one that some readers take for this key.
    */
   member(key: string): JsonMember | undefined {
-    if (!this.#isChecked) {
-      this.#isChecked = true;
-      if (this.#hasDoubtfulKey()) for (const decisive of DECISIVE_FIELDS) this.member(decisive);
-    }
     const folded = foldings.get(key) ?? noteFolding(key);
     let found: JsonMember | undefined;
     let isRepeated = false;
