@@ -83,7 +83,6 @@ export abstract class ContentDemand {
     if (reads !== Reads.content) return this.#partOfAddress(reads, part, json);
     const open = this.#part!;
     open.members++;
-    if (part === null) return Reads.content;
     switch (part) {
       case 'type':
         open.typeAt = json.kind === 'string' ? json.offset : -1;

@@ -8,7 +8,7 @@ import { FIELD_VALUE, kindByName, OPEN_VALUE } from './shown-references.ts';
 import { type StateReference, StateReferences } from './state-references.ts';
 import { firstKeyOf, toolTypeOf } from './tool-type.ts';
 import { TOOLS, toolFamily, toolRule } from './tools.ts';
-import { type UnlistedPart, UnlistedParts } from './unlisted-parts.ts';
+import { addUnlisted, type UnlistedPart } from './unlisted-parts.ts';
 
 /** What a request names at its provider. */
 export interface NamedState {
@@ -41,7 +41,7 @@ export interface OwnReading {
 export function readNamedState(body: JsonReader, table: RequestTable, demand: ContentDemand | null = null): NamedState {
   const reader = new RequestReader(body, table, demand);
   reader.members(table.top, demand === null ? Reads.nothing : Reads.request);
-  return { references: reader.references.list, unlisted: reader.unlisted.list };
+  return { references: reader.references.list, unlisted: reader.unlisted };
 }
 
 /** Reads what the content that comes next asks for, and nothing of what it refers to. */
@@ -58,7 +58,7 @@ interface Within {
 export class RequestReader {
   readonly json: JsonReader;
   readonly references = new StateReferences();
-  readonly unlisted = new UnlistedParts();
+  readonly unlisted: UnlistedPart[] = [];
   readonly #table: RequestTable;
   readonly #demand: ContentDemand | null;
   readonly #path: RequestPath;
@@ -285,13 +285,14 @@ export class RequestReader {
   }
 
   #unlistTool(type: string | null, member?: string): void {
-    if (type !== null) this.unlisted.add(`tools.${shortName(type)}`, 'type', () => this.param(member));
+    if (type === null) return;
+    addUnlisted(this.unlisted, { name: `tools.${shortName(type)}`, param: this.param(member), problem: 'type' });
   }
 
   #unlistHere(problem: UnlistedPart['problem']): void {
     if (this.#within === null) return;
     const { name, depth } = this.#within;
-    this.unlisted.add(`${name}${this.#path.textFrom(depth)}`, problem, () => this.param());
+    addUnlisted(this.unlisted, { name: `${name}${this.#path.textFrom(depth)}`, param: this.param(), problem });
   }
 }
 

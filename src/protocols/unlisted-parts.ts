@@ -11,17 +11,16 @@ export interface UnlistedPart {
 /** A request with more different ones is refused. */
 const UNLISTED_MAX = 64;
 
-/** Gathers those of one request, each name once. */
-export class UnlistedParts {
-  readonly list: UnlistedPart[] = [];
-
-  /** @throws GatewayError `invalidRequest` where the request has too many. */
-  add(name: string, problem: UnlistedPart['problem'], param: () => string): void {
-    if (this.list.some((part) => part.name === name)) return;
-    if (this.list.length === UNLISTED_MAX) {
-      const message = `The request has more than ${UNLISTED_MAX} members that the gateway does not know.`;
-      throw invalidRequest(message, param());
-    }
-    this.list.push({ name, param: param(), problem });
+/**
+ * Adds a part to those of a request, each name once.
+ *
+ * @throws GatewayError `invalidRequest` where the request has too many.
+ */
+export function addUnlisted(list: UnlistedPart[], part: UnlistedPart): void {
+  if (list.some(({ name }) => name === part.name)) return;
+  if (list.length === UNLISTED_MAX) {
+    const message = `The request has more than ${UNLISTED_MAX} members that the gateway does not know.`;
+    throw invalidRequest(message, part.param);
   }
+  list.push(part);
 }

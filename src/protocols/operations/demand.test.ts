@@ -213,7 +213,9 @@ describe('what a request may cost', () => {
       speed: 'fast',
       inferenceGeo: 'us',
     });
-    assert.deepEqual(asked('"extra_body":{"Service_Tier":"auto","serviceTier":"priority"}'), { serviceTier: 'priority' });
+    assert.deepEqual(asked('"extra_body":{"Service_Tier":"auto","serviceTier":"priority"}'), {
+      serviceTier: 'priority',
+    });
     assert.deepEqual(asked(`"service_tier":"${'x'.repeat(100)}"`), { serviceTier: '…' });
     assert.deepEqual(asked('"extra":{"service_tier":"flex"}', '"service_tier":5', '"speed":2'), {});
     assert.deepEqual(asked('"extra_body":{"service_tier":"priority","max_tokens":7}'), { serviceTier: 'priority' });
