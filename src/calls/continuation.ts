@@ -3,9 +3,9 @@ import type { ContinuationKeys } from '../accounting/continuation/continuation-k
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Soon } from '../lib/soon.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
-import type { UnlistedPart } from '../protocols/request-reader.ts';
 import { isSignedKey } from '../protocols/signed-blocks.ts';
 import { canBeMade, type StateKind, type StateReference, stateKey } from '../protocols/state-references.ts';
+import type { UnlistedPart } from '../protocols/unlisted-parts.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
 

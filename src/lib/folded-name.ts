@@ -8,6 +8,7 @@
  * knows.
  */
 export function foldedName(name: string): string {
+  if (IS_FOLDED.test(name)) return name;
   let folded = '';
   for (let at = 0; at < name.length && folded.length < CHARACTERS_MAX; at++) {
     const code = name.charCodeAt(at);
@@ -20,6 +21,7 @@ export function foldedName(name: string): string {
 }
 
 const CHARACTERS_MAX = 64;
+const IS_FOLDED = /^[a-z\d]{1,64}$/;
 
 /** What the lower case of `İ` has beside its `i`. */
 const COMBINING_DOT = '\u0307';

@@ -1,5 +1,4 @@
-import type { JsonReader } from '../lib/json/json-reader.ts';
-import { type NamedState, type RequestTable, readNamedState } from './request-reader.ts';
+import type { RequestTable } from './request-reader.ts';
 import { openMembers, type Rule } from './request-rules.ts';
 import { skill } from './skills.ts';
 import { BLOCK_MEMBERS, MEDIA, STORED_PROMPT, topMembers } from './top-members.ts';
@@ -24,12 +23,8 @@ const PICTURES = {
 /** `inputs`: Voyage, Cohere. */
 const CONTENT = { input: BLOCKS, inputs: BLOCKS, query: BLOCKS, documents: BLOCKS, prompt: STORED_PROMPT };
 
+/** Of requests for embeddings, a ranking or pictures. */
 export const PLAIN_TABLE: RequestTable = {
   top: topMembers(CONTENT_AT_TOP, { ...PICTURES, ...CONTENT }),
   readBy: { skill, block: { members: BLOCK } },
 };
-
-/** What a request for embeddings, a ranking or pictures names at its provider. */
-export function readPlainReferences(body: JsonReader): NamedState {
-  return readNamedState(body, PLAIN_TABLE);
-}

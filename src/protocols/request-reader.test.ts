@@ -1,25 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readChatReferences } from './chat/state-references.ts';
-import { readMessagesReferences } from './messages/state-references.ts';
+import { CHAT_TABLE } from './chat/state-references.ts';
+import { MESSAGES_TABLE } from './messages/state-references.ts';
 import { BodyFields } from './operations/fields.ts';
-import { readPlainReferences } from './plain-references.ts';
-import type { NamedState } from './request-reader.ts';
-import { readResponsesReferences } from './responses/state-references.ts';
+import { PLAIN_TABLE } from './plain-references.ts';
+import { readNamedState } from './request-reader.ts';
+import { RESPONSES_TABLE } from './responses/state-references.ts';
 
 /** What each protocol reads of a body (docs/provider-state.md): a line a reference, and one an unlisted part. */
 
-const READERS = {
-  chat: readChatReferences,
-  messages: readMessagesReferences,
-  responses: readResponsesReferences,
-  plain: readPlainReferences,
-};
-type Protocol = keyof typeof READERS;
+const TABLES = { chat: CHAT_TABLE, messages: MESSAGES_TABLE, responses: RESPONSES_TABLE, plain: PLAIN_TABLE };
+type Protocol = keyof typeof TABLES;
 
 function found(protocol: Protocol, body: object | string): string[] {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const { references, unlisted }: NamedState = READERS[protocol](BodyFields.read(bytes).reader());
+  const { references, unlisted } = readNamedState(BodyFields.read(bytes).reader(), TABLES[protocol]);
   return [
     ...references.map(({ kind, id, param }) => `${kind} ${id} at ${param}`),
     ...unlisted.map(({ name, param }) => `${name} at ${param}`),

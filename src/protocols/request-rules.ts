@@ -1,5 +1,8 @@
-import { MemberNames } from '../lib/json/json-reader.ts';
-import { hasBytes } from '../lib/json/json-string.ts';
+import { invalidRequest } from '../errors/gateway-error.ts';
+import type { JsonReader } from '../lib/json/json-reader.ts';
+import { decodeString, hasBytes } from '../lib/json/json-string.ts';
+import { MemberNames } from '../lib/json/member-names.ts';
+import { PART_NAMES, type Part, partOf } from './content-names.ts';
 import type { StateKind } from './state-references.ts';
 
 /**
@@ -30,14 +33,14 @@ export interface Form {
 }
 
 /**
- * What a text is: a word; what a model reads, where a model of Alibaba Cloud takes `fileid://` for a file; the address of
+ * What a text is: a word; what refers to state if it looks like an id of a vendor; what a model reads, where a model of Alibaba Cloud takes `fileid://` for a file; the address of
  * content, or of a server on the internet, neither of which may name what the provider keeps; such an address or the
  * content itself in base64; or the id of what the provider keeps.
  */
-export type TextRule = 'setting' | 'prose' | 'link' | 'media' | 'server' | StateText;
+export type TextRule = 'setting' | 'shown' | 'prose' | 'link' | 'media' | 'server' | StateText;
 
 /** An id of state, unless it is one of the vendor's own. */
-interface StateText {
+export interface StateText {
   readonly state: StateKind;
   readonly except?: readonly string[];
 }
@@ -50,75 +53,77 @@ export type Others =
   | 'open'
   /** Content, unless its value shows a reference to state: new fields at the top of a request stay open. */
   | 'field'
+  /** Content. */
+  | 'content'
   /** Names that the caller chooses. */
   | { readonly each: Rule };
 
-/** The members of an object, prepared for the comparison of bytes. */
+/** The members of an object, prepared for the comparison of bytes: a key is looked up once for all that is read of it. */
 export class Members {
   readonly rules: Readonly<Record<string, Rule>>;
   readonly others: Others;
   readonly names: readonly string[];
-  /** In the order of the names. */
-  readonly inOrder: readonly Rule[];
-  /** For names that are not spelt in plain ASCII; in groups, since one has a limit. */
-  readonly #groups: readonly MemberNames[];
-  /** By the hash of the folded name. */
-  readonly #byHash = new Map<number, number>();
+  /** The names that have rules, and behind them those that have a meaning in content. */
+  readonly #all: MemberNames;
+  readonly #keys: readonly KnownKey[];
 
   constructor(rules: Readonly<Record<string, Rule>>, others: Others) {
     this.rules = rules;
     this.others = others;
     this.names = Object.keys(rules);
-    this.inOrder = Object.values(rules);
-    const groups: MemberNames[] = [];
-    for (let at = 0; at < this.names.length; at += GROUP_NAMES_MAX) {
-      groups.push(new MemberNames(...this.names.slice(at, at + GROUP_NAMES_MAX)));
-    }
-    this.#groups = groups;
-    for (const [index, name] of this.names.entries()) {
-      const bytes = Buffer.from(name);
-      const hash = foldedHash(bytes, 0, bytes.length);
-      // Two names with one hash would hide each other; no table has any.
-      if (this.#byHash.has(hash)) throw new RangeError(`the member "${name}" has the hash of another`);
-      this.#byHash.set(hash, index);
-    }
+    this.#all = new MemberNames(...new Set([...this.names, ...PART_NAMES.names]));
+    this.#keys = this.#all.names.map((name, place) => ({ name, place, rule: rules[name], part: partOf(name) }));
   }
 
-  /** The place of the name that the bytes between two quotes are equal to when folded (`foldedName`); -1 if there is none. */
-  find(bytes: Buffer, start: number, end: number): number {
-    const hash = foldedHash(bytes, start, end);
-    if (hash !== NOT_PLAIN) {
-      const index = this.#byHash.get(hash) ?? -1;
-      if (index === -1 || hasBytes(this.names[index]!, bytes, start, end)) return index;
-    }
-    for (const [group, names] of this.#groups.entries()) {
-      const found = names.find(bytes, start, end);
-      if (found !== -1) return group * GROUP_NAMES_MAX + found;
-    }
-    return -1;
+  /** What is known of the name that the bytes between two quotes are equal to when folded (`foldedName`). */
+  find(bytes: Buffer, start: number, end: number): KnownKey {
+    const place = this.#all.find(bytes, start, end);
+    return place === -1 ? UNKNOWN_KEY : this.#keys[place]!;
   }
 }
 
-const GROUP_NAMES_MAX = 31;
-const NOT_PLAIN = -1;
-
-/** A hash of a name that is the same for all spellings in ASCII that fold to one; `NOT_PLAIN`: it has other characters. */
-function foldedHash(bytes: Buffer, start: number, end: number): number {
-  let hash = 0;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at]!;
-    if (byte === BACKSLASH || byte >= 0x80) return NOT_PLAIN;
-    if (byte === UNDERSCORE || byte === HYPHEN) continue;
-    hash = (Math.imul(hash, 31) + (byte >= LETTER_A && byte <= LETTER_Z ? byte + 0x20 : byte)) & 0x3fffffff;
-  }
-  return hash;
+/** A key of an object, as far as a table knows it. */
+export interface KnownKey {
+  readonly name: string;
+  readonly place: number;
+  /** `undefined`: the name has none. */
+  readonly rule: Rule | undefined;
+  /** What it says of content. */
+  readonly part: Part;
 }
 
-const UNDERSCORE = 0x5f;
-const HYPHEN = 0x2d;
-const BACKSLASH = 0x5c;
-const LETTER_A = 0x41;
-const LETTER_Z = 0x5a;
+const UNKNOWN_KEY: KnownKey = { name: '', place: -1, rule: undefined, part: null };
+
+/** The members of an object that were seen: most are among those that a number has bits for. */
+export class SeenMembers {
+  #bits = 0;
+  #more: Set<number> | null = null;
+
+  /**
+   * Takes in the member whose value comes next.
+   *
+   * @throws GatewayError `invalidRequest` if it was seen before, or is in another spelling: whichever a provider reads, neither is read.
+   */
+  add({ name, place }: KnownKey, { bytes, keyStart, keyEnd }: JsonReader): void {
+    const isSpelt = hasBytes(name, bytes, keyStart, keyEnd) || decodeString(bytes, keyStart, keyEnd) === name;
+    if (isSpelt && !this.#isSecond(place)) return;
+    throw invalidRequest(`The key "${name}" appears more than once, or in another spelling.`, name);
+  }
+
+  #isSecond(place: number): boolean {
+    if (place < BITS) {
+      const before = this.#bits;
+      this.#bits |= 1 << place;
+      return this.#bits === before;
+    }
+    this.#more ??= new Set();
+    const { size } = this.#more;
+    return this.#more.add(place).size === size;
+  }
+}
+
+/** The bits of a number that shifts can address. */
+const BITS = 31;
 
 /** An id of state, or several. */
 export const state = (kind: StateKind, except?: readonly string[]): Form => {
@@ -164,6 +169,9 @@ export const stateOrObject = (kind: StateKind, rules: Readonly<Record<string, Ru
   ...state(kind),
   members: openMembers({ id: state(kind), ...rules }),
 });
+
+/** The values of a `setting`. */
+export const SETTING: Form = { text: 'setting', items: { text: 'setting' } };
 
 export const LINK: Form = { text: 'link' };
 export const SERVER: Form = { text: 'server' };

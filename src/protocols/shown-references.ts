@@ -1,6 +1,7 @@
 import { foldedName } from '../lib/folded-name.ts';
 import { decodeString } from '../lib/json/json-string.ts';
-import { Members, openMembers, type Rule, state, stateOrObject } from './request-rules.ts';
+import { MemberNames } from '../lib/json/member-names.ts';
+import { type Form, Members, openMembers, type Rule, state, stateOrObject } from './request-rules.ts';
 import type { StateKind } from './state-references.ts';
 
 /**
@@ -32,15 +33,25 @@ const states = Object.fromEntries(
   Object.entries(STATE_NAMES).map(([name, kind]): [string, Rule] => [name, state(kind)]),
 );
 
-/** An object of which the gateway knows nothing. */
-export const OPEN = openMembers({
-  ...states,
-  container: stateOrObject('container', states),
-  conversation: stateOrObject('conversation', states),
+const anyValue = (members: Members): Form => ({
+  text: 'shown',
+  members,
+  get items() {
+    return this;
+  },
 });
 
-/** An object below a new field at the top of a request. */
-export const FIELD = new Members({}, 'field');
+/** A value of which the gateway knows nothing. */
+export const OPEN_VALUE = anyValue(
+  openMembers({
+    ...states,
+    container: stateOrObject('container', states),
+    conversation: stateOrObject('conversation', states),
+  }),
+);
+
+/** A value below a new field at the top of a request. */
+export const FIELD_VALUE = anyValue(new Members({}, 'field'));
 
 /** The most bytes of an id that a value is taken for. */
 const REFERENCE_BYTES_MAX = 128;
@@ -51,26 +62,30 @@ const NAME = /(?:[_-][iI]|[a-z0-9]I)[dD]s?$/;
 export function kindByName(bytes: Buffer, start: number, end: number): StateKind | null {
   const last = bytes[end - 1]! | 0x20;
   if (last !== LETTER_D && last !== LETTER_S && !bytes.subarray(start, end).includes(BACKSLASH)) return null;
+  if (WITHIN_REQUEST.find(bytes, start, end) !== -1) return null;
   const name = decodeString(bytes, start, end);
   if (!NAME.test(name)) return null;
   const folded = foldedName(name);
-  if (WITHIN_REQUEST.has(folded)) return null;
   for (const [suffix, kind] of BY_SUFFIX) if (folded.endsWith(suffix)) return kind;
   return 'state';
 }
 
 /** Ids by which parts of one request refer to each other, and what the caller calls its users. */
-const WITHIN_REQUEST = new Set(
-  ['call_id', 'tool_call_id', 'tool_use_id', 'caller_id', 'tool_id', 'approval_request_id', 'shell_id', 'user_id'].map(
-    foldedName,
-  ),
+const WITHIN_REQUEST = new MemberNames(
+  ...['call_id', 'tool_call_id', 'tool_use_id', 'caller_id', 'tool_id', 'approval_request_id', 'shell_id', 'user_id'],
 );
 
 /** `next_container_id` is a container too. */
 const BY_SUFFIX = Object.entries(STATE_NAMES).map(([name, kind]) => [foldedName(name), kind] as const);
 
+/** What a text refers to by its form. */
+export interface ShownReference {
+  readonly kind: StateKind;
+  readonly id: string;
+}
+
 /** The state to which the string at `offset` refers, if it looks like an id of a vendor. */
-export function kindByValue(bytes: Buffer, offset: number): { readonly kind: StateKind; readonly id: string } | null {
+export function shownByValue(bytes: Buffer, offset: number): ShownReference | null {
   const first = bytes[offset + 1]! | 0x20;
   if (first < LETTER_A || first > LETTER_Z) return null;
   let end = offset + 1;

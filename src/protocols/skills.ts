@@ -1,3 +1,4 @@
+import type { Reads } from './content-demand.ts';
 import type { OwnReading, RequestReader } from './request-reader.ts';
 import { openMembers, state } from './request-rules.ts';
 
@@ -7,11 +8,11 @@ const TYPE_BYTES_MAX = 64;
 const VENDOR_SKILL = 'anthropic';
 
 /** Reads a skill of a container, which comes next. */
-function read(reader: RequestReader): void {
+function read(reader: RequestReader, reads: Reads): void {
   const { json } = reader;
   let type: string | null = null;
   let idStart = -1;
-  reader.members(SKILL, (name) => {
+  reader.members(SKILL, reads, (name) => {
     if (name === 'type') type = json.text(TYPE_BYTES_MAX);
     if (name !== 'skill_id') return;
     idStart = json.offset;

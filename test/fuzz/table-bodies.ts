@@ -1,5 +1,5 @@
 import type { Dice } from '../../src/lib/dice.ts';
-import { MemberNames } from '../../src/lib/json/json-reader.ts';
+import { MemberNames } from '../../src/lib/json/member-names.ts';
 import type { RequestTable } from '../../src/protocols/request-reader.ts';
 import type { Form, Members, Rule, TextRule } from '../../src/protocols/request-rules.ts';
 import { CONTENT_OF_TYPE } from '../../src/protocols/responses/state-references.ts';
@@ -28,13 +28,13 @@ export function tableMembers(values: TableValues): string[] {
   return membersOf(values.table.top, values, 0);
 }
 
-function membersOf({ names, inOrder, others }: Members, values: TableValues, depth: number): string[] {
+function membersOf({ names, rules, others }: Members, values: TableValues, depth: number): string[] {
   const { dice, oddness } = values;
   const made: string[] = [];
   const count = names.length === 0 ? 0 : 1 + dice.upTo(depth === 0 ? 3 : 2);
   for (let i = 0; i < count; i++) {
-    const place = dice.upTo(names.length - 1);
-    made.push(`${keyOf(names[place]!, values)}:${valueBy(inOrder[place]!, values, depth + 1)}`);
+    const name = dice.one(names);
+    made.push(`${keyOf(name, values)}:${valueBy(rules[name]!, values, depth + 1)}`);
   }
   if (typeof others === 'object') {
     made.push(`${JSON.stringify(dice.one(WORDS))}:${valueBy(others.each, values, depth + 1)}`);

@@ -2,17 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { readChatReferences } from '../../src/protocols/chat/state-references.ts';
-import { readMessagesReferences } from '../../src/protocols/messages/state-references.ts';
+import { CHAT_TABLE } from '../../src/protocols/chat/state-references.ts';
+import { MESSAGES_TABLE } from '../../src/protocols/messages/state-references.ts';
 import { BodyFields } from '../../src/protocols/operations/fields.ts';
-import { readResponsesReferences } from '../../src/protocols/responses/state-references.ts';
+import { type NamedState, readNamedState } from '../../src/protocols/request-reader.ts';
+import { RESPONSES_TABLE } from '../../src/protocols/responses/state-references.ts';
 import { propertyRuns } from '../support/scope.ts';
 import { statePlaces, tableNames } from '../support/state-places.ts';
 
 /** Whatever stands around a reference, the gateway finds it at each place that a table has, and at places that none has. */
 
-const READERS = { chat: readChatReferences, messages: readMessagesReferences, responses: readResponsesReferences };
-const reader = (body: Buffer) => BodyFields.read(body).reader();
+const TABLES = { chat: CHAT_TABLE, messages: MESSAGES_TABLE, responses: RESPONSES_TABLE };
+const read = (name: keyof typeof TABLES, body: Buffer): NamedState =>
+  readNamedState(BodyFields.read(body).reader(), TABLES[name]);
 
 /** Members that say nothing, of kinds that have to be gone over. */
 const noise = fc.dictionary(
@@ -64,8 +66,8 @@ describe('a reference to state', () => {
     const finds = (body: object, param: string, id: string): void => {
       const bytes = Buffer.from(JSON.stringify(body));
       // A form that no vendor reads, such as a list of skills in place of one.
-      if (isRefused(() => READERS[name](reader(bytes)))) return;
-      const { references } = READERS[name](reader(bytes));
+      if (isRefused(() => read(name, bytes))) return;
+      const { references } = read(name, bytes);
       const at = references.find((reference) => reference.param === param);
       assert.ok(at !== undefined && (at.id === '' || at.id.endsWith(id)), `${param} in ${JSON.stringify(body)}`);
     };
@@ -98,8 +100,8 @@ describe('a reference to state', () => {
             const respelled = `${text.slice(0, key.index)}"${spelt}":${text.slice(key.index + key[0].length)}`;
             if (spelt === key[1]) return;
             const bytes = Buffer.from(respelled);
-            if (isRefused(() => READERS[name](reader(bytes)))) return;
-            const { references, unlisted } = READERS[name](reader(bytes));
+            if (isRefused(() => read(name, bytes))) return;
+            const { references, unlisted } = read(name, bytes);
             assert.ok(references.length + unlisted.length > 0, `${param}: ${respelled}`);
           },
         ),
@@ -115,7 +117,7 @@ describe('a reference to state', () => {
           fc.boolean(),
           (path, id, isInList) => {
             const value = path.reduceRight<unknown>((inner, key) => ({ [key]: isInList ? [inner] : inner }), id);
-            const { references } = READERS[name](reader(Buffer.from(JSON.stringify(value))));
+            const { references } = read(name, Buffer.from(JSON.stringify(value)));
             assert.deepEqual(
               references.map((reference) => reference.id),
               [id],

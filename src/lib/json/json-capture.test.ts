@@ -13,8 +13,8 @@ import {
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { JsonCapture, type JsonCaptureOptions } from './json-capture.ts';
 import { MARKED_BYTES_MAX } from './json-captured-members.ts';
-import { MemberNames } from './json-reader.ts';
 import { type JsonOutline, JsonSyntaxError, scanJson } from './json-scan.ts';
+import { MemberNames } from './member-names.ts';
 
 const NAMES = ['usage', 'id', 'data', '', 'né', '😀', 'a"\\/\n', '\ud800'] as const;
 const everything: JsonCaptureOptions = { keep: NAMES, count: NAMES, keptBytesMax: 1024 * 1024 };

@@ -1,9 +1,9 @@
 import { CapturedMembers, type MarkedMember } from './json-captured-members.ts';
 import { HOLDINGS_DEPTH_MAX, type HoldingRules, JsonHoldings } from './json-holdings.ts';
 import { NumberReader, wholeNumberEnd } from './json-number.ts';
-import type { MemberNames } from './json-reader.ts';
-import { type JsonKind, JsonSyntaxError, kindOf } from './json-scan.ts';
-import { isEscapeLetter, isHexDigit, isSpecial, skipPlain, wholeEscapeEnd } from './json-string.ts';
+import { type JsonKind, JsonSyntaxError, KINDS } from './json-scan.ts';
+import { isEscapeLetter, isHexDigit, SPECIAL_BYTES, skipPlain, wholeEscapeEnd } from './json-string.ts';
+import type { MemberNames } from './member-names.ts';
 
 /**
  * Reads a JSON text that passes by in chunks, cut anywhere: checks it against RFC 8259 to its last byte and keeps a few
@@ -269,7 +269,7 @@ export class JsonCapture {
       case 0x6e:
         return this.#literalBegins('null', chunk, at);
       default:
-        if (kindOf(byte) === null) throw this.#fail('a value is expected here', at);
+        if (KINDS[byte] === null) throw this.#fail('a value is expected here', at);
     }
     const numbersEnd = this.#wholeNumbers(chunk, at);
     if (numbersEnd !== NONE) {
@@ -321,7 +321,7 @@ export class JsonCapture {
     let at = this.#escape === NO_ESCAPE ? start : this.#restOfEscape(chunk, start);
     while (at < end) {
       const near = Math.min(end, at + SHORT_BYTES);
-      while (at < near && !isSpecial(chunk[at]!)) at++;
+      while (at < near && SPECIAL_BYTES[chunk[at]!] === 0) at++;
       if (at === near && at < end) at = this.#skipPlain(chunk, at);
       if (at === end) break;
       const byte = chunk[at]!;
@@ -435,7 +435,7 @@ export class JsonCapture {
 
   /** Notes the outermost value, a member of it, an item of a member, or what is in that. */
   #outerValueBegins(byte: number, at: number): void {
-    if (this.#depth === 0) this.#rootKind = kindOf(byte);
+    if (this.#depth === 0) this.#rootKind = KINDS[byte]!;
     else if (this.#depth === 1) {
       this.#members.valueBegins(byte, at);
       this.#marks = this.#members.marks;

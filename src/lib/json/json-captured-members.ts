@@ -1,6 +1,6 @@
 import { ByteSpan } from '../byte-span.ts';
-import type { MemberNames } from './json-reader.ts';
 import { decodeString, hasBytes } from './json-string.ts';
+import type { MemberNames } from './member-names.ts';
 
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;

@@ -60,20 +60,20 @@ function readWhole(reader: JsonReader): unknown {
 
 function readObject(reader: JsonReader, parts: ObjectParts): Record<string, unknown> {
   const values: Record<string, unknown> = {};
-  reader.eachMember((keyStart, keyEnd) => {
-    const name = wantedName(parts, reader.bytes, keyStart, keyEnd);
+  for (reader.enter(); reader.nextMember(); ) {
+    const name = wantedName(parts, reader.bytes, reader.keyStart, reader.keyEnd);
     if (name !== null) values[name] = readValue(reader, parts[name]!);
-  });
+  }
   return values;
 }
 
 function readItems(reader: JsonReader, parts: ObjectParts): unknown[] {
   const items: unknown[] = [];
-  reader.items(() => {
-    if (reader.kind !== 'object') return;
+  for (reader.enter(); reader.nextItem(); ) {
+    if (reader.kind !== 'object') continue;
     const item = readObject(reader, parts);
     if (Object.keys(item).length > 0) items.push(item);
-  });
+  }
   return items;
 }
 

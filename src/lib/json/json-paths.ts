@@ -33,15 +33,16 @@ export function pathsOf(bytes: Buffer, start: number, offsets: readonly number[]
     const { kind } = reader;
     const depth = open.length;
     if (kind === 'array') {
-      reader.items((index) => {
+      reader.enter();
+      for (let index = 0; reader.nextItem(); index++) {
         open[depth] = index;
         read();
-      });
+      }
     } else if (kind === 'object') {
-      reader.eachMember((keyStart, keyEnd) => {
-        open[depth] = [keyStart, keyEnd];
+      for (reader.enter(); reader.nextMember(); ) {
+        open[depth] = [reader.keyStart, reader.keyEnd];
         read();
-      });
+      }
     }
     open.length = depth;
   }

@@ -1,18 +1,21 @@
-import { foldedName } from '../folded-name.ts';
-import { type JsonKind, kindOf } from './json-scan.ts';
+import { type JsonKind, KINDS } from './json-scan.ts';
 import { decodeString } from './json-string.ts';
 
 /**
- * A walk over a text that is known to be JSON, from its first token to its last: the caller says which members of which
- * objects it wants, everything else is skipped and nothing is built. It costs time in proportion to the text, and
- * memory for what the caller keeps; it does not recurse on its own, so depth only costs a counter.
- *
- * Names of members are compared as the laxest reader behind the gateway would (`foldedName`): a wanted member that
- * appears twice, or in another spelling than its own, would be read differently by different readers.
+ * Reads a text that is known to be JSON, from its first token to its last: the caller reads the members and items that it wants,
+ * everything else is skipped and nothing is built. It costs time in proportion to the text, and memory for what the caller keeps; it does
+ * not recurse on its own, so depth only costs a counter.
  */
 export class JsonReader {
   readonly bytes: Buffer;
   #at: number;
+  /** Where the last member or item begins that was come to: what still stands there was not read. */
+  #valueStart = -1;
+  #notedStart = -1;
+  #notedEnd = -1;
+  /** Where the key of the member stands whose value comes next, without its quotes. */
+  keyStart = 0;
+  keyEnd = 0;
   readonly #longValues: readonly number[];
   /** The first of them that does not begin before what is read, or one before that. */
   #longIndex: number;
@@ -31,7 +34,7 @@ export class JsonReader {
 
   /** The kind of the value that comes next. */
   get kind(): JsonKind {
-    return kindOf(this.bytes[this.#at]!)!;
+    return KINDS[this.bytes[this.#at]!]!;
   }
 
   /** The offset of the value that comes next; behind a value, where that ends. */
@@ -55,69 +58,53 @@ export class JsonReader {
     }
   }
 
+  /** Where the value that comes next ends, as another reader has found it: it need not be gone over to be skipped. */
+  noteEnd(offset: number): void {
+    this.#notedStart = this.#at;
+    this.#notedEnd = offset;
+  }
+
   /** A reader of the same text at the offset of another value. */
   from(offset: number): JsonReader {
     if (offset < this.#at) return new JsonReader(this.bytes, offset);
     return new JsonReader(this.bytes, offset, this.#longValues, this.#longIndex);
   }
 
-  /**
-   * Goes over the members of the object that comes next; skips a value of another kind. `visit` reads the value of a
-   * wanted member, of which there are 31 at most, or leaves it to be skipped.
-   *
-   * @throws JsonMemberError for a wanted member that stands there twice or in another spelling.
-   */
-  members(names: MemberNames, visit: (name: string) => void): void {
-    if (names.names.length > NAMES_MAX) throw new RangeError(`an object has more than ${NAMES_MAX} wanted members`);
-    let seen = 0;
-    this.eachMember((keyStart, keyEnd) => {
-      const index = names.find(this.bytes, keyStart, keyEnd);
-      if (index === NONE) return;
-      const name = names.names[index]!;
-      if ((seen & (1 << index)) !== 0 || !isSpelt(name, this.bytes, keyStart, keyEnd)) throw new JsonMemberError(name);
-      seen |= 1 << index;
-      visit(name);
-    });
-  }
-
-  /**
-   * Goes over all members of the object that comes next, wanted or not; skips a value of another kind. `visit` gets if
-   * the key stands, without its quotes, and reads the value or leaves it to be skipped.
-   */
-  eachMember(visit: (keyStart: number, keyEnd: number) => void): void {
-    if (this.bytes[this.#at] !== OPEN_BRACE) {
-      this.skip();
-      return;
-    }
-    this.#enter();
-    while (this.bytes[this.#at] !== CLOSE_BRACE) {
-      const keyStart = this.#at + 1;
-      this.#skipString();
-      const keyEnd = this.#at - 1;
-      this.#skipSpace();
-      this.#enter();
-      const valueStart = this.#at;
-      visit(keyStart, keyEnd);
-      if (this.#at === valueStart) this.skip();
-      this.#toNext();
-    }
+  /** Into the object or array that comes next: `nextMember` or `nextItem` reads on until it has ended. */
+  enter(): void {
     this.#at++;
   }
 
-  /** Goes over the items of the array that comes next; skips a value of another kind. `visit` as in `members`. */
-  items(visit: (index: number) => void): void {
-    if (this.bytes[this.#at] !== OPEN_BRACKET) {
-      this.skip();
-      return;
-    }
-    this.#enter();
-    for (let index = 0; this.bytes[this.#at] !== CLOSE_BRACKET; index++) {
-      const valueStart = this.#at;
-      visit(index);
-      if (this.#at === valueStart) this.skip();
-      this.#toNext();
-    }
+  /** On to the value of the next member, behind the one before, read or not; `false`, and behind the object, if there is none. */
+  nextMember(): boolean {
+    if (!this.nextItem()) return false;
+    const { bytes } = this;
+    this.keyStart = this.#at + 1;
+    this.#skipString();
+    this.keyEnd = this.#at - 1;
+    if (bytes[this.#at]! <= SPACE) this.#skipSpace();
     this.#at++;
+    if (bytes[this.#at]! <= SPACE) this.#skipSpace();
+    this.#valueStart = this.#at;
+    return true;
+  }
+
+  /** As `nextMember`, of an array. */
+  nextItem(): boolean {
+    const { bytes } = this;
+    if (this.#at === this.#valueStart) this.skip();
+    if (bytes[this.#at]! <= SPACE) this.#skipSpace();
+    if (bytes[this.#at] === COMMA) {
+      this.#at++;
+      if (bytes[this.#at]! <= SPACE) this.#skipSpace();
+    }
+    const byte = bytes[this.#at];
+    if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      this.#at++;
+      return false;
+    }
+    this.#valueStart = this.#at;
+    return true;
   }
 
   /** The string that comes next; `null`, and the value skipped, if it is no string or has more bytes than the limit. */
@@ -132,7 +119,7 @@ export class JsonReader {
   /** On to where the value ends. */
   skip(): void {
     const { bytes } = this;
-    const end = this.#longEnd();
+    const end = this.#at === this.#notedStart && this.#notedEnd > this.#at ? this.#notedEnd : this.#longEnd();
     if (end !== NONE) {
       this.#at = end;
       return;
@@ -174,21 +161,10 @@ export class JsonReader {
     return index < length && longValues[index] === this.#at ? longValues[index + 1]! : NONE;
   }
 
-  #enter(): void {
-    this.#at++;
-    this.#skipSpace();
-  }
-
-  /** On to the next member or item, or to where the container closes. */
-  #toNext(): void {
-    this.#skipSpace();
-    if (this.bytes[this.#at] === COMMA) this.#enter();
-  }
-
   /** A number or a literal. */
   #skipWord(): void {
     const { bytes } = this;
-    while (this.#at < bytes.length && !endsWord(bytes[this.#at]!)) this.#at++;
+    while (this.#at < bytes.length && ENDS_WORD[bytes[this.#at]!] === 0) this.#at++;
   }
 
   #skipString(): void {
@@ -219,115 +195,8 @@ export class JsonReader {
   }
 }
 
-/** A member that the gateway reads occurs twice in an object, or in another spelling than its own. */
-export class JsonMemberError extends Error {
-  readonly member: string;
-
-  constructor(member: string) {
-    super(`the member "${member}" is ambiguous`);
-    this.name = 'JsonMemberError';
-    this.member = member;
-  }
-}
-
-/**
- * The names of the members that a reader wants of an object, prepared for the comparison of bytes. A name that begins with
- * `*` stands for all names that end with what follows; a whole name takes precedence.
- */
-export class MemberNames {
-  /** Those of all readers so far: tests make bodies of them. */
-  static readonly all: MemberNames[] = [];
-  readonly names: readonly string[];
-  /** Folded, in the order of the names. */
-  readonly #folded: readonly string[];
-  /** By the length of the folded name, the indexes of the whole names that have it. */
-  readonly #byLength: readonly (readonly number[])[];
-  /** The indexes of the names that begin with `*`. */
-  readonly #suffixes: readonly number[];
-  readonly #bytesMin: number;
-  /** A bit for each letter that a name begins with; all bits if there are suffixes. */
-  readonly #firstLetters: number;
-
-  constructor(...names: readonly string[]) {
-    MemberNames.all.push(this);
-    this.names = names;
-    this.#folded = names.map((name) => foldedName(name.replace(ANY, '')));
-    this.#suffixes = [...names.keys()].filter((index) => names[index]!.startsWith('*'));
-    const byLength: number[][] = Array.from({ length: FOLDED_BYTES_MAX + 1 }, () => []);
-    for (const [index, { length }] of this.#folded.entries()) {
-      if (!this.#suffixes.includes(index)) byLength[length]!.push(index);
-    }
-    this.#byLength = byLength;
-    this.#bytesMin = Math.min(...this.#folded.map(({ length }) => length));
-    this.#firstLetters =
-      this.#suffixes.length > 0 ? -1 : this.#folded.reduce((bits, name) => bits | letterBit(name.charCodeAt(0)), 0);
-  }
-
-  /** The index of the name that the bytes between two quotes are equal to when folded; -1 if there is none. */
-  find(bytes: Buffer, start: number, end: number): number {
-    if (end - start < this.#bytesMin) return NONE;
-    const first = letterBit(bytes[start]!);
-    // Most keys are told apart by their first letter.
-    if (first !== 0 && (first & this.#firstLetters) === 0) return NONE;
-    let length = 0;
-    for (let at = start; at < end; at++) {
-      const byte = bytes[at]!;
-      if (byte === BACKSLASH || byte >= 0x80 || byte === 0) return this.#findDecoded(bytes, start, end);
-      if (byte === UNDERSCORE || byte === HYPHEN) continue;
-      if (length === FOLDED_BYTES_MAX) return NONE;
-      folding[length++] = byte >= LETTER_A && byte <= LETTER_Z ? byte + 0x20 : byte;
-    }
-    for (const index of this.#byLength[length]!) if (endsFolding(this.#folded[index]!, length)) return index;
-    for (const index of this.#suffixes) if (endsFolding(this.#folded[index]!, length)) return index;
-    return NONE;
-  }
-
-  #findDecoded(bytes: Buffer, start: number, end: number): number {
-    const name = foldedName(decodeString(bytes, start, end));
-    const index = this.#folded.findIndex((folded, i) => folded === name && !this.#suffixes.includes(i));
-    return index === NONE ? (this.#suffixes.find((i) => name.endsWith(this.#folded[i]!)) ?? NONE) : index;
-  }
-}
-
-/** What a name begins with that stands for all that end as it does. */
-const ANY = /^\*/;
-
-/** A bit for an ASCII letter, small or capital; 0 for any other byte. */
-function letterBit(byte: number): number {
-  const small = byte | 0x20;
-  return small >= 0x61 && small <= 0x7a ? 1 << (small - 0x61) : 0;
-}
-
-const FOLDED_BYTES_MAX = 64;
-/** The name that is being compared; one for all, since a comparison is never interrupted. */
-const folding = new Uint8Array(FOLDED_BYTES_MAX);
-
-/** Whether the name that is being compared, of this length, ends with another one. */
-function endsFolding(folded: string, length: number): boolean {
-  const start = length - folded.length;
-  if (start < 0) return false;
-  for (let i = 0; i < folded.length; i++) if (folded.charCodeAt(i) !== folding[start + i]) return false;
-  return true;
-}
-
-/** Whether the bytes between two quotes are the ASCII name exactly, with escapes or without. */
-function isSpelt(name: string, bytes: Buffer, start: number, end: number): boolean {
-  for (let i = 0; i < name.length; i++) {
-    const byte = bytes[start + i];
-    if (byte === BACKSLASH) return decodeString(bytes, start, end) === name;
-    if (byte !== name.charCodeAt(i)) return false;
-  }
-  return start + name.length === end;
-}
-
-function endsWord(byte: number): boolean {
-  return byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
-}
-
 const NONE = -1;
 const NONE_LONG: readonly number[] = [];
-/** The bits of a number that shifts can address. */
-const NAMES_MAX = 31;
 /** The bytes of a string that are read one by one before a search pays. */
 const SHORT_BYTES = 64;
 
@@ -336,11 +205,12 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const SPACE = 0x20;
-const HYPHEN = 0x2d;
-const UNDERSCORE = 0x5f;
-const LETTER_A = 0x41;
-const LETTER_Z = 0x5a;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACKET = 0x5d;
 const CLOSE_BRACE = 0x7d;
+
+/** What ends a number or a literal. */
+const ENDS_WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET ? 1 : 0,
+);

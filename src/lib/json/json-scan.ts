@@ -1,6 +1,6 @@
 import { NamedError } from '../named-error.ts';
 import { wholeNumberEnd } from './json-number.ts';
-import { decodeString, isEscapeLetter, isHexDigit, isSpecial, skipPlain } from './json-string.ts';
+import { decodeString, isEscapeLetter, isHexDigit, SPECIAL_BYTES, skipPlain } from './json-string.ts';
 
 /**
  * Reads a JSON text as bytes: checks it against RFC 8259 from the first byte to the last, and reports where the members
@@ -90,7 +90,20 @@ const LONG_BYTES = 32;
 /** The ends of further ones are not noted, which bounds the memory for them. */
 const LONG_PLACES_MAX = 2 ** 17;
 
+/** Under a name of this file: a loop that reads one of another file takes longer. */
+const SPECIAL = SPECIAL_BYTES;
+
+const FIRSTS: Readonly<Record<string, JsonKind>> = {
+  '{': 'object',
+  '[': 'array',
+  '"': 'string',
+  t: 'true',
+  f: 'false',
+  n: 'null',
+};
+
 const NONE = -1;
+const SPACE = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -141,9 +154,10 @@ class JsonScanner {
   outline(from: number): JsonOutline {
     const start = this.#skipSpace(from);
     if (start >= this.#end) throw new JsonSyntaxError('the text is empty', start);
-    const kind = this.#kindAt(start);
     const members: JsonMember[] = [];
-    const end = kind === 'object' ? this.#members(start, members) : this.#value(start, 0);
+    const isObject = this.#bytes[start] === OPEN_BRACE;
+    const end = isObject ? this.#members(start, members) : this.#value(start, 0);
+    const kind = KINDS[this.#bytes[start]!]!;
     const after = this.#skipSpace(end);
     if (after < this.#end) throw new JsonSyntaxError('there is more text after the end of the value', after);
     return { kind, start, end, members, longValues: this.#longValues };
@@ -162,10 +176,10 @@ class JsonScanner {
       const keyStart = at;
       const keyEnd = this.#key(at);
       const valueStart = this.#afterColon(keyEnd);
-      const kind = this.#kindAt(valueStart);
       const valueEnd = this.#value(valueStart, 1);
+      const kind = KINDS[bytes[valueStart]!]!;
       members.push({ key: decodeString(bytes, keyStart + 1, keyEnd - 1), kind, valueStart, valueEnd });
-      at = this.#skipSpace(valueEnd);
+      at = bytes[valueEnd]! <= SPACE ? this.#skipSpace(valueEnd) : valueEnd;
       if (at < this.#end && bytes[at] === CLOSE_BRACE) return at + 1;
       at = this.#afterComma(at);
     }
@@ -196,7 +210,8 @@ class JsonScanner {
         }
         const closing = byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
         const begin = at;
-        at = this.#skipSpace(at + 1);
+        at++;
+        if (bytes[at]! <= SPACE) at = this.#skipSpace(at);
         if (at < end && bytes[at] === closing) {
           at++;
         } else {
@@ -217,7 +232,7 @@ class JsonScanner {
           this.#values = values;
           return at;
         }
-        at = this.#skipSpace(at);
+        if (bytes[at]! <= SPACE) at = this.#skipSpace(at);
         if (at < end && bytes[at] === closing) {
           open.pop();
           at++;
@@ -237,7 +252,7 @@ class JsonScanner {
           let next = wholeNumberEnd(bytes, at);
           while (next !== NONE && bytes[next] === COMMA && values < most) {
             values++;
-            at = this.#skipSpace(next + 1);
+            at = bytes[next + 1]! <= SPACE ? this.#skipSpace(next + 1) : next + 1;
             next = wholeNumberEnd(bytes, at);
           }
         }
@@ -253,7 +268,7 @@ class JsonScanner {
   }
 
   #scalar(at: number): number {
-    switch (this.#kindAt(at)) {
+    switch (at < this.#end ? KINDS[this.#bytes[at]!] : null) {
       case 'string':
         return this.#string(at);
       case 'number': {
@@ -264,16 +279,11 @@ class JsonScanner {
         return this.#literal(at, 'true');
       case 'false':
         return this.#literal(at, 'false');
-      default:
+      case 'null':
         return this.#literal(at, 'null');
+      default:
+        throw new JsonSyntaxError(at < this.#end ? 'a value is expected here' : 'the text ends too early', at);
     }
-  }
-
-  #kindAt(at: number): JsonKind {
-    const byte = at < this.#end ? this.#bytes[at]! : -1;
-    const kind = kindOf(byte);
-    if (kind !== null) return kind;
-    throw new JsonSyntaxError(byte === -1 ? 'the text ends too early' : 'a value is expected here', at);
   }
 
   #string(start: number): number {
@@ -283,7 +293,7 @@ class JsonScanner {
     let at = start + 1;
     while (at < end) {
       const near = Math.min(end, at + SHORT_BYTES);
-      while (at < near && !isSpecial(bytes[at]!)) at++;
+      while (at < near && SPECIAL[bytes[at]!] === 0) at++;
       if (at === near && at < end) at = this.#skipPlain(at);
       if (at === end) break;
       const byte = bytes[at]!;
@@ -353,15 +363,17 @@ class JsonScanner {
   }
 
   #afterColon(from: number): number {
-    const at = this.#skipSpace(from);
-    if (at >= this.#end || this.#bytes[at] !== COLON) throw new JsonSyntaxError('a colon is expected here', at);
-    return this.#skipSpace(at + 1);
+    const bytes = this.#bytes;
+    const at = bytes[from]! <= SPACE ? this.#skipSpace(from) : from;
+    if (bytes[at] !== COLON) throw new JsonSyntaxError('a colon is expected here', at);
+    return bytes[at + 1]! <= SPACE ? this.#skipSpace(at + 1) : at + 1;
   }
 
   #afterComma(at: number): number {
+    const bytes = this.#bytes;
     if (at >= this.#end) throw new JsonSyntaxError('the text ends too early', at);
-    if (this.#bytes[at] !== COMMA) throw new JsonSyntaxError('a comma is expected here', at);
-    return this.#skipSpace(at + 1);
+    if (bytes[at] !== COMMA) throw new JsonSyntaxError('a comma is expected here', at);
+    return bytes[at + 1]! <= SPACE ? this.#skipSpace(at + 1) : at + 1;
   }
 
   #skipSpace(from: number): number {
@@ -376,22 +388,9 @@ class JsonScanner {
   }
 }
 
-/** The kind of the value that begins with `byte`; `null` if none does. */
-export function kindOf(byte: number): JsonKind | null {
-  switch (byte) {
-    case OPEN_BRACE:
-      return 'object';
-    case OPEN_BRACKET:
-      return 'array';
-    case QUOTE:
-      return 'string';
-    case 0x74:
-      return 'true';
-    case 0x66:
-      return 'false';
-    case 0x6e:
-      return 'null';
-    default:
-      return byte === 0x2d || (byte >= 0x30 && byte <= 0x39) ? 'number' : null;
-  }
-}
+/** The kind of the value that begins with a byte; `null` if none does. */
+export const KINDS: readonly (JsonKind | null)[] = Array.from({ length: 256 }, (_, byte) => {
+  const first = String.fromCharCode(byte);
+  if (/[-\d]/.test(first)) return 'number';
+  return FIRSTS[first] ?? null;
+});

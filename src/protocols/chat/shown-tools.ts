@@ -1,7 +1,7 @@
 import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord } from '../../lib/json/json.ts';
 import type { MarkedMember } from '../../lib/json/json-captured-members.ts';
-import { MemberNames } from '../../lib/json/json-reader.ts';
+import { MemberNames } from '../../lib/json/member-names.ts';
 import { ShownUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
 
 /**

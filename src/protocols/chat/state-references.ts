@@ -1,5 +1,4 @@
-import type { JsonReader } from '../../lib/json/json-reader.ts';
-import { type NamedState, type RequestTable, readNamedState } from '../request-reader.ts';
+import type { RequestTable } from '../request-reader.ts';
 import { LINK, listOf, open, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
 import { skill } from '../skills.ts';
 import { BLOCK_MEMBERS, MEDIA, STORED_PROMPT, topMembers } from '../top-members.ts';
@@ -42,8 +41,3 @@ export const CHAT_TABLE: RequestTable = {
   }),
   readBy: { skill },
 };
-
-/** What a chat request names at its provider, in the order of the text. */
-export function readChatReferences(body: JsonReader): NamedState {
-  return readNamedState(body, CHAT_TABLE);
-}

@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/json/json.ts';
 import type { MarkedMember } from '../../lib/json/json-captured-members.ts';
-import { MemberNames } from '../../lib/json/json-reader.ts';
+import { MemberNames } from '../../lib/json/member-names.ts';
 import type { ResponseEstimate, ResponseReading } from '../metering/response.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';

@@ -1,5 +1,4 @@
-import type { JsonReader } from '../../lib/json/json-reader.ts';
-import { type NamedState, type RequestTable, readNamedState } from '../request-reader.ts';
+import type { RequestTable } from '../request-reader.ts';
 import { listOf, Members, open, openMembers, type Rule, state } from '../request-rules.ts';
 import { skill } from '../skills.ts';
 import { BLOCK_MEMBERS, MEDIA_PLACES, STORED_PROMPT, topMembers } from '../top-members.ts';
@@ -37,8 +36,3 @@ export const MESSAGES_TABLE: RequestTable = {
   }),
   readBy: { skill, block: { members: BLOCK } },
 };
-
-/** What a messages request names at its provider, in the order of the text. */
-export function readMessagesReferences(body: JsonReader): NamedState {
-  return readNamedState(body, MESSAGES_TABLE);
-}

@@ -2,7 +2,7 @@ import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { chatResponse } from '../chat/response.ts';
-import { readChatReferences } from '../chat/state-references.ts';
+import { CHAT_TABLE } from '../chat/state-references.ts';
 import { readChatStream } from '../chat/stream.ts';
 import { byTokens } from '../metering/charge-options.ts';
 import type { BodyFields } from './fields.ts';
@@ -25,7 +25,7 @@ export const chat = jsonOperation({
   reading: 'scans',
   hasSessions: true,
   signedMember: 'choices',
-  readRequest(fields) {
+  readRequest(fields, asked) {
     const model = fields.requiredText('model');
     fields.requireKind('messages', ['array']);
     const isStream = fields.optionalBoolean('stream') ?? false;
@@ -36,7 +36,7 @@ export const chat = jsonOperation({
     return {
       model,
       isStream,
-      named: readChatReferences(fields.reader()),
+      named: asked.named(CHAT_TABLE),
       splices: usageSplice === null ? [] : [usageSplice],
       details: {
         dropsUsageChunk: usageSplice !== null,

@@ -5,7 +5,7 @@ import { compactionResponse } from '../responses/compaction.ts';
 import { typedStreamError } from '../responses/errors.ts';
 import { checkInput } from '../responses/input.ts';
 import { responsesPlanHeaders } from '../responses/plan-headers.ts';
-import { readResponsesReferences } from '../responses/state-references.ts';
+import { RESPONSES_TABLE } from '../responses/state-references.ts';
 import { continuationKeysOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
 
@@ -24,7 +24,7 @@ export const compact = jsonOperation({
   isAlwaysAwaited: false,
   reading: 'parses',
   hasSessions: true,
-  readRequest(fields) {
+  readRequest(fields, asked) {
     if (fields.member('model') === undefined) {
       throw invalidRequest('The field "model" is required; it may be null if an earlier call tells it.', 'model');
     }
@@ -47,7 +47,7 @@ export const compact = jsonOperation({
     return {
       model,
       continuationKeys,
-      named: readResponsesReferences(fields.reader()),
+      named: asked.named(RESPONSES_TABLE),
       demand: { outputTokensLimit: null },
       details: null,
     };

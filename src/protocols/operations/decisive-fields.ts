@@ -14,17 +14,7 @@ export const DECISIVE_FIELDS = [
   ...['size', 'quality', 'partial_images', 'dimensions', 'top_n'],
 ];
 
-const DECISIVE_BY_FOLDED: ReadonlyMap<string, string> = new Map(DECISIVE_FIELDS.map((key) => [foldedName(key), key]));
-
-/**
- * Whether any key occurs twice, or a decisive one in another spelling than its own: only then each decisive field needs a
- * look. A request has far fewer keys than there are decisive ones.
- */
-export function hasDoubtfulKeys(byFoldedKey: ReadonlyMap<string, readonly { readonly key: string }[]>): boolean {
-  for (const [folded, members] of byFoldedKey) {
-    if (members.length > 1) return true;
-    const decisive = DECISIVE_BY_FOLDED.get(folded);
-    if (decisive !== undefined && members[0]!.key !== decisive) return true;
-  }
-  return false;
-}
+/** The same by their folded keys. */
+export const DECISIVE_BY_FOLDED: ReadonlyMap<string, string> = new Map(
+  DECISIVE_FIELDS.map((key) => [foldedName(key), key]),
+);

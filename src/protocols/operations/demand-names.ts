@@ -1,5 +1,5 @@
 import { foldedName } from '../../lib/folded-name.ts';
-import { MemberNames } from '../../lib/json/json-reader.ts';
+import { MemberNames } from '../../lib/json/member-names.ts';
 import { serviceTerms, type TermName, termNames } from '../metering/service-terms.ts';
 import { CONTROL_FIELDS } from '../token-estimate/count-body.ts';
 

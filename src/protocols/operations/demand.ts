@@ -1,46 +1,15 @@
 import type { JsonReader } from '../../lib/json/json-reader.ts';
 import { decodeString } from '../../lib/json/json-string.ts';
+import { ContentDemand, Reads } from '../content-demand.ts';
 import { estimateTokens } from '../metering/estimate.ts';
 import { isPlainTerm, type TermName } from '../metering/service-terms.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
-import { BUDGETS } from '../token-estimate/budgets.ts';
+import { type NamedState, type RequestTable, readContent, readNamedState } from '../request-reader.ts';
 import { toolRule } from '../tools.ts';
-import { ContentReader } from './content-demand.ts';
 import { Meaning, meaningOf, termOf } from './demand-names.ts';
 import type { BodyFields } from './fields.ts';
 import { NamedModels } from './named-models.ts';
-import type { Demand } from './operation.ts';
-
-/** What requests of every operation state in the same way. */
-export interface ReadDemand
-  extends Pick<
-    Demand,
-    | 'addressedTokens'
-    | 'serverToolUses'
-    | 'compactsAboveTokens'
-    | 'writesCache'
-    | 'outputTokensLimit'
-    | 'thinkingTokens'
-    | 'moreOutputTokens'
-    | 'innerModels'
-    | 'terms'
-    | 'audioInput'
-    | 'audioOutput'
-  > {
-  /** The number of choices that are asked for. */
-  readonly choices: number;
-}
-
-/**
- * Reads what multiplies the cost of a request, in the spellings of all vendors with similar interfaces: a relay may
- * pass any of them on. One pass over the body. A member whose form is not that of the vendors is ignored; if several
- * members state the same thing, the greatest counts. See `docs/reservations.md`.
- *
- * @throws GatewayError `invalidRequest` if a request names very many models.
- */
-export function readDemand(fields: BodyFields, imageTokens: number = BUDGETS.image.tokens): ReadDemand {
-  return new DemandReader(fields, imageTokens).read();
-}
+import { type Demand, plainDemand } from './operation.ts';
 
 /** Names of types have up to 64 characters, each of which may be written as an escape of six bytes. */
 const TYPE_BYTES_MAX = 6 * 64;
@@ -67,10 +36,15 @@ interface OpenEdit {
   aboveTokens: number | null;
 }
 
-class DemandReader {
+/**
+ * Reads what multiplies the cost of a request, in the spellings of all vendors with similar interfaces: a relay may
+ * pass any of them on. A member whose form is not that of the vendors is ignored; if several members state the same
+ * thing, the greatest counts. See `docs/reservations.md`.
+ */
+export class DemandReader extends ContentDemand {
   readonly #fields: BodyFields;
-  readonly #reader: JsonReader;
-  readonly #content: ContentReader;
+  /** Where it is read. */
+  #reader: JsonReader;
   #limit: number | null = null;
   #thinkingTokens = 0;
   #isThinkingOpen = false;
@@ -78,7 +52,6 @@ class DemandReader {
   #serverToolUses = 0;
   #toolCallsLimit = 0;
   #compactsAboveTokens: number | null = null;
-  #writesCache = false;
   #predictedTokens = 0;
   /** Where the names of models go that are being read. */
   #models = new NamedModels();
@@ -90,46 +63,85 @@ class DemandReader {
   #edit: OpenEdit | null = null;
 
   constructor(fields: BodyFields, imageTokens: number) {
+    super(imageTokens);
     this.#fields = fields;
     this.#reader = fields.reader();
-    const onTools = (): void => this.#offered(true);
-    const onTool = (): void => this.#readTool(false);
-    this.#content = new ContentReader(this.#reader, imageTokens, onTools, onTool);
   }
 
-  read(): ReadDemand {
-    this.#members(true);
+  /**
+   * What the request names at its provider. What it asks for is read in the same pass, and known afterwards.
+   *
+   * @throws GatewayError `invalidRequest` as `readNamedState`.
+   */
+  named(table: RequestTable): NamedState {
+    return readNamedState(this.#reader, table, this);
+  }
+
+  /** The number of choices that are asked for. */
+  get choices(): number {
+    return this.#choices;
+  }
+
+  /**
+   * @param continues What the references of the request continue.
+   * @throws GatewayError `invalidRequest` if the request names very many models.
+   */
+  demand(continues: Demand['continues']): Demand {
     const { bytes, start } = this.#fields;
     const isThinkingOpen = this.#isThinkingOpen && this.#thinkingTokens === 0;
     return {
+      ...plainDemand,
       outputTokensLimit: this.#limit,
       thinkingTokens: this.#thinkingTokens,
-      choices: this.#choices,
-      addressedTokens: this.#content.addressedTokens,
+      addressedTokens: this.addressedTokens,
       serverToolUses: this.#serverToolUses === 0 ? 0 : Math.max(this.#serverToolUses, this.#toolCallsLimit),
       compactsAboveTokens: this.#compactsAboveTokens,
-      writesCache: this.#writesCache || this.#content.writesCache,
+      writesCache: this.writesCache,
       moreOutputTokens: this.#predictedTokens + (isThinkingOpen ? OPEN_THINKING_TOKENS : 0),
+      continues,
       innerModels: this.#models.list(bytes, start),
       terms: this.#terms,
-      audioInput: this.#content.audioInput,
+      audioInput: this.audioInput,
       audioOutput: this.#audioOutput,
     };
   }
 
-  /** The members of the request, or of an object that a relay merges into it. */
-  #members(isRequest: boolean): void {
-    const reader = this.#reader;
-    reader.eachMember((start, end) => {
-      const meaning = meaningOf(reader.bytes, start, end);
-      if (meaning === Meaning.unknown) this.#control(meaning, 1);
-      else if ((meaning & Meaning.content) !== 0) this.#content.read(this.#keyText(start, end));
-      else if ((meaning & (Meaning.tools | Meaning.toolServers)) !== 0) this.#offered((meaning & Meaning.tools) !== 0);
-      else if ((meaning & Meaning.prediction) !== 0) this.#predictedTokens += estimateTokens(this.#skippedBytes());
-      else if (isRequest && reader.kind === 'object' && (meaning & Meaning.more) !== 0) this.#members(false);
-      else if ((meaning & Meaning.free) !== 0 || (isRequest && (meaning & Meaning.ownModel) !== 0)) return;
-      else if (!this.#asksFor(start, end, meaning)) this.#control(meaning, 1);
-    });
+  readMember(json: JsonReader, isRequest: boolean): Reads {
+    const { bytes, keyStart: start, keyEnd: end, kind } = json;
+    const meaning = meaningOf(bytes, start, end);
+    // Most settings.
+    if ((meaning === 0 || meaning === Meaning.unknown) && kind !== 'object' && kind !== 'array') return Reads.nothing;
+    if ((meaning & Meaning.content) !== 0) {
+      this.content = decodeString(bytes, start, end);
+      return Reads.content;
+    }
+    if (isRequest && kind === 'object' && (meaning & Meaning.more) !== 0) return Reads.more;
+    if ((meaning & Meaning.free) !== 0 || (isRequest && (meaning & Meaning.ownModel) !== 0)) return Reads.nothing;
+    this.#at(json, () => this.#member(start, end, meaning));
+    return Reads.nothing;
+  }
+
+  protected readTools(json: JsonReader): void {
+    this.#at(json, () => this.#offered(true));
+  }
+
+  protected readTool(json: JsonReader): void {
+    this.#at(json, () => this.#readTool(false));
+  }
+
+  /** Reads the value that comes next in `json`, which stays in front of it. */
+  #at(json: JsonReader, read: () => void): void {
+    const outer = this.#reader;
+    this.#reader = json.from(json.offset);
+    read();
+    json.noteEnd(this.#reader.offset);
+    this.#reader = outer;
+  }
+
+  #member(start: number, end: number, meaning: number): void {
+    if ((meaning & (Meaning.tools | Meaning.toolServers)) !== 0) this.#offered((meaning & Meaning.tools) !== 0);
+    else if ((meaning & Meaning.prediction) !== 0) this.#predictedTokens += estimateTokens(this.#skippedBytes());
+    else if (meaning === Meaning.unknown || !this.#asksFor(start, end, meaning)) this.#control(meaning, 1);
   }
 
   /** Reads a member at the top that asks for a term of service, or for audio; `false`: it is none, or has more to read. */
@@ -145,10 +157,9 @@ class DemandReader {
       return true;
     }
     if (kind === 'array' && (meaning & Meaning.modalities) !== 0) {
-      reader.items(() => {
-        if (reader.kind !== 'string' || reader.text(TYPE_BYTES_MAX)?.toLowerCase() !== 'audio') return;
-        this.#audioOutput = this.#keyText(start, end);
-      });
+      for (reader.enter(); reader.nextItem(); ) {
+        if (reader.text(TYPE_BYTES_MAX)?.toLowerCase() === 'audio') this.#audioOutput = this.#keyText(start, end);
+      }
       return true;
     }
     if (kind === 'object' && (meaning & Meaning.audio) !== 0) this.#audioOutput ??= this.#keyText(start, end);
@@ -189,7 +200,7 @@ class DemandReader {
   /** What a member asks for by its presence. */
   #flags(meaning: number, depth: number): void {
     const { kind } = this.#reader;
-    if ((meaning & Meaning.caches) !== 0) this.#writesCache = true;
+    if ((meaning & Meaning.caches) !== 0) this.writesCache = true;
     if ((meaning & Meaning.thinks) !== 0 && kind === 'true') this.#isThinkingOpen = true;
     const isAtTop = this.#tool === null && depth <= NEAR_TOP_DEPTH_MAX;
     const searches = (meaning & Meaning.search) !== 0 || (isAtTop && (meaning & Meaning.searchAtTop) !== 0);
@@ -199,14 +210,8 @@ class DemandReader {
   /** The members of what comes next, an object or an array of them. */
   #controls(depth: number): void {
     const reader = this.#reader;
-    if (reader.kind === 'array') {
-      reader.items(() => {
-        const { kind } = reader;
-        if (kind === 'object' || kind === 'array') this.#controls(depth);
-      });
-    } else {
-      this.#object((meaning) => this.#control(meaning, depth + 1));
-    }
+    if (reader.kind === 'object') this.#object((meaning) => this.#control(meaning, depth + 1));
+    else if (reader.kind === 'array') for (reader.enter(); reader.nextItem(); ) this.#controls(depth);
   }
 
   /** The members of the object that comes next, which is an edit of the context where one may stand. */
@@ -215,7 +220,10 @@ class DemandReader {
     const outer = this.#edit;
     const edit = outer === null ? null : { isCompaction: false, aboveTokens: null };
     this.#edit = edit;
-    reader.eachMember((start, end) => visit(meaningOf(reader.bytes, start, end), start, end));
+    for (reader.enter(); reader.nextMember(); ) {
+      const { bytes, keyStart, keyEnd } = reader;
+      visit(meaningOf(bytes, keyStart, keyEnd), keyStart, keyEnd);
+    }
     this.#edit = outer;
     if (edit !== null) this.#compact(edit);
   }
@@ -249,11 +257,11 @@ class DemandReader {
       return reader.kind === 'number';
     }
     if ((meaning & Meaning.trigger) === 0 || reader.kind !== 'object') return false;
-    reader.eachMember((start, end) => {
-      const inner = meaningOf(reader.bytes, start, end);
+    for (reader.enter(); reader.nextMember(); ) {
+      const inner = meaningOf(reader.bytes, reader.keyStart, reader.keyEnd);
       // It has a type of its own.
       if ((inner & Meaning.type) === 0) this.#control(inner, depth + 1);
-    });
+    }
     return true;
   }
 
@@ -268,7 +276,7 @@ class DemandReader {
         break;
       }
       case 'array':
-        reader.items(() => this.#named(isMap, depth));
+        for (reader.enter(); reader.nextItem(); ) this.#named(isMap, depth);
         break;
       case 'object':
         this.#namedInObject(isMap, depth);
@@ -291,7 +299,8 @@ class DemandReader {
         isOneModel = true;
         this.#named((meaning & Meaning.modelMap) !== 0, depth + 1);
       } else if ((meaning & Meaning.content) !== 0) {
-        this.#content.read(this.#keyText(start, end));
+        this.content = this.#keyText(start, end);
+        readContent(reader, this);
       } else if (meaning !== Meaning.unknown || !isMap) {
         this.#control(meaning, depth + 1);
       } else if (kind === 'string' || kind === 'array') {
@@ -332,12 +341,13 @@ class DemandReader {
   /** Tools, or servers of tools: all of those are run by the provider. */
   #offered(areTools: boolean): void {
     const reader = this.#reader;
-    if (reader.kind === 'array') {
-      reader.items(() => {
+    const { kind } = reader;
+    if (kind === 'array') {
+      for (reader.enter(); reader.nextItem(); ) {
         if (reader.kind === 'object') this.#readTool(!areTools);
         else if (reader.kind === 'array') this.#offered(areTools);
-      });
-    } else if (reader.kind === 'object') {
+      }
+    } else if (kind === 'object') {
       const outer = this.#tool;
       const tool: OpenTool = { isRunByProvider: true, uses: null, models: null };
       this.#tool = tool;

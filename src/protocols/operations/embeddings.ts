@@ -24,7 +24,7 @@ export const embeddings = jsonOperation({
     const { inputs, numbers } = readTexts(fields.reader(input.valueStart));
     return {
       model,
-      inputTokensEstimate: Math.max(estimateRequestTokens(fields.bytes), numbers),
+      inputTokensEstimate: Math.max(estimateRequestTokens(fields.bytes, fields.longValues), numbers),
       demand: { inputs, outputTokensLimit: 0, thinkingTokens: 0, moreOutputTokens: 0 },
       details: null,
     };
@@ -36,22 +36,15 @@ export const embeddings = jsonOperation({
 function readTexts(reader: JsonReader): { inputs: number; numbers: number } {
   let texts = 0;
   let numbers = 0;
-  const readItem = (): void => {
-    switch (reader.kind) {
-      case 'number':
-        numbers++;
-        break;
-      case 'array':
-        texts++;
-        reader.items(() => {
-          if (reader.kind === 'number') numbers++;
-        });
-        break;
-      default:
-        texts++;
+  const { kind } = reader;
+  if (kind === 'array') {
+    for (reader.enter(); reader.nextItem(); ) {
+      const item = reader.kind;
+      if (item === 'number') numbers++;
+      else texts++;
+      if (item === 'array') for (reader.enter(); reader.nextItem(); ) if (reader.kind === 'number') numbers++;
     }
-  };
-  if (reader.kind === 'array') reader.items(readItem);
+  }
   // Numbers without a list of their own are one text.
   return { inputs: Math.max(texts, 1), numbers };
 }

@@ -13,7 +13,7 @@ import {
   JsonSyntaxError,
   scanJson,
 } from '../../lib/json/json-scan.ts';
-import { DECISIVE_FIELDS, hasDoubtfulKeys } from './decisive-fields.ts';
+import { DECISIVE_BY_FOLDED, DECISIVE_FIELDS } from './decisive-fields.ts';
 import type { ModelPlace, Splice } from './operation.ts';
 
 /** The most bytes that a text may have as it is spelt: names, ids and words. A longer one is refused unread. */
@@ -33,32 +33,46 @@ export class BodyFields {
   readonly end: number;
   /** In the order of the text, duplicates included. */
   readonly members: readonly JsonMember[];
-  readonly #longValues: readonly number[];
+  /** See `JsonOutline`. */
+  readonly longValues: readonly number[];
   readonly #path: string;
-  /** By folded key. Built on first use. */
-  #byFoldedKey: Map<string, readonly JsonMember[]> | null = null;
+  /** The keys of the members when folded, in the same order. */
+  readonly #foldedKeys: string[] = [];
 
   private constructor(bytes: Buffer, outline: JsonOutline, path: string) {
     this.bytes = bytes;
     this.start = outline.start;
     this.end = outline.end;
     this.members = outline.members;
-    this.#longValues = outline.longValues;
+    this.longValues = outline.longValues;
     this.#path = path;
+    for (const { key } of outline.members) this.#foldedKeys.push(foldings.get(key) ?? foldedName(key));
   }
 
-  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8, JsonStepsError as `scanJson`. */
+  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8 with clear keys, JsonStepsError as `scanJson`. */
   static read(bytes: Buffer, limits?: JsonScanLimits): BodyFields {
     if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
     if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
     const outline = outlineOf(bytes, 0, bytes.length, limits);
     if (outline.kind !== 'object') throw invalidRequest(`The body is a JSON ${outline.kind}; an object is expected.`);
-    return new BodyFields(bytes, outline, '');
+    const fields = new BodyFields(bytes, outline, '');
+    if (fields.#hasDoubtfulKey()) for (const decisive of DECISIVE_FIELDS) fields.member(decisive);
+    return fields;
+  }
+
+  /** Whether a decisive key occurs twice, or in another spelling than its own: only then each of them needs a look. */
+  #hasDoubtfulKey(): boolean {
+    for (const [index, { key }] of this.members.entries()) {
+      const folded = this.#foldedKeys[index]!;
+      const decisive = DECISIVE_BY_FOLDED.get(folded);
+      if (decisive !== undefined && (decisive !== key || this.#foldedKeys.indexOf(folded) < index)) return true;
+    }
+    return false;
   }
 
   /** A reader of the whole object, or of the value at an offset of it. */
   reader(start = this.start): JsonReader {
-    return new JsonReader(this.bytes, start, this.#longValues);
+    return new JsonReader(this.bytes, start, this.longValues);
   }
 
   get isEmpty(): boolean {
@@ -97,22 +111,22 @@ export class BodyFields {
    * @throws GatewayError `invalidRequest` if there are two, or one that some readers take for this key.
    */
   member(key: string): JsonMember | undefined {
-    if (this.#byFoldedKey === null) {
-      this.#byFoldedKey = groupByFoldedKey(this.members);
-      if (this.#path === '' && hasDoubtfulKeys(this.#byFoldedKey)) {
-        for (const decisive of DECISIVE_FIELDS) this.member(decisive);
+    const folded = foldings.get(key) ?? noteFolding(key);
+    let found: JsonMember | undefined;
+    let isRepeated = false;
+    for (let index = 0; index < this.members.length; index++) {
+      if (this.#foldedKeys[index] !== folded) continue;
+      const member = this.members[index]!;
+      if (member.key !== key) {
+        const spelt = JSON.stringify(member.key.slice(0, 80));
+        const message = `The key ${spelt} is read as "${this.param(key)}" by some; spell it so, and send it once.`;
+        throw invalidRequest(message, this.param(key));
       }
+      isRepeated = found !== undefined;
+      found = member;
     }
-    const members = this.#byFoldedKey.get(foldedOwnKey(key));
-    if (members === undefined) return undefined;
-    for (const member of members) {
-      if (member.key === key) continue;
-      const spelt = JSON.stringify(member.key.slice(0, 80));
-      const message = `The key ${spelt} is read as "${this.param(key)}" by some; spell it so, and send it once.`;
-      throw invalidRequest(message, this.param(key));
-    }
-    if (members.length > 1) throw this.#refusal(key, 'appears more than once', 'key');
-    return members[0];
+    if (isRepeated) throw this.#refusal(key, 'appears more than once', 'key');
+    return found;
   }
 
   /** The text of a field that must be there and not be empty. */
@@ -260,25 +274,12 @@ export class BodyFields {
   }
 }
 
-function groupByFoldedKey(members: readonly JsonMember[]): Map<string, readonly JsonMember[]> {
-  const groups = new Map<string, JsonMember[]>();
-  for (const member of members) {
-    const key = ownKeys.get(member.key) ?? foldedName(member.key);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [member]);
-    else group.push(member);
-  }
-  return groups;
-}
-
 /** The folded form of the keys that the gateway asks for: a few dozen, and most of those that clients send. */
-const ownKeys = new Map<string, string>();
+const foldings = new Map<string, string>();
 
-function foldedOwnKey(key: string): string {
-  const known = ownKeys.get(key);
-  if (known !== undefined) return known;
+function noteFolding(key: string): string {
   const folded = foldedName(key);
-  ownKeys.set(key, folded);
+  foldings.set(key, folded);
   return folded;
 }
 

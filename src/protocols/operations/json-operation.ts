@@ -1,26 +1,19 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { RestateUsage } from '../metering/input-with-cache.ts';
 import type { ResponseReading } from '../metering/response.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
-import { readPlainReferences } from '../plain-references.ts';
+import { PLAIN_TABLE } from '../plain-references.ts';
 import type { NamedState } from '../request-reader.ts';
 import { reasoningKeys } from '../responses/continuation-keys.ts';
 import { signedKeysIn } from '../signed-blocks.ts';
-import { continuationOf } from '../state-references.ts';
+import { continuationOf, type StateReference } from '../state-references.ts';
 import { estimateRequestTokens } from '../token-estimate/request-size.ts';
-import { readDemand } from './demand.ts';
+import type { UnlistedPart } from '../unlisted-parts.ts';
+import { DemandReader } from './demand.ts';
 import { BodyFields } from './fields.ts';
-import {
-  type CallInput,
-  type Demand,
-  type JsonOperation,
-  type ModelPlace,
-  type Operation,
-  plainDemand,
-  type RequestFacts,
-  type Splice,
-} from './operation.ts';
-import { bodySession, readSession, sessionPlaces } from './session.ts';
+import type { CallInput, Demand, JsonOperation, ModelPlace, Operation, RequestFacts, Splice } from './operation.ts';
+import { bodySession, readSession, type Session, sessionPlaces } from './session.ts';
 
 /** What is read of one body; what is left out has the value that most operations give it. */
 export interface ReadRequest<Details> {
@@ -44,7 +37,7 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
   /** What `readRequest` does, see `JsonOperation`. One that only scans never asks for `wholeValue`. */
   readonly reading: JsonOperation['reading'];
   /** @throws GatewayError `invalidRequest` with the field to blame. */
-  readRequest(fields: BodyFields): ReadRequest<Details>;
+  readRequest(fields: BodyFields, asked: DemandReader): ReadRequest<Details>;
   /** @throws GatewayError `invalidRequest` if the model does not take what is asked for. */
   checkFor?(details: Details, modelId: string): void;
   response(details: Details, demand: Demand): ResponseReading;
@@ -62,24 +55,15 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
 export function jsonOperation<Details, const Name extends string>(
   parts: JsonOperationParts<Details, Name>,
 ): JsonOperation<Name> {
-  const {
-    readRequest,
-    checkFor,
-    response,
-    givesChoices,
-    hasSessions,
-    signedMember = null,
-    readStream,
-    ...operation
-  } = parts;
   return {
-    ...operation,
+    ...parts,
     read(body, limits): RequestFacts<Details> {
       const fields = BodyFields.read(body, limits);
-      const request = readRequest(fields);
-      const { choices, ...demand } = readDemand(fields, operation.protocol.imageTokens);
-      const { references, unlisted } = request.named ?? readPlainReferences(fields.reader());
-      const places = hasSessions ? sessionPlaces(fields.members) : null;
+      const asked = new DemandReader(fields, parts.protocol.imageTokens);
+      const request = parts.readRequest(fields, asked);
+      const { references, unlisted } = request.named ?? asked.named(PLAIN_TABLE);
+      const demand = asked.demand(continuationOf(references));
+      const places = parts.hasSessions ? sessionPlaces(fields.members) : null;
       return {
         model: request.model,
         modelPlace: fields.modelPlace(),
@@ -90,44 +74,80 @@ export function jsonOperation<Details, const Name extends string>(
         session: places === null ? null : bodySession(body, places),
         messagesAt: places?.messages ?? -1,
         isStream: request.isStream ?? false,
-        inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
-        choices: request.choices ?? (givesChoices ? choices : 1),
-        demand: { ...plainDemand, ...demand, continues: continuationOf(references), ...request.demand },
+        inputTokensEstimate:
+          (request.inputTokensEstimate ?? estimateRequestTokens(body, fields.longValues)) + demand.addressedTokens,
+        choices: request.choices ?? (parts.givesChoices ? asked.choices : 1),
+        demand: request.demand === undefined ? demand : { ...demand, ...request.demand },
         details: request.details,
       };
     },
-    toInput(facts, body): CallInput {
-      const { model, modelPlace, splices } = facts;
-      // The facts come from `read` above, which may have run in another thread.
-      const details = facts.details as Details;
-      return {
-        model,
-        continuationKeys: facts.continuationKeys,
-        signedKeys: () => signedKeysOf(facts, body),
-        signedMember,
-        references: facts.references,
-        unlisted: facts.unlisted,
-        session: (headers) => (facts.session === null ? null : readSession(headers, body, facts.session)),
-        isStream: facts.isStream,
-        sizeBytes: body.length,
-        inputTokensEstimate: facts.inputTokensEstimate,
-        demand: facts.demand,
-        choices: facts.choices,
-        contentType: 'application/json',
-        checkFor: (modelId) => checkFor?.(details, modelId),
-        toProvider: (providerModel) => splice(body, [...modelSplice(modelPlace, model, providerModel), ...splices]),
-        response: response(details, facts.demand),
-        readStream(basis, restate) {
-          if (readStream === undefined) throw new Error(`the operation ${operation.name} has no streams`);
-          return readStream(details, basis, facts.demand, restate);
-        },
-      };
-    },
+    toInput: (facts, body) => new JsonCallInput(parts, facts as RequestFacts<Details>, body),
   };
 }
 
-function signedKeysOf({ messagesAt, continuationKeys }: RequestFacts, body: Buffer): string[] {
-  return messagesAt === -1 ? reasoningKeys(continuationKeys) : signedKeysIn(body, messagesAt);
+class JsonCallInput<Details> implements CallInput {
+  readonly #parts: JsonOperationParts<Details>;
+  readonly #facts: RequestFacts<Details>;
+  readonly #body: Buffer;
+  #response: ResponseReading | null = null;
+  readonly model: string | null;
+  readonly continuationKeys: readonly string[];
+  readonly signedMember: string | null;
+  readonly references: readonly StateReference[];
+  readonly unlisted: readonly UnlistedPart[];
+  readonly isStream: boolean;
+  readonly sizeBytes: number;
+  readonly inputTokensEstimate: number;
+  readonly demand: Demand;
+  readonly choices: number;
+  readonly contentType = 'application/json';
+
+  /** `facts` were read of this body, perhaps in another thread. */
+  constructor(parts: JsonOperationParts<Details>, facts: RequestFacts<Details>, body: Buffer) {
+    this.#parts = parts;
+    this.#facts = facts;
+    this.#body = body;
+    this.model = facts.model;
+    this.continuationKeys = facts.continuationKeys;
+    this.signedMember = parts.signedMember ?? null;
+    this.references = facts.references;
+    this.unlisted = facts.unlisted;
+    this.isStream = facts.isStream;
+    this.sizeBytes = body.length;
+    this.inputTokensEstimate = facts.inputTokensEstimate;
+    this.demand = facts.demand;
+    this.choices = facts.choices;
+  }
+
+  signedKeys(): readonly string[] {
+    const { messagesAt, continuationKeys } = this.#facts;
+    return messagesAt === -1 ? reasoningKeys(continuationKeys) : signedKeysIn(this.#body, messagesAt);
+  }
+
+  session(headers: IncomingHttpHeaders): Session | null {
+    const { session } = this.#facts;
+    return session === null ? null : readSession(headers, this.#body, session);
+  }
+
+  checkFor(modelId: string): void {
+    this.#parts.checkFor?.(this.#facts.details, modelId);
+  }
+
+  toProvider(providerModel: string): Buffer {
+    const { model, modelPlace, splices } = this.#facts;
+    return splice(this.#body, [...modelSplice(modelPlace, model, providerModel), ...splices]);
+  }
+
+  get response(): ResponseReading {
+    this.#response ??= this.#parts.response(this.#facts.details, this.demand);
+    return this.#response;
+  }
+
+  readStream(basis: ChargeBasis, restate?: RestateUsage): StreamReading {
+    const { readStream, name } = this.#parts;
+    if (readStream === undefined) throw new Error(`the operation ${name} has no streams`);
+    return readStream(this.#facts.details, basis, this.demand, restate);
+  }
 }
 
 /**

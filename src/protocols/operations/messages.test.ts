@@ -37,7 +37,8 @@ describe('messages', () => {
   });
 
   it('reads whole responses and streams as messages', () => {
-    const { response, ...input } = inspect('{"model":"m","messages":[]}');
+    const input = inspect('{"model":"m","messages":[]}');
+    const { response } = input;
     const body = '{"usage":{"input_tokens":3,"output_tokens":4}}';
     assert.equal(response.usage(captureResponse(response, body), 'tokens')?.inputTokens, 3);
     assert.equal(input.readStream('tokens').read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'done');

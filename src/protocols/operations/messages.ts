@@ -2,7 +2,7 @@ import { messagesStreamError } from '../messages/errors.ts';
 import { messagesPlanHeaders } from '../messages/plan-headers.ts';
 import { messagesProtocol } from '../messages/protocol.ts';
 import { messagesResponse } from '../messages/response.ts';
-import { readMessagesReferences } from '../messages/state-references.ts';
+import { MESSAGES_TABLE } from '../messages/state-references.ts';
 import { readMessagesStream } from '../messages/stream.ts';
 import { byTokens } from '../metering/charge-options.ts';
 import { jsonOperation } from './json-operation.ts';
@@ -22,11 +22,11 @@ export const messages = jsonOperation({
   reading: 'scans',
   hasSessions: true,
   signedMember: 'content',
-  readRequest(fields) {
+  readRequest(fields, asked) {
     const model = fields.requiredText('model');
     fields.requireKind('messages', ['array']);
     fields.optionalWhole('max_tokens', 0);
-    const named = readMessagesReferences(fields.reader());
+    const named = asked.named(MESSAGES_TABLE);
     return {
       model,
       isStream: fields.optionalBoolean('stream') ?? false,

@@ -10,9 +10,9 @@ import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
 import type { OnePriceKey } from '../metering/usage-units.ts';
 import type { PlanHeaders } from '../plan-windows.ts';
-import type { UnlistedPart } from '../request-reader.ts';
 import type { StateReference } from '../state-references.ts';
 import type { BodyKind } from '../token-estimate/count-body.ts';
+import type { UnlistedPart } from '../unlisted-parts.ts';
 import type { BodySession, Session } from './session.ts';
 
 /**

@@ -36,11 +36,11 @@ function readSearch(fields: BodyFields) {
   const query = fields.member('query')!;
   const reader = fields.reader(fields.member('documents')!.valueStart);
   const documentBytes: number[] = [];
-  reader.items(() => {
+  for (reader.enter(); reader.nextItem(); ) {
     const { offset } = reader;
     reader.skip();
     documentBytes.push(reader.offset - offset);
-  });
+  }
   return rerankDemand({
     queryBytes: query.valueEnd - query.valueStart,
     documentBytes,

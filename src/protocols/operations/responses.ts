@@ -4,7 +4,7 @@ import { byTokens } from '../metering/charge-options.ts';
 import { responsesStreamError } from '../responses/errors.ts';
 import { responsesPlanHeaders } from '../responses/plan-headers.ts';
 import { responsesResponse } from '../responses/response.ts';
-import { readResponsesReferences } from '../responses/state-references.ts';
+import { RESPONSES_TABLE } from '../responses/state-references.ts';
 import { readResponsesStream } from '../responses/stream.ts';
 import type { ContainerUse } from '../responses/tool-uses.ts';
 import type { ResponsesUsageContext } from '../responses/usage.ts';
@@ -27,7 +27,7 @@ export const responses = jsonOperation({
   isAlwaysAwaited: false,
   reading: 'scans',
   hasSessions: true,
-  readRequest(fields) {
+  readRequest(fields, asked) {
     const model = fields.requiredText('model');
     fields.optionalKind('input', ['string', 'array']);
     if (fields.optionalBoolean('background') === true) {
@@ -37,7 +37,7 @@ export const responses = jsonOperation({
       );
     }
     fields.optionalWhole('max_output_tokens', 0);
-    const named = readResponsesReferences(fields.reader());
+    const named = asked.named(RESPONSES_TABLE);
     const containers = named.references.flatMap(({ kind, id }) => (kind === 'container' ? [id] : []));
     return {
       model,

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
+import { JsonReader } from '../../lib/json/json-reader.ts';
 import type { JsonMember } from '../../lib/json/json-scan.ts';
+import { MemberNames } from '../../lib/json/member-names.ts';
 
 /**
  * The session of a call: what its conversation has in common with the other calls of the same conversation, so that all of them reach the
@@ -102,10 +103,11 @@ function textAt(body: Buffer, offset: number): string | null {
 function userIdAt(body: Buffer, offset: number): string | null {
   if (offset === -1) return null;
   const reader = new JsonReader(body, offset);
+  if (reader.kind !== 'object') return null;
   let userId: string | null = null;
-  reader.eachMember((start, end) => {
-    if (USER_ID.find(body, start, end) !== -1) userId = reader.text(VALUE_BYTES_MAX) || null;
-  });
+  for (reader.enter(); reader.nextMember(); ) {
+    if (USER_ID.find(body, reader.keyStart, reader.keyEnd) !== -1) userId = reader.text(VALUE_BYTES_MAX) || null;
+  }
   return userId;
 }
 
@@ -138,31 +140,33 @@ function conversationStart(body: Buffer, places: SessionPlaces): string {
       sizeBytes += pieces.at(-1)!.length;
       if (sizeBytes >= START_BYTES_MAX) throw ENOUGH;
     } else if (reader.kind === 'array') {
-      reader.items(() => take(reader));
-    } else {
-      reader.eachMember((start, end) => {
-        if (MOVING.find(body, start, end) === -1) take(reader);
-      });
+      for (reader.enter(); reader.nextItem(); ) take(reader);
+    } else if (reader.kind === 'object') {
+      for (reader.enter(); reader.nextMember(); ) {
+        if (MOVING.find(body, reader.keyStart, reader.keyEnd) === -1) take(reader);
+      }
     }
   }
 
   /** Takes in turns up to the first one of the user. A turn without a role is an item, such as a call of a tool. */
   function takeTurns(reader: JsonReader): void {
-    if (reader.kind !== 'array') {
+    const { kind } = reader;
+    if (kind !== 'array') {
       take(reader);
       return;
     }
-    reader.items(() => {
+    for (reader.enter(); reader.nextItem(); ) {
+      if (reader.kind !== 'object') continue;
       let role: string | null = null;
       let content = -1;
-      reader.eachMember((start, end) => {
-        const name = TURN.names[TURN.find(body, start, end)];
+      for (reader.enter(); reader.nextMember(); ) {
+        const name = TURN.names[TURN.find(body, reader.keyStart, reader.keyEnd)];
         if (name === 'role') role = reader.text(ROLE_BYTES_MAX);
         else if (name === 'content') content = reader.offset;
-      });
+      }
       if (content !== -1) take(reader.from(content));
       if (role === 'user') throw ENOUGH;
-    });
+    }
   }
 
   try {

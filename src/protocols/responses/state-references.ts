@@ -1,5 +1,5 @@
-import type { JsonReader } from '../../lib/json/json-reader.ts';
-import { type NamedState, type RequestReader, type RequestTable, readNamedState } from '../request-reader.ts';
+import type { Reads } from '../content-demand.ts';
+import type { RequestReader, RequestTable } from '../request-reader.ts';
 import { open, openMembers, type Rule, state, stateOrObject } from '../request-rules.ts';
 import { skill } from '../skills.ts';
 import { ENVIRONMENT } from '../tools.ts';
@@ -73,12 +73,12 @@ export const CONTENT_OF_TYPE: ReadonlyMap<string, readonly string[] | 'complete'
 
 const TYPE_BYTES_MAX = 256;
 
-function readItem(reader: RequestReader): void {
+function readItem(reader: RequestReader, reads: Reads): void {
   const { json } = reader;
   let type: string | null = null;
   let idStart = -1;
   const content = new Set<string>();
-  reader.members(ITEM, (name) => {
+  reader.members(ITEM, reads, (name) => {
     if (name === 'type') type = json.text(TYPE_BYTES_MAX);
     else if (json.kind === 'null') return;
     else if (name === 'id') idStart = json.offset;
@@ -105,8 +105,3 @@ export const RESPONSES_TABLE: RequestTable = {
   }),
   readBy: { skill, item: { members: ITEM, read: readItem } },
 };
-
-/** What a responses or compact request names at its provider, in the order of the text. */
-export function readResponsesReferences(body: JsonReader): NamedState {
-  return readNamedState(body, RESPONSES_TABLE);
-}

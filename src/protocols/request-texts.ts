@@ -1,9 +1,60 @@
 import { isIP } from 'node:net';
 import { isPublicAddress } from '../lib/ip-address.ts';
+import type { JsonReader } from '../lib/json/json-reader.ts';
 import { decodeString } from '../lib/json/json-string.ts';
 import { withoutTrailing } from '../lib/trailing.ts';
+import type { StateText, TextRule } from './request-rules.ts';
+import { type ShownReference, shownByValue } from './shown-references.ts';
 
-/** Addresses in requests. */
+/** What texts in requests refer to, above all by addresses. */
+
+const ID_BYTES_MAX = 256;
+const ADDRESS_BYTES_MAX = 4_096;
+/** Addresses of content that stands in the request or on the web. */
+const WEB: readonly string[] = ['http', 'https', 'data', 'blob'];
+/** By which a text names files at Alibaba Cloud. */
+const FILE_SCHEME = 'fileid';
+
+/** Whether the text that comes next is an id of the vendor's own. */
+export function isExcepted(json: JsonReader, { except }: StateText): boolean {
+  return except !== undefined && json.kind === 'string' && except.includes(textHere(json, ID_BYTES_MAX) ?? '');
+}
+
+/** What the text that comes next refers to, by what it is; `unlisted`: it may not be what it is. */
+export function shownByText(json: JsonReader, rule: Exclude<TextRule, StateText>): ShownReference | 'unlisted' | null {
+  switch (rule) {
+    case 'setting':
+      return null;
+    case 'shown':
+      return shownByValue(json.bytes, json.offset);
+    case 'server':
+      return isPublicServer(textHere(json, ADDRESS_BYTES_MAX)) ? null : 'unlisted';
+    default:
+      return shownByAddress(json, rule);
+  }
+}
+
+function shownByAddress(json: JsonReader, rule: 'prose' | 'link' | 'media'): ShownReference | null {
+  const scheme = schemeAt(json.bytes, json.offset + 1);
+  if (scheme === null) return rule === 'media' ? shownByBareMedia(json) : null;
+  if (rule === 'prose' ? scheme === FILE_SCHEME : !WEB.includes(scheme)) {
+    return { kind: 'file', id: textHere(json, ADDRESS_BYTES_MAX) ?? scheme };
+  }
+  const isFetched = rule === 'media' && scheme.startsWith('http');
+  return isFetched && !isPublicServerAt(json.bytes, json.offset) ? { kind: 'network', id: '' } : null;
+}
+
+/** A text in place of an address: base64, the id of a file, or the path of one, which some servers of models open. */
+function shownByBareMedia(json: JsonReader): ShownReference | null {
+  const shown = shownByValue(json.bytes, json.offset);
+  if (shown !== null) return shown;
+  const path = textHere(json, ADDRESS_BYTES_MAX);
+  return path?.includes('.') === true ? { kind: 'file', id: path } : null;
+}
+
+function textHere(json: JsonReader, sizeBytesMax: number): string | null {
+  return json.from(json.offset).text(sizeBytesMax);
+}
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -19,7 +70,7 @@ const ESCAPED_BYTES_MAX = 6 * (SCHEME_BYTES_MAX + 3);
  * The scheme of the address in a string whose text begins at `start`, in lower case; `null`: the text is no address. Escapes are decoded and
  * leading white space is skipped, as clients do that fetch it.
  */
-export function schemeAt(bytes: Buffer, start: number): string | null {
+function schemeAt(bytes: Buffer, start: number): string | null {
   for (let at = start; at < start + SCHEME_BYTES_MAX; at++) {
     const byte = bytes[at]!;
     if (byte === COLON && bytes[at + 1] === SLASH && bytes[at + 2] === SLASH) {
@@ -27,7 +78,7 @@ export function schemeAt(bytes: Buffer, start: number): string | null {
     }
     if (byte === COLON || byte === BACKSLASH || (byte === SPACE && at === start))
       return schemeOf(decodedStart(bytes, start));
-    if (!isSchemeByte(byte)) return null;
+    if (SCHEME_BYTES[byte] === 0) return null;
   }
   return null;
 }
@@ -60,13 +111,12 @@ function isWhiteSpace(bytes: Buffer, at: number): boolean {
   return byte === SPACE || (byte === BACKSLASH && decodeString(bytes, at, escapeEnd(bytes, at)).trim() === '');
 }
 
-function isSchemeByte(byte: number): boolean {
-  const small = byte | 0x20;
-  return (small >= 0x61 && small <= 0x7a) || (byte >= 0x2b && byte <= 0x39 && byte !== 0x2c && byte !== 0x2f);
-}
+const SCHEME_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[a-z\d+.-]/i.test(String.fromCharCode(byte)) ? 1 : 0,
+);
 
 /** As `isPublicServer`, of the text behind the quote at `offset`. */
-export function isPublicServerAt(bytes: Buffer, offset: number): boolean {
+function isPublicServerAt(bytes: Buffer, offset: number): boolean {
   const start = offset + 1;
   const host = USUAL.exec(bytes.toString('latin1', start, start + USUAL_BYTES))?.[1];
   if (host !== undefined) return !isOwnDomain(host.toLowerCase());
@@ -82,7 +132,7 @@ const USUAL_BYTES = 256;
 const ADDRESS_START_BYTES = 1_024;
 
 /** Whether a text is the address of a server on the internet, and not one of the provider's own network. */
-export function isPublicServer(text: string | null): boolean {
+function isPublicServer(text: string | null): boolean {
   const url = text === null || AMBIGUOUS.test(text) ? null : URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
   const host = withoutTrailing(url.hostname, '.');

@@ -1,0 +1,87 @@
+import { foldedName } from '../folded-name.ts';
+import { decodeString } from './json-string.ts';
+
+/**
+ * The names of the members that a reader wants of an object, prepared for the comparison of bytes. A name that begins with
+ * `*` stands for all names that end with what follows; a whole name takes precedence.
+ */
+export class MemberNames {
+  /** Those of all readers so far: tests make bodies of them. */
+  static readonly all: MemberNames[] = [];
+  readonly names: readonly string[];
+  /** Folded, in the order of the names. */
+  readonly #folded: readonly string[];
+  /** The indexes of the whole names, by the hashes of their folded forms, or in the next places that are free. */
+  readonly #slots: Int16Array;
+  /** The indexes of the names that begin with `*`. */
+  readonly #suffixes: readonly number[];
+
+  constructor(...names: readonly string[]) {
+    MemberNames.all.push(this);
+    this.names = names;
+    this.#folded = names.map((name) => foldedName(name.replace(ANY, '')));
+    this.#suffixes = [...names.keys()].filter((index) => names[index]!.startsWith('*'));
+    this.#slots = new Int16Array(2 ** Math.ceil(Math.log2(SLOTS_PER_NAME * names.length + 1))).fill(NONE);
+    for (const [index, folded] of this.#folded.entries()) {
+      if (this.#suffixes.includes(index)) continue;
+      let slot = 0;
+      for (let at = 0; at < folded.length; at++) slot = (Math.imul(slot, 31) + folded.charCodeAt(at)) & HASH_BITS;
+      while (this.#slots[slot & (this.#slots.length - 1)] !== NONE) slot++;
+      this.#slots[slot & (this.#slots.length - 1)] = index;
+    }
+  }
+
+  /** The index of the name that the bytes between two quotes are equal to when folded; -1 if there is none. */
+  find(bytes: Buffer, start: number, end: number): number {
+    let length = 0;
+    let slot = 0;
+    for (let at = start; at < end; at++) {
+      const byte = bytes[at]!;
+      if (byte === BACKSLASH || byte >= 0x80 || byte === 0) return this.#findDecoded(bytes, start, end);
+      if (byte === UNDERSCORE || byte === HYPHEN) continue;
+      if (length === FOLDED_BYTES_MAX) return NONE;
+      const small = byte >= LETTER_A && byte <= LETTER_Z ? byte + 0x20 : byte;
+      folding[length++] = small;
+      slot = (Math.imul(slot, 31) + small) & HASH_BITS;
+    }
+    const slots = this.#slots;
+    for (;;) {
+      const index = slots[slot++ & (slots.length - 1)]!;
+      if (index === NONE) break;
+      const folded = this.#folded[index]!;
+      if (folded.length === length && endsFolding(folded, length)) return index;
+    }
+    for (const index of this.#suffixes) if (endsFolding(this.#folded[index]!, length)) return index;
+    return NONE;
+  }
+
+  #findDecoded(bytes: Buffer, start: number, end: number): number {
+    const name = foldedName(decodeString(bytes, start, end));
+    const index = this.#folded.findIndex((folded, i) => folded === name && !this.#suffixes.includes(i));
+    return index === NONE ? (this.#suffixes.find((i) => name.endsWith(this.#folded[i]!)) ?? NONE) : index;
+  }
+}
+
+/** What a name begins with that stands for all that end as it does. */
+const ANY = /^\*/;
+const SLOTS_PER_NAME = 3;
+const HASH_BITS = 0x3fffffff;
+
+const FOLDED_BYTES_MAX = 64;
+/** The name that is being compared; one for all, since a comparison is never interrupted. */
+const folding = new Uint8Array(FOLDED_BYTES_MAX);
+
+/** Whether the name that is being compared, of this length, ends with another one. */
+function endsFolding(folded: string, length: number): boolean {
+  const start = length - folded.length;
+  if (start < 0) return false;
+  for (let i = 0; i < folded.length; i++) if (folded.charCodeAt(i) !== folding[start + i]) return false;
+  return true;
+}
+
+const NONE = -1;
+const BACKSLASH = 0x5c;
+const HYPHEN = 0x2d;
+const UNDERSCORE = 0x5f;
+const LETTER_A = 0x41;
+const LETTER_Z = 0x5a;
