@@ -5,6 +5,8 @@ import { Members, type Rule, SeenMembers } from './request-rules.ts';
 import { CLIENT_MARKS } from './tools.ts';
 
 const TYPE_BYTES_MAX = 256;
+const FUNCTION_TYPE = '"function"';
+const FUNCTION = { type: 'function', isClient: true };
 const MARKS = new Members(
   Object.fromEntries(['type', ...CLIENT_MARKS].map((name): [string, Rule] => [name, 'content'])),
   'content',
@@ -16,6 +18,8 @@ export function toolTypeOf(json: JsonReader): { readonly type: string | null; re
   ahead.enter();
   let hasMember = ahead.nextMember();
   if (hasMember && ahead.kind === 'string' && hasBytes('type', ahead.bytes, ahead.keyStart, ahead.keyEnd)) {
+    // Nearly all are functions.
+    if (hasBytes(FUNCTION_TYPE, ahead.bytes, ahead.offset, ahead.offset + FUNCTION_TYPE.length)) return FUNCTION;
     return { type: ahead.text(TYPE_BYTES_MAX) ?? UNREADABLE, isClient: false };
   }
   const seen = new SeenMembers();
