@@ -1,10 +1,12 @@
 import type { JsonReader } from '../lib/json/json-reader.ts';
-import { decodeString } from '../lib/json/json-string.ts';
+import { decodeString, hasBytes } from '../lib/json/json-string.ts';
 import { UNREADABLE } from './request-path.ts';
 import { Members, type Rule, SeenMembers } from './request-rules.ts';
 import { CLIENT_MARKS } from './tools.ts';
 
 const TYPE_BYTES_MAX = 256;
+const FUNCTION_TYPE = '"function"';
+const FUNCTION = { type: 'function', isClient: true };
 const MARKS = new Members(
   Object.fromEntries(['type', ...CLIENT_MARKS].map((name): [string, Rule] => [name, 'content'])),
   'content',
@@ -13,19 +15,23 @@ const MARKS = new Members(
 /** The type of the tool that comes next, which need not be its first member; `isClient`: it is one of the client's by its other members. */
 export function toolTypeOf(json: JsonReader): { readonly type: string | null; readonly isClient: boolean } {
   const ahead = json.from(json.offset);
+  ahead.enter();
+  let hasMember = ahead.nextMember();
+  if (hasMember && ahead.kind === 'string' && hasBytes('type', ahead.bytes, ahead.keyStart, ahead.keyEnd)) {
+    // Nearly all are functions.
+    if (hasBytes(FUNCTION_TYPE, ahead.bytes, ahead.offset, ahead.offset + FUNCTION_TYPE.length)) return FUNCTION;
+    return { type: ahead.text(TYPE_BYTES_MAX) ?? UNREADABLE, isClient: false };
+  }
   const seen = new SeenMembers();
   let type: string | null = null;
   let isClient = false;
-  let isFirst = true;
-  for (ahead.enter(); ahead.nextMember(); isFirst = false) {
+  for (; hasMember; hasMember = ahead.nextMember()) {
     const key = MARKS.find(ahead.bytes, ahead.keyStart, ahead.keyEnd);
     if (key.rule === undefined) continue;
     seen.add(key, ahead);
-    const { kind } = ahead;
-    if (kind === 'null') continue;
-    if (key.name !== 'type') isClient = true;
-    else type = ahead.text(TYPE_BYTES_MAX) ?? UNREADABLE;
-    if (isFirst && kind === 'string' && type !== null) break;
+    if (ahead.kind === 'null') continue;
+    if (key.name === 'type') type = ahead.text(TYPE_BYTES_MAX) ?? UNREADABLE;
+    else isClient = true;
   }
   return { type, isClient };
 }
