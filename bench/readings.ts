@@ -25,7 +25,7 @@ function ignore(): void {}
 async function worksOf(checkout: string): Promise<Map<string, Work>> {
   const load = async (file: string) => await import(resolve(checkout, 'src', file));
   const { operations } = await load('protocols/operations/all.ts');
-  const { createStreamTap } = await load('protocols/metering/tap.ts');
+  const { StreamTap, createStreamTap } = await load('protocols/metering/tap.ts');
   const { JsonCapture } = await load('lib/json/json-capture.ts');
   const { CapturedResponse } = await load('protocols/metering/captured-response.ts');
   const works = new Map<string, Work>();
@@ -51,7 +51,9 @@ async function worksOf(checkout: string): Promise<Map<string, Work>> {
   each(`${CHUNKS} chunks`, streamChunks(), (name, chunk) => {
     const input = inputOf(name, Buffer.from(`{"model":"m","input":"x","messages":[],"stream":true}`));
     return () => {
-      const tap = createStreamTap(input.readStream('tokens'), OUTPUT);
+      const reading = input.readStream('tokens');
+      // Versions before had a function.
+      const tap = StreamTap === undefined ? createStreamTap(reading, OUTPUT) : new StreamTap(reading, OUTPUT);
       for (let i = 0; i < CHUNKS; i++) tap.push(chunk);
     };
   });

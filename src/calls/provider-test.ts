@@ -171,14 +171,16 @@ async function send(parts: CredentialParts, body: object): Promise<CredentialTes
       headers: upstreamHeaders(provider, credential.value, {}, mountedNames, input),
       body: input.toProvider(providerModel),
     },
-    (received) => {
-      head = received;
-      firstByteAtMs = clock.nowMs();
-      return (chunk) => {
+    {
+      receiveHead(received) {
+        head = received;
+        firstByteAtMs = clock.nowMs();
+      },
+      receive(chunk) {
         sizeBytes += chunk.length;
-        if (sizeBytes <= (received.status === 200 ? BODY_BYTES_MAX : ERROR_BODY_BYTES_MAX)) chunks.push(chunk);
+        if (sizeBytes <= (head?.status === 200 ? BODY_BYTES_MAX : ERROR_BODY_BYTES_MAX)) chunks.push(chunk);
         else exchange.abort();
-      };
+      },
     },
   );
   let isLate = false;

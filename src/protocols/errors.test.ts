@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { adminEnvelope, catalogEnvelope } from '../errors/envelopes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { eventData, eventName } from '../lib/sse/sse.ts';
+import { eventData, eventName } from '../lib/sse/event-fields.ts';
 import { protocols } from './all.ts';
 import { chatEnvelope, chatStreamError, renderChat, usageEnvelope } from './chat/errors.ts';
 import { messagesEnvelope, messagesStreamError, renderMessages } from './messages/errors.ts';

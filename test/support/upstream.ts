@@ -45,13 +45,16 @@ export function send(
   const head = Promise.withResolvers<UpstreamHead>();
   const firstChunk = Promise.withResolvers<void>();
   const chunks: Buffer[] = [];
-  const exchange = startExchange({ provider, account, path: '/call', headers, body }, (given) => {
-    head.resolve(given);
-    return (chunk) => {
-      chunks.push(chunk);
-      firstChunk.resolve();
-    };
-  });
+  const exchange = startExchange(
+    { provider, account, path: '/call', headers, body },
+    {
+      receiveHead: head.resolve,
+      receive(chunk) {
+        chunks.push(chunk);
+        firstChunk.resolve();
+      },
+    },
+  );
   const outcome = exchange.done.catch((error: unknown) => {
     assert.ok(error instanceof UpstreamFailure, String(error));
     return error;

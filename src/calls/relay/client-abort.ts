@@ -62,18 +62,73 @@ export interface AbortLimits {
 
 export const ABORT_LIMITS: AbortLimits = { restMs: 30_000, restBytes: 1024 * 1024 };
 
+/** `receivedBytes`: of the provider's stream, before the state began. */
+interface KnownAtAbort {
+  readonly receivedBytes: number;
+  readonly firstByteMs: number;
+}
+
 interface AbortLimit {
   readonly timeMs: number;
   readonly bytes: number;
 }
 
-/** The limit of a state; `null` if the state ends by itself. `receivedBytes`: before the client left. */
+/** The limit of a state; `null` if the state ends by itself. */
 export function limitOf(
   state: AbortState,
   { restMs, restBytes }: AbortLimits,
-  { receivedBytes, firstByteMs }: { readonly receivedBytes: number; readonly firstByteMs: number },
+  { receivedBytes, firstByteMs }: KnownAtAbort,
 ): AbortLimit | null {
   const bytes = receivedBytes + restBytes;
   if (state === 'awaitingFirstEvent') return { timeMs: firstByteMs, bytes };
   return state === 'awaitingRest' ? { timeMs: restMs, bytes } : null;
+}
+
+/** Awaits the rest of a stream whose client has left, within its limits. */
+export class ClientAbort {
+  readonly #progress: StreamProgress;
+  readonly #onClientAbort: OnClientAbort;
+  readonly #limits: AbortLimits & KnownAtAbort;
+  readonly #cancel: () => void;
+  #state: AbortState = 'serving';
+  #bytesMax = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    progress: StreamProgress,
+    onClientAbort: OnClientAbort,
+    limits: AbortLimits & KnownAtAbort,
+    cancel: () => void,
+  ) {
+    this.#progress = progress;
+    this.#onClientAbort = onClientAbort;
+    this.#limits = limits;
+    this.#cancel = cancel;
+    this.#step('clientLeft');
+  }
+
+  get isCancelled(): boolean {
+    return this.#state === 'cancelled';
+  }
+
+  /** A part has come; `receivedBytes` is the size of all parts. */
+  received(receivedBytes: number): void {
+    this.#step(receivedBytes > this.#bytesMax ? 'limitPassed' : 'received', receivedBytes);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #step(event: AbortEvent, receivedBytes = this.#limits.receivedBytes): void {
+    const state = nextAbortState(this.#state, event, this.#progress, this.#onClientAbort);
+    if (state === this.#state) return;
+    this.#state = state;
+    clearTimeout(this.#timer);
+    if (state === 'cancelled') this.#cancel();
+    const limit = limitOf(state, this.#limits, { ...this.#limits, receivedBytes });
+    if (limit === null) return;
+    this.#bytesMax = limit.bytes;
+    this.#timer = setTimeout(() => this.#step('limitPassed'), limit.timeMs);
+  }
 }

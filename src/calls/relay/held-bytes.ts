@@ -11,6 +11,8 @@ export class HeldBytes {
   readonly #client: Client;
   readonly #exchange: UpstreamExchange;
   #keptBytes = 0;
+  #isClientBehind = false;
+  #isPaused = false;
   #isOver = false;
 
   constructor(memory: UnsentMemory, client: Client, exchange: UpstreamExchange) {
@@ -29,16 +31,20 @@ export class HeldBytes {
   keep(sizeBytes: number): boolean {
     if (this.#isOver) return true;
     this.#keptBytes = sizeBytes;
-    return this.#memory.hold(sizeBytes + (this.#client.isBehind ? this.#client.unreadBytes : 0));
+    this.#isClientBehind = this.#client.isBehind;
+    return this.#memory.hold(this.#isClientBehind ? sizeBytes + this.#client.unreadBytes : sizeBytes);
   }
 
-  /** Resumes or pauses the provider. Returns whether it is read. */
+  /** Resumes or pauses the provider, by what was counted last. Returns whether it is read. */
   readOn(): boolean {
     if (this.#isOver) return true;
-    const goesOn = !this.#client.isBehind && this.#memory.mayGoOn(this.#onRoom);
-    if (goesOn) this.#exchange.resume();
-    else this.#exchange.pause();
-    return goesOn;
+    const isPaused = this.#isClientBehind || !this.#memory.mayGoOn(this.#onRoom);
+    if (isPaused !== this.#isPaused) {
+      this.#isPaused = isPaused;
+      if (isPaused) this.#exchange.pause();
+      else this.#exchange.resume();
+    }
+    return !isPaused;
   }
 
   /** The relay has ended and keeps nothing. Unread bytes count until the client has read them or has left. */

@@ -7,16 +7,18 @@ import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { WrittenText } from '../../protocols/metering/written-text.ts';
 import { SignedBlocks } from '../../protocols/signed-blocks.ts';
 import {
+  type ResponseReceiver,
   startExchange,
   type UpstreamExchange,
   type UpstreamHead,
   type UpstreamRequest,
 } from '../../providers/upstream/exchange.ts';
 import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
-import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream/headers.ts';
+import { upstreamRequestId } from '../../providers/upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
 import type { AdmittedCall } from '../admitted-call.ts';
+import { relayedHeaders } from './call-headers.ts';
 import { usageOfWhole, type WrittenSize } from './estimates.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { RelayParts } from './relay-stream.ts';
@@ -47,7 +49,7 @@ export function relayJson(call: AdmittedCall, upstream: UpstreamRequest, parts: 
   return new JsonRelay(call, upstream, parts).run();
 }
 
-class JsonRelay {
+class JsonRelay implements ResponseReceiver {
   readonly #call: AdmittedCall;
   readonly #upstream: UpstreamRequest;
   readonly #parts: RelayParts;
@@ -101,7 +103,7 @@ class JsonRelay {
 
   run(): Promise<void> {
     const { client, principal } = this.#call.prepared;
-    this.#exchange = startExchange(this.#upstream, (head) => this.#receiveHead(head));
+    this.#exchange = startExchange(this.#upstream, this);
     this.#memory = new HeldBytes(this.#parts.unsentOf(principal), client, this.#exchange);
     client.onGone(() => {
       // The response is still read to its end and settled.
@@ -124,17 +126,18 @@ class JsonRelay {
     return this.#memory.keep(inChunks + this.#capture.memoryBytes);
   }
 
-  #receiveHead(head: UpstreamHead): (chunk: Buffer) => void {
+  receiveHead(head: UpstreamHead): void {
     this.#head = head;
     this.#firstByteAtMs = this.#parts.clock.nowMs();
     this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
-    const kind = responseKind(head);
-    if (kind === 'refusal') return (chunk) => this.#receiveRefusal(chunk);
-    if (kind === 'unusable') this.#isInvalid = true;
-    return (chunk) => this.#receiveSuccess(chunk);
+    if (responseKind(head) === 'unusable') this.#isInvalid = true;
   }
 
-  #receiveRefusal(chunk: Buffer): void {
+  receive(chunk: Buffer): void {
+    if (this.#head!.status === 200) {
+      this.#receiveSuccess(chunk);
+      return;
+    }
     this.#sizeBytes += chunk.length;
     if (this.#sizeBytes <= ERROR_BODY_BYTES_MAX) this.#held.push(chunk);
     else this.#exchange.abort();
@@ -306,11 +309,8 @@ class JsonRelay {
   }
 
   #headers(): Record<string, string> {
-    const headers = safeResponseHeaders(this.#head!.headers);
-    headers['content-type'] = jsonContentType(this.#head!.headers['content-type']);
-    headers['x-request-id'] = this.#requestId;
-    headers['request-id'] = this.#requestId;
-    return headers;
+    const { headers } = this.#head!;
+    return relayedHeaders(headers, jsonContentType(headers['content-type']), this.#requestId);
   }
 }
 

@@ -21,7 +21,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
   const end = chunk.length;
   let at = start;
   while (at < end && ((at - firstWord) & 3) !== 0) {
-    if (isSpecial(chunk[at]!)) return at;
+    if (SPECIAL[chunk[at]!] === 1) return at;
     at++;
   }
   // Four bytes at a time. A byte minus n borrows into its top bit if it is below n; turning bit 1 over first brings
@@ -35,7 +35,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
     word++;
   }
   at = firstWord + 4 * word;
-  while (at < end && !isSpecial(chunk[at]!)) at++;
+  while (at < end && SPECIAL[chunk[at]!] === 0) at++;
   return at;
 }
 

@@ -1,4 +1,4 @@
-import { eachLine, LF, startsWith } from './event-lines.ts';
+import { LF, Lines } from './event-lines.ts';
 
 /**
  * The name and the data of an event, read as bytes: an event may contain an image of tens of megabytes, and may be made
@@ -11,8 +11,6 @@ export interface EventFields {
   readonly data: Buffer | null;
 }
 
-const COLON = 0x3a;
-const SPACE = 0x20;
 const EVENT = Buffer.from('event');
 const DATA = Buffer.from('data');
 
@@ -26,10 +24,16 @@ export function eventFields(event: Buffer): EventFields {
   /** Made for the second line of data. Joined, the lines are never longer than they were apart. */
   let joined: Buffer | null = null;
   let joinedBytes = 0;
-  for (const line of eachLine(event)) {
-    name = fieldValue(line, EVENT)?.toString('utf8', 0, NAME_BYTES_MAX) ?? name;
-    const value = fieldValue(line, DATA);
-    if (value === null) continue;
+  const lines = new Lines(event);
+  for (let isFirst = true; lines.advance(); isFirst = false) {
+    if (isFirst) lines.skipByteOrderMark();
+    const dataStart = lines.valueStart(DATA);
+    if (dataStart === -1) {
+      const nameStart = lines.valueStart(EVENT);
+      if (nameStart !== -1) name = event.toString('utf8', nameStart, Math.min(lines.end, nameStart + NAME_BYTES_MAX));
+      continue;
+    }
+    const value = event.subarray(dataStart, lines.end);
     if (data === null) {
       data = value;
       continue;
@@ -44,11 +48,28 @@ export function eventFields(event: Buffer): EventFields {
   return { name, data: joined === null ? data : joined.subarray(0, joinedBytes) };
 }
 
-/** The value of a line of this field, such as `data`; `null` if it is a line of another one. */
-export function fieldValue(line: Buffer, field: Buffer): Buffer | null {
-  if (!startsWith(line, 0, field)) return null;
-  if (line.length === field.length) return line.subarray(field.length);
-  if (line[field.length] !== COLON) return null;
-  const start = field.length + 1;
-  return line.subarray(line[start] === SPACE ? start + 1 : start);
+/** The value of an event's `data` field, its lines joined with LF; `null` if the event has none. */
+export function eventData(event: Buffer): string | null {
+  return eventFields(event).data?.toString('utf8') ?? null;
+}
+
+/** The name of an event, which is its last `event` field; `null` if it has none. */
+export function eventName(event: Buffer): string | null {
+  return eventFields(event).name;
+}
+
+/**
+ * Whether any of these whole events has data, rather than being made of comments and other fields. A byte order mark is passed over in
+ * front of each event: the response must not depend on which events came together.
+ */
+export function holdsData(events: Buffer): boolean {
+  const lines = new Lines(events);
+  let beginsEvent = true;
+  while (lines.advance()) {
+    const isEmpty = lines.start === lines.end;
+    if (beginsEvent) lines.skipByteOrderMark();
+    if (lines.valueStart(DATA) !== -1) return true;
+    beginsEvent = isEmpty;
+  }
+  return false;
 }

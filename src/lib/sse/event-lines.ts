@@ -2,51 +2,60 @@
 
 export const LF = 0x0a;
 export const CR = 0x0d;
+const COLON = 0x3a;
+const SPACE = 0x20;
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 /**
- * Finds where lines end, in order. Each of the two bytes is searched for from where it was last found: a line may be
- * megabytes, and most streams have no CR at all, so that going byte by byte would take ten times as long.
+ * Goes from line to line. Each of the two bytes is searched for from where it was last found: a line may be megabytes, and
+ * most streams have no CR at all, so that going byte by byte would take ten times as long.
  */
-export class LineEnds {
+export class Lines {
   readonly #bytes: Buffer;
   #lf = -1;
   #cr = -1;
+  /** Where the line begins; the offset of the byte that ends it, or of the end of the bytes; where the next line begins. */
+  start = 0;
+  end = 0;
+  next: number;
 
-  constructor(bytes: Buffer) {
+  /** @param from where the first line begins. */
+  constructor(bytes: Buffer, from = 0) {
     this.#bytes = bytes;
+    this.next = from;
   }
 
-  /** The offset of the byte that ends the line which begins at `start`; the length of the bytes if none does. */
-  endOf(start: number): number {
-    if (this.#lf < start) this.#lf = offsetOf(this.#bytes, LF, start);
-    if (this.#cr < start) this.#cr = offsetOf(this.#bytes, CR, start);
-    return Math.min(this.#lf, this.#cr);
+  /** Goes to the next line. Returns whether there is one. */
+  advance(): boolean {
+    const bytes = this.#bytes;
+    const start = this.next;
+    if (start >= bytes.length) return false;
+    // As an unsigned number -1, which says that there is none, is larger than any offset.
+    if (this.#lf < start) this.#lf = bytes.indexOf(LF, start) >>> 0;
+    if (this.#cr < start) this.#cr = bytes.indexOf(CR, start) >>> 0;
+    this.start = start;
+    this.end = Math.min(this.#lf, this.#cr, bytes.length);
+    this.next = this.end + (this.#lf === this.#cr + 1 && this.end === this.#cr ? 2 : 1);
+    return true;
   }
 
-  /** The offset of the line behind the one that ends there. */
-  behind(end: number): number {
-    return end + (this.#bytes[end] === CR && this.#bytes[end + 1] === LF ? 2 : 1);
+  /** Passes over a byte order mark with which the line begins. */
+  skipByteOrderMark(): void {
+    if (startsWith(this.#bytes, this.start, BYTE_ORDER_MARK)) this.start += BYTE_ORDER_MARK.length;
+  }
+
+  /** Where the value begins if the line is one of this field, such as `data`; -1 if it is of another one. */
+  valueStart(field: Buffer): number {
+    const bytes = this.#bytes;
+    if (!startsWith(bytes, this.start, field)) return -1;
+    const at = this.start + field.length;
+    if (at === this.end) return at;
+    if (bytes[at] !== COLON) return -1;
+    return bytes[at + 1] === SPACE ? at + 2 : at + 1;
   }
 }
 
-/** The lines without their ends; a byte order mark before the first one is left out. */
-export function* eachLine(bytes: Buffer): Generator<Buffer> {
-  const ends = new LineEnds(bytes);
-  let start = startsWith(bytes, 0, BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
-  while (start < bytes.length) {
-    const end = ends.endOf(start);
-    yield bytes.subarray(start, end);
-    start = ends.behind(end);
-  }
-}
-
-export function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
-  return bytes.length - at >= text.length && text.compare(bytes, at, at + text.length) === 0;
-}
-
-/** The offset of the next such byte, or of the end if there is none. */
-function offsetOf(bytes: Buffer, byte: number, from: number): number {
-  const at = bytes.indexOf(byte, from);
-  return at === -1 ? bytes.length : at;
+function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
+  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
+  return true;
 }

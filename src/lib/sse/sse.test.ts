@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { eachEvent, eventData, holdsData, SseSplitter } from './sse.ts';
+import { eventData, holdsData } from './event-fields.ts';
+import { eachEvent, SseSplitter } from './sse.ts';
 
 interface Pass {
   readonly kind: 'events' | 'oversize';

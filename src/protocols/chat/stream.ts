@@ -1,13 +1,13 @@
 import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
-import { eventData, eventName } from '../../lib/sse/sse.ts';
+import { eventData, eventName } from '../../lib/sse/event-fields.ts';
 import { valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import type { RestateUsage } from '../metering/input-with-cache.ts';
 import { OutputReports } from '../metering/plausible-usage.ts';
 import { roundsOutsideUsage } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
-import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import type { EventMeaning, StreamReading } from '../metering/stream-reading.ts';
 import { noUsage, sumCounts, totalTokens, type Usage } from '../metering/usage-facts.ts';
 import { WrittenText } from '../metering/written-text.ts';
 import { audioKeys } from './audio.ts';
@@ -193,9 +193,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     get repeatedTextBytes() {
       return repeatedTextBytes;
     },
-    get outputReports() {
-      return reports.count;
-    },
+    outputReports: reports,
     read,
     usage: () => (isUsageFinal ? usage : null),
     partialUsage() {

@@ -1,6 +1,6 @@
 import type { RestateUsage } from '../metering/input-with-cache.ts';
 import type { ResponseReading } from '../metering/response.ts';
-import type { StreamReading } from '../metering/tap.ts';
+import type { StreamReading } from '../metering/stream-reading.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
 import { readPlainReferences } from '../plain-references.ts';
 import type { NamedState } from '../request-reader.ts';

@@ -8,7 +8,7 @@ import { greatestFigures } from '../metering/greatest-figures.ts';
 import type { RestateUsage } from '../metering/input-with-cache.ts';
 import { base64Size, pictureTokens, soundTokens } from '../metering/media-tokens.ts';
 import { OutputReports } from '../metering/plausible-usage.ts';
-import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import type { EventMeaning, StreamReading } from '../metering/stream-reading.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { WrittenText } from '../metering/written-text.ts';
@@ -224,9 +224,7 @@ export function readResponsesStream(
     get repeatedTextBytes() {
       return repeatedTextBytes;
     },
-    get outputReports() {
-      return reports.count;
-    },
+    outputReports: reports,
     read,
     mediaTokens() {
       const usage = { ...noUsage, imageOutputTokens: pictureOutput };

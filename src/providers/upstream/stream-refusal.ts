@@ -1,6 +1,6 @@
 import { isRecord, parseJson } from '../../lib/json/json.ts';
-import { eventFields } from '../../lib/sse/event-fields.ts';
-import { eachEvent, holdsData } from '../../lib/sse/sse.ts';
+import { eventFields, holdsData } from '../../lib/sse/event-fields.ts';
+import { eachEvent } from '../../lib/sse/sse.ts';
 import type { UpstreamHead } from './exchange.ts';
 import type { UpstreamFailure } from './failure.ts';
 import { refusalFailure } from './response-kind.ts';
