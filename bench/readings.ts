@@ -27,7 +27,6 @@ async function worksOf(checkout: string): Promise<Map<string, Work>> {
   const { operations } = await load('protocols/operations/all.ts');
   const { StreamTap, createStreamTap } = await load('protocols/metering/tap.ts');
   const { JsonCapture } = await load('lib/json/json-capture.ts');
-  const { CapturedResponse } = await load('protocols/metering/captured-response.ts');
   const works = new Map<string, Work>();
   const named = (name: string) => operations.find((operation: { name: string }) => operation.name === name);
   const each = (kind: string, bodies: Bodies, workOf: (operation: string, body: Buffer) => Work) => {
@@ -45,7 +44,7 @@ async function worksOf(checkout: string): Promise<Map<string, Work>> {
       const capture = new JsonCapture({ keep, keepSmall, keepMarked, count, holding, keptBytesMax: 2 ** 24 });
       capture.push(body);
       capture.end();
-      return response.usage(new CapturedResponse(capture), 'tokens');
+      return response.usage(capture, 'tokens');
     };
   });
   each(`${CHUNKS} chunks`, streamChunks(), (name, chunk) => {

@@ -57,19 +57,6 @@ export class BytePatterns {
     return false;
   }
 
-  /** Visits all occurrences. Arguments as of `some`. */
-  each(bytes: Buffer, visit: (pattern: number, end: number) => void): void {
-    this.some(bytes, (pattern, end) => {
-      visit(pattern, end);
-      return false;
-    });
-  }
-
-  /** The length of a pattern in bytes. */
-  sizeOf(pattern: number): number {
-    return this.#patterns[pattern]!.length;
-  }
-
   /** The offset of the next head of any pattern; -1 if there is none. */
   #headFrom(bytes: Buffer, from: number): number {
     const [first, second, third] = this.#heads;

@@ -1,5 +1,5 @@
 import type { UnsentMemory } from '../../lib/fair/unsent-memory.ts';
-import type { UpstreamExchange } from '../../providers/upstream/exchange.ts';
+import type { Exchange } from '../../providers/upstream/exchange.ts';
 import type { Client } from './client.ts';
 
 /**
@@ -9,13 +9,15 @@ import type { Client } from './client.ts';
 export class HeldBytes {
   readonly #memory: UnsentMemory;
   readonly #client: Client;
-  readonly #exchange: UpstreamExchange;
+  readonly #exchange: Exchange;
   #keptBytes = 0;
+  /** Whether the client keeps up, and the bytes fit into the budget. */
   #isClientBehind = false;
+  #fits = true;
   #isPaused = false;
   #isOver = false;
 
-  constructor(memory: UnsentMemory, client: Client, exchange: UpstreamExchange) {
+  constructor(memory: UnsentMemory, client: Client, exchange: Exchange) {
     this.#memory = memory;
     this.#client = client;
     this.#exchange = exchange;
@@ -32,13 +34,14 @@ export class HeldBytes {
     if (this.#isOver) return true;
     this.#keptBytes = sizeBytes;
     this.#isClientBehind = this.#client.isBehind;
-    return this.#memory.hold(this.#isClientBehind ? sizeBytes + this.#client.unreadBytes : sizeBytes);
+    this.#fits = this.#memory.hold(this.#isClientBehind ? sizeBytes + this.#client.unreadBytes : sizeBytes);
+    return this.#fits;
   }
 
   /** Resumes or pauses the provider, by what was counted last. Returns whether it is read. */
   readOn(): boolean {
     if (this.#isOver) return true;
-    const isPaused = this.#isClientBehind || !this.#memory.mayGoOn(this.#onRoom);
+    const isPaused = this.#isClientBehind || !(this.#fits || this.#memory.mayGoOn(this.#onRoom));
     if (isPaused !== this.#isPaused) {
       this.#isPaused = isPaused;
       if (isPaused) this.#exchange.pause();

@@ -1,22 +1,19 @@
 import type { StoredResponse } from '../../accounting/repeats/stored-response.ts';
 import { JsonCapture } from '../../lib/json/json-capture.ts';
 import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
-import { CapturedResponse } from '../../protocols/metering/captured-response.ts';
 import type { ReadResponse } from '../../protocols/metering/response.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { WrittenText } from '../../protocols/metering/written-text.ts';
 import { SignedBlocks } from '../../protocols/signed-blocks.ts';
 import {
+  Exchange,
   type ResponseReceiver,
-  startExchange,
-  type UpstreamExchange,
   type UpstreamHead,
   type UpstreamRequest,
 } from '../../providers/upstream/exchange.ts';
 import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
-import { upstreamRequestId } from '../../providers/upstream/headers.ts';
-import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
-import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
+import { responseKind, upstreamRequestId } from '../../providers/upstream/headers.ts';
+import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
 import type { AdmittedCall } from '../admitted-call.ts';
 import { relayedHeaders } from './call-headers.ts';
 import { usageOfWhole, type WrittenSize } from './estimates.ts';
@@ -59,7 +56,7 @@ class JsonRelay implements ResponseReceiver {
   /** Measures the chunks that are released, and the rest when it is asked for. */
   #written: WrittenText | null = null;
   #isMeasured = false;
-  #exchange!: UpstreamExchange;
+  #exchange!: Exchange;
   #memory!: HeldBytes;
   #head: UpstreamHead | null = null;
   #requestId: string;
@@ -103,7 +100,7 @@ class JsonRelay implements ResponseReceiver {
 
   run(): Promise<void> {
     const { client, principal } = this.#call.prepared;
-    this.#exchange = startExchange(this.#upstream, this);
+    this.#exchange = Exchange.start(this.#upstream, this);
     this.#memory = new HeldBytes(this.#parts.unsentOf(principal), client, this.#exchange);
     client.onGone(() => {
       // The response is still read to its end and settled.
@@ -130,7 +127,7 @@ class JsonRelay implements ResponseReceiver {
     this.#head = head;
     this.#firstByteAtMs = this.#parts.clock.nowMs();
     this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
-    if (responseKind(head) === 'unusable') this.#isInvalid = true;
+    if (responseKind(head.status, head.headers) === 'unusable') this.#isInvalid = true;
   }
 
   receive(chunk: Buffer): void {
@@ -291,7 +288,7 @@ class JsonRelay implements ResponseReceiver {
       if (error instanceof JsonSyntaxError) return null;
       throw error;
     }
-    return new CapturedResponse(this.#capture);
+    return this.#capture;
   }
 
   /** The response that repeats of the call get, without a body if that is too large or there is no memory to store it. */

@@ -4,16 +4,14 @@ import type { UnsentMemory } from '../../lib/fair/unsent-memory.ts';
 import { StreamTap, type TapOutput } from '../../protocols/metering/tap.ts';
 import { SignedBlocks } from '../../protocols/signed-blocks.ts';
 import {
+  Exchange,
   type ResponseReceiver,
-  startExchange,
-  type UpstreamExchange,
   type UpstreamHead,
   type UpstreamRequest,
 } from '../../providers/upstream/exchange.ts';
 import { UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
-import { upstreamRequestId } from '../../providers/upstream/headers.ts';
-import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
-import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
+import { responseKind, upstreamRequestId } from '../../providers/upstream/headers.ts';
+import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
 import { streamRefusal } from '../../providers/upstream/stream-refusal.ts';
 import type { AdmittedCall } from '../admitted-call.ts';
@@ -22,7 +20,7 @@ import { type AbortLimits, ClientAbort } from './client-abort.ts';
 import type { EstimateParts } from './estimates.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { KeepAlive } from './keep-alive.ts';
-import { type EndingRelay, StreamEnd } from './stream-end.ts';
+import { type EventRelay, StreamEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
 
 /** The most bytes that are read behind the terminal event; a provider that sends more is cut off, and its stream is complete. */
@@ -56,13 +54,13 @@ export function relayStream(
   return new StreamRelay(call, upstream, parts, hasAlternative).run();
 }
 
-class StreamRelay implements ResponseReceiver, TapOutput, EndingRelay {
+class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   readonly #call: AdmittedCall;
   readonly #upstream: UpstreamRequest;
   readonly #parts: RelayParts;
   readonly #tap: StreamTap;
   readonly #end: StreamEnd;
-  #exchange!: UpstreamExchange;
+  #exchange!: Exchange;
   #memory!: HeldBytes;
   #head: UpstreamHead | null = null;
   requestId: string;
@@ -99,7 +97,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EndingRelay {
 
   async run(): Promise<void> {
     const { client, principal } = this.#call.prepared;
-    this.#exchange = startExchange(this.#upstream, this);
+    this.#exchange = Exchange.start(this.#upstream, this);
     this.#memory = new HeldBytes(this.#parts.unsentOf(principal), client, this.#exchange);
     client.onGone(() => this.#clientLeft());
     let failure: UpstreamFailure | null = null;
@@ -117,7 +115,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EndingRelay {
       this.#opening?.sendKept();
       if (this.#otherBody !== null) throw this.#notAStream(this.#otherBody);
       this.#tap.end();
-      const isCancelled = this.#clientAbort?.isCancelled ?? false;
+      const isCancelled = this.#clientAbort?.state === 'cancelled';
       await (this.#tap.isComplete(endedCleanly) ? this.#end.complete() : this.#end.breakOff(failure, isCancelled));
     } finally {
       this.#memory.over();
@@ -144,15 +142,15 @@ class StreamRelay implements ResponseReceiver, TapOutput, EndingRelay {
       ? 'drain'
       : (model.onClientAbort ?? settings.config.billing.onClientAbort);
     const { firstByteMs } = this.#upstream.provider.timeouts;
-    const limits = { ...this.#parts.abortLimits, firstByteMs, receivedBytes: this.#receivedBytes };
-    this.#clientAbort = new ClientAbort(this.#tap, onClientAbort, limits, () => this.#exchange.abort());
+    const limits = { ...this.#parts.abortLimits, firstByteMs };
+    this.#clientAbort = new ClientAbort(this.#tap, this.#receivedBytes, onClientAbort, limits, () => this.abort());
   }
 
   receiveHead(head: UpstreamHead): void {
     this.#head = head;
     this.requestId = upstreamRequestId(head.headers) ?? this.requestId;
     // Only now is the response known to be a stream; a keep-alive sends the status, which is final.
-    if (responseKind(head) === 'stream') this.#startKeepAlive();
+    if (responseKind(head.status, head.headers) === 'stream') this.#startKeepAlive();
     else this.#otherBody = [];
   }
 
@@ -180,7 +178,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EndingRelay {
   /** The failure of a refusal, or of a 200 that is no stream, which an SDK would read as an empty stream. */
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
     const head = this.#head!;
-    if (responseKind(head) !== 'refusal') return unusableSuccess(this.requestId);
+    if (responseKind(head.status, head.headers) !== 'refusal') return unusableSuccess(this.requestId);
     return refusalFailure(head, Buffer.concat(body), this.#upstream.provider.hidden.texts, this.requestId);
   }
 

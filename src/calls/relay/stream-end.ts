@@ -18,8 +18,8 @@ const PIECE_BYTES = 64 * 1024;
 
 const EVENT_END = Buffer.from('\n\n');
 
-/** The relay of a stream that ends. */
-export interface EndingRelay {
+/** The relay of a stream, as its end needs it. */
+export interface EventRelay {
   /** The provider's id of the call, or the gateway's own. */
   readonly requestId: string;
   readonly firstByteAtMs: number | null;
@@ -46,7 +46,7 @@ export class StreamEnd {
   readonly #sent: RequestBody;
   readonly #parts: EndParts;
   readonly #tap: StreamTap;
-  readonly #relay: EndingRelay;
+  readonly #relay: EventRelay;
   /** Whether the terminal event has come. */
   hasBegun = false;
   heldBytes = 0;
@@ -56,7 +56,7 @@ export class StreamEnd {
   #isSettled = false;
 
   /** @param sent the body that the provider got. */
-  constructor(call: AdmittedCall, sent: RequestBody, parts: EndParts, tap: StreamTap, relay: EndingRelay) {
+  constructor(call: AdmittedCall, sent: RequestBody, parts: EndParts, tap: StreamTap, relay: EventRelay) {
     this.#call = call;
     this.#sent = sent;
     this.#parts = parts;

@@ -208,7 +208,11 @@ function findKey(
   for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH || bytes[at]! >= 0x80) isPlain = false;
   const key = isPlain ? null : decodeString(bytes, start, end);
   for (const member of captured) {
-    if (key === null ? hasBytes(member.name, bytes, start, end) : member.name === key) return member;
+    const isSo =
+      key === null
+        ? member.name.length === end - start && hasBytes(member.name, bytes, start, end)
+        : member.name === key;
+    if (isSo) return member;
   }
   return null;
 }

@@ -1,5 +1,5 @@
 import { createYoungGarbageCollector } from '../young-garbage.ts';
-import { CR, LF, Lines } from './event-lines.ts';
+import { CR, LF, Lines } from './event-fields.ts';
 
 /**
  * Cuts a `text/event-stream` into events without changing a byte (WHATWG, "Parsing an event stream"): lines end with LF,

@@ -1,7 +1,7 @@
 import type { JsonCaptureOptions } from '../../lib/json/json-capture.ts';
 import { type EventFields, eventFields } from '../../lib/sse/event-fields.ts';
-import { captureWhole } from '../metering/captured-response.ts';
 import type { ReadResponse } from '../metering/response.ts';
+import { captureWhole } from '../metering/response.ts';
 import type { EventMeaning, StreamReading } from '../metering/stream-reading.ts';
 import { type ChargeBasis, type ImageCount, noUsage } from '../metering/usage-facts.ts';
 import { pictureRules } from './pictures.ts';

@@ -27,45 +27,12 @@ export interface UpstreamHead {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A request under way. */
-export interface UpstreamExchange {
-  /**
-   * Resolves with `ended` when the response is complete, or with `aborted` after `abort`.
-   *
-   * @throws UpstreamFailure if no connection is free, the connection fails, or a time limit passes.
-   */
-  readonly done: Promise<'ended' | 'aborted'>;
-  /** Stops and continues the flow of the response; flow control of its connection stops the provider. */
-  pause(): void;
-  resume(): void;
-  /** Abandons the response and closes its connection, or its stream in HTTP/2. */
-  abort(): void;
-  /** Abandons the request if nothing of it has been sent yet; otherwise does nothing. */
-  abortUnsent(): void;
-}
-
 /** Takes a response as it comes. */
 export interface ResponseReceiver {
   /** Status and headers are in, before the first byte of the body. */
   receiveHead(head: UpstreamHead): void;
   /** The bytes belong to the receiver. */
   receive(chunk: Buffer): void;
-}
-
-/**
- * Sends a request.
- *
- * The time limits, one after the other (`timeouts` and `queue` of the provider):
- * - until a call that is under way ends, where the most allowed are under way: `queue.wait`
- * - until there is a connection: `connect`
- * - between two parts of a body that is sent in parts: `idle`
- * - from then on until the head of the response is complete, however slowly it comes: `firstByte`
- * - between two parts of the response: `idle`, except while the receiver has stopped the flow
- */
-export function startExchange(request: UpstreamRequest, receiver: ResponseReceiver): UpstreamExchange {
-  const exchange = new Exchange(request, receiver);
-  exchange.start();
-  return exchange;
 }
 
 /** A larger body is sent in parts, so that the progress of the provider is visible. */
@@ -86,21 +53,32 @@ const CHUNK_BYTES = 256;
  */
 const HTTP2_GRACE_MS = 250;
 
-/** A time limit of an exchange. */
-interface TimeLimit {
-  readonly of: 'connectMs' | 'firstByteMs' | 'idleMs';
-  passed(): Error;
-}
-
+/** The time limits of an exchange. */
 const LIMITS = {
   connect: { of: 'connectMs', passed: () => new errors.ConnectTimeoutError('no connection in time') },
   take: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider does not take the request') },
   firstByte: { of: 'firstByteMs', passed: () => new errors.HeadersTimeoutError() },
   idle: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider stopped sending') },
-} as const satisfies Readonly<Record<string, TimeLimit>>;
+} as const;
+type TimeLimit = (typeof LIMITS)[keyof typeof LIMITS];
 
-class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
+/**
+ * A request under way.
+ *
+ * The time limits, one after the other (`timeouts` and `queue` of the provider):
+ * - until a call that is under way ends, where the most allowed are under way: `queue.wait`
+ * - until there is a connection: `connect`
+ * - between two parts of a body that is sent in parts: `idle`
+ * - from then on until the head of the response is complete, however slowly it comes: `firstByte`
+ * - between two parts of the response: `idle`, except while the receiver has stopped the flow
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
   readonly #end = Promise.withResolvers<'ended' | 'aborted'>();
+  /**
+   * Resolves with `ended` when the response is complete, or with `aborted` after `abort`.
+   *
+   * @throws UpstreamFailure if no connection is free, the connection fails, or a time limit passes.
+   */
   readonly done = this.#end.promise;
   readonly #request: UpstreamRequest;
   readonly #receiver: ResponseReceiver;
@@ -128,7 +106,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   #awaitsTurn = false;
   #isOver = false;
 
-  constructor(request: UpstreamRequest, receiver: ResponseReceiver) {
+  private constructor(request: UpstreamRequest, receiver: ResponseReceiver) {
     this.#request = request;
     this.#receiver = receiver;
     this.#graceMs = request.provider.http2 ? HTTP2_GRACE_MS : 0;
@@ -136,8 +114,11 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     this.#isInParts = !Buffer.isBuffer(body) || body.length > WHOLE_BODY_BYTES_MAX;
   }
 
-  start(): void {
-    this.#leaveQueue = this.#request.provider.gate.enter(this.#request.account, this);
+  /** Sends a request. */
+  static start(request: UpstreamRequest, receiver: ResponseReceiver): Exchange {
+    const exchange = new Exchange(request, receiver);
+    exchange.#leaveQueue = request.provider.gate.enter(request.account, exchange);
+    return exchange;
   }
 
   /** It is the turn of this call at the gate. */
@@ -151,6 +132,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     this.#fail(allConnectionsInUse());
   }
 
+  /** Stops the flow of the response; flow control of its connection stops the provider. */
   pause(): void {
     if (this.#isOver) return;
     this.#isPaused = true;
@@ -185,12 +167,14 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     this.#stopFlow();
   }
 
+  /** Abandons the response and closes its connection, or its stream in HTTP/2. */
   abort(): void {
     if (!this.#ends()) return;
     this.#end.resolve('aborted');
     this.#controller?.abort(new Error('given up'));
   }
 
+  /** Abandons the request if nothing of it has been sent yet; otherwise does nothing. */
   abortUnsent(): void {
     if (this.#controller === null) this.#fail(givenUpUnsent());
   }
