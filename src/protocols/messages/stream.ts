@@ -1,6 +1,6 @@
 import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
-import { eventData, eventName } from '../../lib/sse/event-fields.ts';
+import { eventFields } from '../../lib/sse/event-fields.ts';
 import { OutputReports } from '../metering/plausible-usage.ts';
 import type { EventMeaning, StreamReading } from '../metering/stream-reading.ts';
 import { readCount, type Usage } from '../metering/usage-facts.ts';
@@ -40,10 +40,10 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
   let countsTools = false;
 
   function read(event: Buffer): EventMeaning {
-    const data = eventData(event);
+    const { name, data } = eventFields(event);
     if (data === null) return 'pass';
-    if (eventName(event) === 'error') return 'error';
-    const body = parseJson(data);
+    if (name === 'error') return 'error';
+    const body = parseJson(data.toString('utf8'));
     if (!isRecord(body)) return 'pass';
     switch (body.type) {
       case 'message_start':

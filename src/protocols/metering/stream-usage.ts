@@ -90,8 +90,8 @@ export class StreamUsage {
   facts(inputTokensEstimate: number, unseenOutputTokens = 0): UsageFacts | null {
     const observed = this.#reading.usage();
     const doubted = observed === null ? NO_DOUBTS : this.#doubtsIn(observed);
-    if (observed !== null && doubted.length === 0) return { ...observed, source: 'observed' };
     if (observed === null && !this.#isEstimable()) return null;
+    if (observed !== null && doubted.length === 0) return { ...observed, source: 'observed' };
     const reported = observed ?? this.#reading.partialUsage() ?? noUsage;
     const inputTokens = holdsInput(reported) ? reported.inputTokens : inputTokensEstimate;
     const how = { source: 'estimated', ...(observed && { doubted }) } as const;
