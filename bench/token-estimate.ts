@@ -3,7 +3,7 @@ import { Agent, get } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { LISTENING, withDemo } from '../scripts/started-demo.ts';
+import { LISTENING, withGateway } from '../scripts/started-demo.ts';
 import { tokenSamples } from '../scripts/token-samples.ts';
 import { createRequestWorkers } from '../src/calls/request-workers.ts';
 import { seededRandom } from '../src/lib/seeded-random.ts';
@@ -116,7 +116,7 @@ function mixedBody(sizeBytes: number): Buffer {
 
 /** Small requests to a gateway of its own, one after the other, with and without 4 MiB bodies beside them. */
 function throughGateway(): Promise<void> {
-  return withDemo({ LOG_LEVEL: 'error' }, async (printed) => {
+  return withGateway({ LOG_LEVEL: 'error' }, async (printed) => {
     const url = (await printed(LISTENING))[1]!;
     const [, key] = await printed(/API key +(\S+)\n/);
     await latencies('beside nothing', url);

@@ -1,9 +1,9 @@
 import type { ApiDocument } from './endpoint-types.ts';
-import { LISTENING, withDemo } from './started-demo.ts';
+import { LISTENING, withGateway } from './started-demo.ts';
 
 /** The document that a gateway serves at /openapi.json: of a demo that is started for it. */
 export function readApiDocument(): Promise<ApiDocument> {
-  return withDemo({ FAREGATE_DEMO_DATA: 'none' }, async (printed) => {
+  return withGateway({ FAREGATE_DEMO_DATA: 'none' }, async (printed) => {
     const [, url] = await printed(LISTENING);
     return (await (await fetch(`${url}/openapi.json`)).json()) as ApiDocument;
   });

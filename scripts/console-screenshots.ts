@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { openBrowser } from '../test/support/browser.ts';
-import { LISTENING, type ReadPrinted, withDemo } from './started-demo.ts';
+import { LISTENING, type ReadPrinted, withGateway } from './started-demo.ts';
 
 /**
  * Takes the pictures of the console that the documents show: the four main pages of the demo in both languages, one in the dark theme.
@@ -23,7 +23,7 @@ const SHOTS = [
 const LANGUAGES = { en: 'en-GB', zh: 'zh-CN' } as const;
 
 mkdirSync(OUT, { recursive: true });
-await withDemo({}, async (printed) => {
+await withGateway({}, async (printed) => {
   const demo = await readBanner(printed);
   const browser = await openBrowser();
   for (const language of Object.keys(LANGUAGES) as (keyof typeof LANGUAGES)[]) await take(browser, demo, language);

@@ -34,12 +34,12 @@ export function readPrinted(child: ChildProcess): ReadPrinted {
 /** What a gateway prints once it serves, with its address. */
 export const LISTENING = /^listening on (\S+)\n/m;
 
-/** Has a demo of this checkout serve while `work` goes on, on data that are removed with it. */
-export async function withDemo<Result>(
+/** Runs `work` with a gateway of this checkout on temporary data: the demo, unless `FAREGATE_CONFIG` names a configuration. */
+export async function withGateway<Result>(
   environment: Readonly<Record<string, string>>,
   work: (printed: ReadPrinted) => Promise<Result>,
 ): Promise<Result> {
-  const directory = mkdtempSync(join(tmpdir(), 'faregate-demo-'));
+  const directory = mkdtempSync(join(tmpdir(), 'faregate-gateway-'));
   const gateway = spawn(process.execPath, [MAIN, 'serve'], {
     env: { ...process.env, FAREGATE_DATA_DIR: directory, PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],

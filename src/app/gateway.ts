@@ -6,7 +6,7 @@ import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
 import { adminTokenWeakness } from '../api/management/guard.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
-import { createIsRepeat } from '../calls/idempotency/idempotent-call.ts';
+import { IdempotentCalls } from '../calls/idempotency/idempotent-call.ts';
 import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
 import { ABORT_LIMITS } from '../calls/relay/client-abort.ts';
 import { createRequestWorkers } from '../calls/request-workers.ts';
@@ -30,7 +30,7 @@ import { WHOLE } from '../lib/part.ts';
 import { CONSOLE_PATH } from '../people/console-path.ts';
 import { allRoutes } from '../providers/catalog/catalog.ts';
 import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
-import { createRouteHealth } from '../providers/routing/health.ts';
+import { RouteHealth } from '../providers/routing/health.ts';
 import { createReports } from '../requests/request-report.ts';
 import { UnpricedUses } from '../requests/unpriced-uses.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -146,7 +146,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     usageIntervalMs: options.usageIntervalMs,
     timing: options.timing,
   });
-  const health = createRouteHealth(
+  const health = new RouteHealth(
     clock,
     () => {
       const { failures, probeAfter } = settings.current.config.routing.breaker;
@@ -254,14 +254,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ids,
     logger,
   };
-  const isRepeat = createIsRepeat(accounting.storedResponses, () => settings.current);
+  const idempotentCalls = new IdempotentCalls({
+    storedResponses: accounting.storedResponses,
+    budget: bodyBudgets,
+    settings: () => settings.current,
+  });
   serveEndpoints({
     ...node,
-    isRepeat,
+    idempotentCalls,
     table,
     messagesNames,
     spoolDirectory,
-    refusals: createRefusals({ principals, addresses, brake, isRepeat }),
+    refusals: createRefusals({ principals, addresses, brake, idempotentCalls }),
     querySources: createQuerySources({ accounting, settings, publicCatalog: () => publicCatalog(), databaseNowMs }),
     randomSource: options.randomSource ?? Math.random,
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },

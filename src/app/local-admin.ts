@@ -29,7 +29,7 @@ import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
 import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createDrainStore } from '../providers/routing/drains/drain-store.ts';
 import { createDrains } from '../providers/routing/drains/drains.ts';
-import { createRouteHealth } from '../providers/routing/health.ts';
+import { RouteHealth } from '../providers/routing/health.ts';
 import { exportDatabase } from '../transfer/export.ts';
 import { createAccountDomain } from './account-domain.ts';
 import { createPartitionAdmin, createPlacedAdmin, joinPartitionAdmins } from './admin-stores.ts';
@@ -123,7 +123,7 @@ export function createLocalAdmin(
       changes,
       webhooks: createLocalWebhooks(config, lanes, clock, ids),
       lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
-      health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
+      health: new RouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
       drains: createDrains({
         store: drainStore,
         changes: drainStore,

@@ -1,10 +1,9 @@
 import { endpointAliases } from '../api/endpoints/aliases.ts';
 import { type EndpointParts, registerEndpoints } from '../api/endpoints/register.ts';
 import type { endpointTable } from '../api/endpoints/table.ts';
-import { createAdmit, createCallLook } from '../calls/admission.ts';
-import { createCallRunner } from '../calls/call.ts';
-import { createIdempotentCallRunner } from '../calls/idempotency/idempotent-call.ts';
-import { createPrepare } from '../calls/prepared-call.ts';
+import { CallAdmission } from '../calls/admission.ts';
+import { CallRunner } from '../calls/call-runner.ts';
+import { Preparation } from '../calls/preparation.ts';
 import type { AbortLimits } from '../calls/relay/client-abort.ts';
 import type { Config } from '../config/schema.ts';
 import { OutputSpeeds } from '../protocols/metering/output-speed.ts';
@@ -13,7 +12,7 @@ import type { NodeParts } from './node-parts.ts';
 
 interface ServedEndpointParts
   extends NodeParts,
-    Pick<EndpointParts, 'refusals' | 'isRepeat' | 'querySources' | 'spoolDirectory'> {
+    Pick<EndpointParts, 'refusals' | 'idempotentCalls' | 'querySources' | 'spoolDirectory'> {
   readonly table: ReturnType<typeof endpointTable>;
   readonly messagesNames: Config['server']['protocolNames']['messages'];
   readonly randomSource: RandomSource;
@@ -23,12 +22,15 @@ interface ServedEndpointParts
 /** Wires calls, and serves them and the free queries at the public addresses. */
 export function serveEndpoints(parts: ServedEndpointParts): void {
   const { table, accounting, settings, health, requestWorkers, bodyBudgets, clock, logger } = parts;
-  const { databaseClock, drains, continuationKeys, storedResponses, reservations, settlement } = accounting;
+  const { databaseClock, drains, continuationKeys, reservations, settlement } = accounting;
   const queue = parts.admissionQueue;
-  const runCall = createCallRunner({
-    prepare: createPrepare({ continuationKeys, health, drained: drains, clock, randomSource: parts.randomSource }),
-    admit: createAdmit({ reservations, queue, databaseClock, settlement, clock, logger }),
+  const admission = new CallAdmission({ reservations, queue, databaseClock });
+  const { randomSource } = parts;
+  const calls = new CallRunner({
+    preparation: new Preparation({ continuationKeys, health, drained: drains, clock, randomSource }),
+    admission,
     settlement,
+    onEnded: (accountId) => queue.ended(accountId),
     health,
     drained: drains,
     clock,
@@ -42,12 +44,11 @@ export function serveEndpoints(parts: ServedEndpointParts): void {
     refusals: parts.refusals,
     settings: () => settings.current,
     bodyBudgets,
-    isRepeat: parts.isRepeat,
-    lookAtCall: createCallLook(reservations, databaseClock),
+    admission,
     requestWorkers,
     spoolDirectory: parts.spoolDirectory,
-    runCall,
-    runIdempotentCall: createIdempotentCallRunner(runCall, storedResponses, bodyBudgets),
+    calls,
+    idempotentCalls: parts.idempotentCalls,
     querySources: parts.querySources,
   });
 }

@@ -10,34 +10,69 @@ import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, type GatewayErrorOptions } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AdmissionQueue } from './admission-queue.ts';
-import { AdmittedCall, type SettlementParts } from './admitted-call.ts';
+import type { Call } from './call.ts';
 import type { EndpointPolicy } from './call-request.ts';
-import type { PreparedCall } from './prepared-call.ts';
 import { rateHeaders, resetHeaders } from './relay/call-headers.ts';
 import { requestedOutput } from './reservation-estimate.ts';
 import { quotaReset, retryAfter, SOON } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 
-interface AdmissionParts extends Omit<SettlementParts, 'onEnded'> {
-  readonly reservations: Pick<Reservations, 'admit'>;
+interface AdmissionParts {
+  readonly reservations: Pick<Reservations, 'admit' | 'look'>;
   readonly queue: AdmissionQueue;
   /** By which limits say when they free. */
   readonly databaseClock: Clock;
 }
 
-/**
- * Admits a call: reserves what it may use. When it resolves, the reservation is durable, until the call is settled or
- * released.
- *
- * @throws GatewayError if the call is refused; nothing is reserved then.
- */
-export type Admit = (call: PreparedCall) => Promise<AdmittedCall>;
+/** What is known about a call before its body is read. */
+export interface LookRequest {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly isKeyLimited: boolean;
+  readonly memberId: string | null;
+  readonly policy: EndpointPolicy;
+  readonly settings: Settings;
+}
 
-export function createAdmit({ reservations, queue, databaseClock, ...parts }: AdmissionParts): Admit {
-  const settlementParts = { ...parts, onEnded: (accountId: string) => queue.ended(accountId) };
+/** Admits calls, or refuses them in words. */
+export class CallAdmission {
+  readonly #parts: AdmissionParts;
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Admits a call: reserves what it may use. When it resolves, the reservation is durable, until the call is settled or
+   * released.
+   *
+   * @throws GatewayError if the call is refused; nothing is reserved then.
+   */
+  async admit(call: Call): Promise<void> {
+    const { reservations, databaseClock } = this.#parts;
+    const request = reservationRequest(call);
+    const admission = request.plan === null ? await reservations.admit(request) : await this.#inTurn(request, call);
+    const nowMs = databaseClock.nowMs();
+    if (!admission.isAdmitted) throw refusalError(admission.refusal, call, nowMs);
+    call.admitted(admission, nowMs);
+  }
+
+  /**
+   * Checks the balance and limits of a call before its body is read. Nothing is reserved, and no limit changes.
+   *
+   * @throws GatewayError the refusal that an admission would return now, whatever the body says.
+   */
+  async look(request: LookRequest): Promise<void> {
+    const { reservations, databaseClock } = this.#parts;
+    const { accountId, keyId, isKeyLimited, memberId, policy } = request;
+    const isOnPlan = policy.context === 'coding';
+    const refusal = await reservations.look({ accountId, keyId, isKeyLimited, memberId, isOnPlan });
+    if (refusal !== null) throw refusalError(refusal, request, databaseClock.nowMs());
+  }
 
   /** At the concurrency limit a call waits in the admission queue, if its plan has one, behind all that wait already. */
-  async function admitInTurn(request: ReservationRequest, { settings, client }: PreparedCall): Promise<Admission> {
+  async #inTurn(request: ReservationRequest, { settings, client }: Call): Promise<Admission> {
+    const { reservations, queue } = this.#parts;
     const { accountId } = request;
     const place = queue.arrive();
     const ahead = queue.limitsOf(accountId);
@@ -57,17 +92,6 @@ export function createAdmit({ reservations, queue, databaseClock, ...parts }: Ad
     if (result === 'closed') throw new GatewayError('shuttingDown', { headers: { connection: 'close' } });
     return admission;
   }
-
-  return async function admit(call) {
-    const request = reservationRequest(call);
-    const admission = request.plan === null ? await reservations.admit(request) : await admitInTurn(request, call);
-    if (!admission.isAdmitted) {
-      const { policy, settings } = call;
-      throw refusalError(admission.refusal, { policy, settings, nowMs: databaseClock.nowMs() });
-    }
-    call.report.isAdmitted = true;
-    return new AdmittedCall(call, admission, databaseClock.nowMs(), settlementParts);
-  };
 }
 
 const CONCURRENCY_LIMITED: Admission = {
@@ -81,7 +105,7 @@ function isConcurrencyLimited(admission: Admission): boolean {
   return !admission.isAdmitted && admission.refusal.kind === 'packageConcurrencyLimited';
 }
 
-function reservationRequest(call: PreparedCall): ReservationRequest {
+function reservationRequest(call: Call): ReservationRequest {
   const { policy, principal, input, model, routes, price, inner, reservation } = call;
   const [first] = routes;
   const isOnPlan = policy.context === 'coding';
@@ -118,31 +142,27 @@ function reservationRequest(call: PreparedCall): ReservationRequest {
 }
 
 /** What decides, besides the refusal itself, what its error says. */
-interface RefusalContext {
-  readonly policy: EndpointPolicy;
-  readonly settings: Settings;
-  readonly nowMs: number;
-}
+type Refused = Pick<LookRequest, 'policy' | 'settings'>;
 
 /** The error of a refused call. If its limit frees by itself, the error says when. */
-function refusalError(refusal: Refusal, context: RefusalContext): GatewayError {
+function refusalError(refusal: Refusal, refused: Refused, nowMs: number): GatewayError {
   const { kind, isPaymentRequired, param } = refusal;
   return new GatewayError(kind, {
-    ...(isPaymentRequired && { status: context.policy.moneyStatus }),
+    ...(isPaymentRequired && { status: refused.policy.moneyStatus }),
     ...(param !== undefined && { param }),
-    ...whenToRetry(refusal, context),
+    ...whenToRetry(refusal, refused, nowMs),
   });
 }
 
-function whenToRetry(refusal: Refusal, context: RefusalContext): GatewayErrorOptions {
+function whenToRetry(refusal: Refusal, refused: Refused, nowMs: number): GatewayErrorOptions {
   const { kind, retryAt, windows = [], rate } = refusal;
   if (retryAt === null) return {};
-  if (rate !== undefined && retryAt !== 'soon') return minuteReached(rate, retryAt, context);
+  if (rate !== undefined && retryAt !== 'soon') return minuteReached(rate, retryAt, refused, nowMs);
   if (retryAt === 'soon') {
     const message = SPENDING_KINDS.has(kind) ? `${errorCatalogue[kind].message} ${HELD}` : undefined;
     return { retry: 'yes', headers: SOON, ...(message !== undefined && { message }) };
   }
-  const { policy, settings, nowMs } = context;
+  const { policy, settings } = refused;
   const own = { ...resetHeaders(retryAt), ...policy.operation.planHeaders?.(windows, true) };
   return {
     message: `${errorCatalogue[kind].message} ${quotaReset(retryAt, nowMs, settings.localTime)}`,
@@ -152,17 +172,16 @@ function whenToRetry(refusal: Refusal, context: RefusalContext): GatewayErrorOpt
 }
 
 /** A wait that clients may sleep through: its type is not that of a quota that is used up. */
-function minuteReached(rate: ReachedRate, retryAtMs: number, context: RefusalContext): GatewayErrorOptions {
-  const { settings, nowMs } = context;
+function minuteReached(rate: ReachedRate, retryAtMs: number, refused: Refused, nowMs: number): GatewayErrorOptions {
   const { of, max, isOfKey, model } = rate;
   const owner = isOfKey ? 'API key' : 'account';
   const seconds = Math.max(Math.ceil((retryAtMs - nowMs) / 1_000), 1);
-  const own = { ...resetHeaders(retryAtMs), ...rateHeaders(rate.status, nowMs, context) };
+  const own = { ...resetHeaders(retryAtMs), ...rateHeaders(rate.status, nowMs, refused) };
   return {
     message:
       `The limit of ${max} ${of} a minute of this ${owner}${model === null ? '' : ` for ${model}`} is reached. ` +
       `Please try again in ${seconds}s.`,
-    headers: { ...retryAfter(retryAtMs, nowMs), ...(settings.config.server.callHeaders && own) },
+    headers: { ...retryAfter(retryAtMs, nowMs), ...(refused.settings.config.server.callHeaders && own) },
   };
 }
 
@@ -180,28 +199,3 @@ const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
 ]);
 
 const HELD = 'A part of it is held by calls in flight; try again when one of them has ended.';
-
-/** What is known about a call before its body is read. */
-export interface LookRequest {
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly isKeyLimited: boolean;
-  readonly memberId: string | null;
-  readonly policy: EndpointPolicy;
-  readonly settings: Settings;
-}
-
-/**
- * Checks the balance and limits of a call before its body is read. Nothing is reserved, and no limit changes.
- *
- * @throws GatewayError the refusal that an admission would return now, whatever the body says.
- */
-export type CallLook = (request: LookRequest) => Promise<void>;
-
-export function createCallLook(reservations: Pick<Reservations, 'look'>, clock: Clock): CallLook {
-  return async function look({ accountId, keyId, isKeyLimited, memberId, policy, settings }) {
-    const isOnPlan = policy.context === 'coding';
-    const refusal = await reservations.look({ accountId, keyId, isKeyLimited, memberId, isOnPlan });
-    if (refusal !== null) throw refusalError(refusal, { policy, settings, nowMs: clock.nowMs() });
-  };
-}

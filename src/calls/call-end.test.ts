@@ -4,8 +4,8 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { noUsage, type UsageFacts } from '../protocols/metering/usage-facts.ts';
 import { chat } from '../protocols/operations/chat.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
+import type { Call } from './call.ts';
 import { type CallEnd, settlementRecord } from './call-end.ts';
-import type { PreparedCall } from './prepared-call.ts';
 
 const prices = {
   inputNanoPerMillion: 2_000_000n,
@@ -30,12 +30,13 @@ interface Case {
   readonly isKeyLimited?: boolean;
   readonly isTokenLimited?: boolean;
   readonly priceFactorBasisPoints?: number;
-  readonly session?: PreparedCall['session'];
+  readonly session?: Call['session'];
   readonly end?: Partial<CallEnd>;
 }
 
 function recordOf({ context = 'balance', end = {}, ...more }: Case) {
-  const prepared = {
+  const { isTokenLimited = false, priceFactorBasisPoints = 10_000 } = more;
+  const call = {
     policy: { context, operation: chat, moneyStatus: 402 },
     principal: { accountId: 'acc', keyId: 'key', isKeyLimited: more.isKeyLimited ?? false, memberId: null },
     input: {
@@ -56,10 +57,13 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
     reservation: { amountNano: 1_000n, tokens: 500 },
     report: { clientRequestId: 'theirs' },
     claim,
-  } as unknown as PreparedCall;
-  const { isTokenLimited = false, priceFactorBasisPoints = 10_000 } = more;
+    route,
+    failedRoutes: [],
+    isTokenLimited,
+    priceFactorBasisPoints,
+  } as unknown as Call;
   return settlementRecord(
-    { prepared, route, failedRoutes: [], isTokenLimited, priceFactorBasisPoints },
+    call,
     {
       status: 'succeeded',
       usage: observed,

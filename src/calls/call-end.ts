@@ -1,4 +1,4 @@
-import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
+import type { CallOutcome } from '../accounting/calls/call-outcome.ts';
 import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../accounting/pricing/charge.ts';
 import { priceInForce } from '../accounting/pricing/price.ts';
@@ -10,7 +10,7 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import type { AllowedModel } from './allowed-models.ts';
-import type { PreparedCall } from './prepared-call.ts';
+import type { Call } from './call.ts';
 import { chargeHeaders } from './relay/call-headers.ts';
 
 /** How a call ended, as its relay saw it, or as its failure says. */
@@ -31,26 +31,28 @@ export interface CallEnd {
   readonly response: StoredResponse | null;
 }
 
-/** What the end of a call needs to know of it, beside how it ended. */
-interface CallAtEnd {
-  readonly prepared: PreparedAtEnd;
-  /** The route of the last attempt. */
-  readonly route: Route;
-  readonly failedRoutes: readonly FailedRoute[];
-  readonly priceFactorBasisPoints: number;
-  /** Whether a limit of tokens a minute counts what it used. */
-  readonly isTokenLimited: boolean;
-}
-
-type PreparedAtEnd = Pick<
-  PreparedCall,
-  'callId' | 'startedAtMs' | 'model' | 'routes' | 'session' | 'price' | 'basis' | 'inner' | 'claim'
+/** What the end of a call needs to know of it, beside how it ended. `route` is that of the last attempt. */
+type CallAtEnd = Pick<
+  Call,
+  | 'callId'
+  | 'startedAtMs'
+  | 'model'
+  | 'routes'
+  | 'route'
+  | 'failedRoutes'
+  | 'session'
+  | 'price'
+  | 'basis'
+  | 'inner'
+  | 'claim'
+  | 'priceFactorBasisPoints'
+  | 'isTokenLimited'
 > & {
-  readonly principal: Pick<PreparedCall['principal'], 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>;
-  readonly policy: Pick<PreparedCall['policy'], 'context' | 'operation'>;
-  readonly input: Pick<PreparedCall['input'], 'model' | 'isStream' | 'choices' | 'demand'>;
-  readonly report: Pick<PreparedCall['report'], 'clientRequestId'>;
-  readonly reservation: Pick<PreparedCall['reservation'], 'amountNano'>;
+  readonly principal: Pick<Call['principal'], 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>;
+  readonly policy: Pick<Call['policy'], 'context' | 'operation'>;
+  readonly input: Pick<Call['input'], 'model' | 'isStream' | 'choices' | 'demand'>;
+  readonly report: Pick<Call['report'], 'clientRequestId'>;
+  readonly reservation: Pick<Call['reservation'], 'amountNano'>;
 };
 
 /**
@@ -58,8 +60,7 @@ type PreparedAtEnd = Pick<
  * reported, up to what the call can have used, at the price in force and the price factor of its admission.
  */
 export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: number): SettlementRecord {
-  const { prepared, route } = call;
-  const { principal, policy, input, callId, model, price, startedAtMs, report } = prepared;
+  const { principal, policy, input, callId, model, route, price, startedAtMs, report } = call;
   const { counts } = end;
   const isOnPlan = policy.context === 'coding';
   const charge = end.usage === null ? null : chargeOf(call, end.usage);
@@ -95,14 +96,14 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
     plan: isOnPlan ? { counts, tokens: counts ? tokens : 0 } : null,
     key: keyUse(principal, counts, chargeNano),
     rate: call.isTokenLimited ? { tokens } : null,
-    kept: end.response === null ? null : kept(prepared, end.response, chargeNano),
+    kept: end.response === null ? null : kept(call, end.response, chargeNano),
     made: end.continuationKeys.length === 0 ? null : made(call, end.continuationKeys, charge && tokens, endedAtMs),
   };
 }
 
 /** `null`: neither the key nor its person has limits. */
 function keyUse(
-  { isKeyLimited, memberId }: PreparedAtEnd['principal'],
+  { isKeyLimited, memberId }: CallAtEnd['principal'],
   counts: boolean,
   chargeNano: bigint | null,
 ): SettlementRecord['key'] {
@@ -111,13 +112,12 @@ function keyUse(
 }
 
 /** The charge of a call as its headers show it; `null` on a plan, which charges nothing. */
-export function shownCharge({ policy }: Pick<PreparedAtEnd, 'policy'>, chargeNano: bigint | null): bigint | null {
-  return policy.context === 'balance' ? (chargeNano ?? 0n) : null;
+export function shownCharge({ context }: CallAtEnd['policy'], chargeNano: bigint | null): bigint | null {
+  return context === 'balance' ? (chargeNano ?? 0n) : null;
 }
 
 function chargeOf(call: CallAtEnd, usage: UsageFacts): CallCharge {
-  const { prepared, route, priceFactorBasisPoints } = call;
-  const { model, policy, price, basis, inner, input } = prepared;
+  const { route, model, policy, price, basis, inner, input, priceFactorBasisPoints } = call;
   return chargeCall(usage, {
     model,
     prices: price.prices,
@@ -127,7 +127,7 @@ function chargeOf(call: CallAtEnd, usage: UsageFacts): CallCharge {
     input,
     isPaid: policy.context === 'balance',
     priceFactorBasisPoints,
-    cost: route.cost === undefined ? null : costOf(prepared, route, route.cost),
+    cost: route.cost === undefined ? null : costOf(call, route.cost),
   });
 }
 
@@ -136,8 +136,7 @@ const NO_NAMES: readonly string[] = [];
 
 /** What the route costs that served the call, by the prices that were in force when it began. */
 function costOf(
-  { policy, startedAtMs }: PreparedAtEnd,
-  { providerId }: Route,
+  { policy, startedAtMs, route: { providerId } }: CallAtEnd,
   cost: NonNullable<Route['cost']>,
 ): CostTerms<AllowedModel> {
   const { prices } = priceInForce(cost, startedAtMs);
@@ -153,7 +152,7 @@ function costOf(
 
 function notesOf(call: CallAtEnd, charge: CallCharge | null, doubted: UsageFacts['doubted']): CallOutcome['notes'] {
   const notes = charge === null ? undefined : chargeNotesOf(call, charge, doubted);
-  const { session, routes } = call.prepared;
+  const { session, routes } = call;
   if (session === null) return notes;
   const { providerId: provider, providerModel: model } = routes[0]!;
   return { ...notes, session: { source: session.source, provider, model } };
@@ -166,20 +165,20 @@ function chargeNotesOf(
   doubted: UsageFacts['doubted'],
 ): CallOutcome['notes'] {
   const notes = doubted?.length ? { ...chargeNotes, doubted } : chargeNotes;
-  if (usage.source !== 'estimated' || call.prepared.policy.context !== 'balance') return notes;
-  const reservedNano = atPriceFactor(call.prepared.reservation.amountNano, call.priceFactorBasisPoints);
+  if (usage.source !== 'estimated' || call.policy.context !== 'balance') return notes;
+  const reservedNano = atPriceFactor(call.reservation.amountNano, call.priceFactorBasisPoints);
   return chargeNano > reservedNano ? { ...notes, reservedNano: reservedNano.toString() } : notes;
 }
 
 /** The response for repeats, with the headers that stay true in every repeat. */
-function kept(prepared: PreparedAtEnd, { head, body }: StoredResponse, chargeNano: bigint | null): StoredClaim {
-  const { callId, startedAtMs } = prepared;
-  const callHeaders = chargeHeaders(callId, shownCharge(prepared, chargeNano));
-  const { held, keptForMs } = prepared.claim!;
+function kept(call: CallAtEnd, { head, body }: StoredResponse, chargeNano: bigint | null): StoredClaim {
+  const { callId, startedAtMs, policy } = call;
+  const callHeaders = chargeHeaders(callId, shownCharge(policy, chargeNano));
+  const { held, keptForMs } = call.claim!;
   return { ...held, head: { ...head, callHeaders }, body, billedCallId: callId, startedAtMs, keptForMs };
 }
 
-function made({ prepared, route }: CallAtEnd, keys: readonly string[], tokens: number | null, atMs: number): MadeState {
-  const state = { keys, model: prepared.model.id, providerId: route.providerId, atMs };
+function made({ model, route }: CallAtEnd, keys: readonly string[], tokens: number | null, atMs: number): MadeState {
+  const state = { keys, model: model.id, providerId: route.providerId, atMs };
   return tokens === null ? state : { ...state, totalTokens: tokens };
 }

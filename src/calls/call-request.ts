@@ -20,7 +20,7 @@ export interface CallRequest {
   /** What the call notes of itself. */
   readonly report: CallReport;
   /** The claim of an idempotent call, which stores its response for repeats; `null`: it is none. */
-  readonly claim: Claim | null;
+  claim: Claim | null;
 }
 
 /** What pays for a call. The address decides, and a call never switches (contract 1). */

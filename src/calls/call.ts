@@ -1,202 +1,253 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Principal } from '../accounting/accounts/principals.ts';
+import { callIdOf, type FailedRoute } from '../accounting/calls/call-outcome.ts';
+import type { PriceInForce } from '../accounting/pricing/price.ts';
+import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
+import { type Claim, ClaimLostError } from '../accounting/repeats/stored-responses.ts';
+import type { Admitted, Remaining } from '../accounting/reservations/reservation.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Soon } from '../lib/soon.ts';
-import type { Route } from '../providers/catalog/catalog.ts';
-import { withoutDrained } from '../providers/routing/choose.ts';
-import type { DrainedRoutes } from '../providers/routing/drains/drain.ts';
-import type { RouteHealth } from '../providers/routing/health.ts';
-import type { UpstreamRequest } from '../providers/upstream/exchange.ts';
-import { upstreamHeaders } from '../providers/upstream/headers.ts';
-import type { Admit } from './admission.ts';
-import type { AdmittedCall } from './admitted-call.ts';
-import type { CallRequest } from './call-request.ts';
-import { type OpenAttempt, traceHeaders } from './call-trace.ts';
-import { noHealthyRoute, type PreparedCall } from './prepared-call.ts';
-import {
-  CredentialTurns,
-  countsAllTheSame,
-  decisiveFailure,
-  failureDetails,
-  isOfAccount,
-  isSignatureRefusal,
-  mayHaveRun,
-  mayTryAnother,
-  reportFailure,
-  toResponse,
-} from './relay/failover.ts';
-import { relayJson } from './relay/relay-json.ts';
-import { type RelayParts, relayStream } from './relay/relay-stream.ts';
+import type { ChargeBasis } from '../protocols/metering/usage-facts.ts';
+import type { CallInput } from '../protocols/operations/operation.ts';
+import type { Model, Route } from '../providers/catalog/catalog.ts';
+import type { RoutePermit } from '../providers/routing/health.ts';
+import type { AllowedModel } from './allowed-models.ts';
+import { type CallEnd, settlementRecord, shownCharge } from './call-end.ts';
+import type { CallReport, CallRequest, EndpointPolicy } from './call-request.ts';
+import type { CallSession } from './call-session.ts';
+import { budgetHeaders, callHeaders, rateHeaders } from './relay/call-headers.ts';
+import type { Client, ShownHeaders } from './relay/client.ts';
+import { reportResult } from './relay/failover.ts';
+import type { ReservationEstimate } from './reservation-estimate.ts';
+import type { Settings } from './settings.ts';
 
-interface CallParts extends RelayParts {
-  readonly prepare: (request: CallRequest) => Soon<PreparedCall>;
-  readonly admit: Admit;
-  readonly settlement: Pick<Settlement, 'canTakeCalls'>;
-  readonly health: RouteHealth;
-  readonly drained: DrainedRoutes;
+/** The parts that end a call. */
+export interface SettlementParts {
+  readonly settlement: Pick<Settlement, 'end'>;
+  /** A call of the account has ended: the next one in the admission queue may try again. */
+  readonly onEnded: (accountId: string) => void;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * Runs a call from its checked body on, in this order: prepare (model, routes, price, estimate), admit, send and relay
- * while measuring, settle, send the last byte. An admitted call ends once: a relay settles it, or this function releases
- * it (`docs/architecture.md`, "The way of a call").
- *
- * @throws GatewayError if the call is refused or fails before its response has begun.
+ * A call, from its checked body to its end: one object, whose fields are set in the order in which they are found out. Once it is
+ * admitted it ends once, with a charge or without, and its end makes the stored response for its repeats.
  */
-export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
-  const { prepare, admit, settlement, health, drained, clock, logger } = parts;
+export class Call implements ShownHeaders {
+  // As it came.
+  readonly policy: EndpointPolicy;
+  readonly principal: Principal;
+  readonly requestHeaders: IncomingHttpHeaders;
+  readonly input: CallInput;
+  readonly requestId: string;
+  readonly callId: string;
+  readonly client: Client;
+  /** The configuration in force when the call began. */
+  readonly settings: Settings;
+  readonly report: CallReport;
+  /** The claim of an idempotent call, which stores its response for repeats; `null`: it is none. */
+  readonly claim: Claim | null;
 
-  return async function runCall(request): Promise<void> {
-    const preparing = prepare(request);
-    const prepared = preparing instanceof Promise ? await preparing : preparing;
-    if (!settlement.canTakeCalls) throw new GatewayError('journalUnwritable');
-    const { client } = prepared;
-    const { trace } = request.report;
-    const admittingAtMs = trace === null ? 0 : clock.nowMs();
-    const call = await admit(prepared);
-    if (trace !== null) trace.admission = { startedAtMs: admittingAtMs, endedAtMs: clock.nowMs() };
+  // Found out by its preparation, before its admission.
+  startedAtMs!: number;
+  model!: Model;
+  /** The routes that the call may take, in the order in which they are tried; at least one. */
+  routes!: readonly Route[];
+  /** The provider that signed the newest thinking of the call; `null`: not known, or there is no choice of makers. */
+  signerId: string | null = null;
+  /** Whether routes to several providers serve the model: then the signed blocks of the response are remembered. */
+  hasSeveralMakers = false;
+  /** The session of the call; `null`: it has none, or there is nothing to choose. */
+  session: CallSession | null = null;
+  /** The price in force, for the reservation and the charge. */
+  price!: PriceInForce;
+  basis!: ChargeBasis;
+  /** The inner models that the request names. */
+  inner!: readonly AllowedModel[];
+  /** The most that the call's own model may use. */
+  estimate!: ReservationEstimate;
+  /** The most that all models of the call may use together. */
+  reservation!: { readonly amountNano: bigint; readonly tokens: number };
+
+  // Set by its admission and its attempts.
+  /** The route of the current attempt, or of the last one. */
+  route!: Route;
+  readonly failedRoutes: FailedRoute[] = [];
+  #admitted!: Admitted;
+  /** By the database's clock. */
+  #admittedAtMs = 0;
+  #permit: RoutePermit | null = null;
+  /** What remains to the account: with this call's reservation taken off, or after its end if the headers say that. */
+  #remaining: Remaining = null;
+  /** As the headers show it. */
+  #chargeNano: bigint | null = null;
+  #hasFailed = false;
+  #isEnded = false;
+  readonly #parts: SettlementParts;
+
+  constructor(request: CallRequest, parts: SettlementParts) {
+    this.policy = request.policy;
+    this.principal = request.principal;
+    this.requestHeaders = request.headers;
+    this.input = request.input;
+    this.requestId = request.requestId;
+    this.callId = callIdOf(request.requestId);
+    this.client = request.client;
+    this.settings = request.settings;
+    this.report = request.report;
+    this.claim = request.claim;
+    this.#parts = parts;
+  }
+
+  /** The reservation is durable: from here on the call has to end. */
+  admitted(admission: Admitted, atMs: number): void {
+    this.#admitted = admission;
+    this.#admittedAtMs = atMs;
+    this.#remaining = admission.remaining;
+    this.route = this.routes[0]!;
+    this.client.setHeaders(this);
+    this.report.isAdmitted = true;
+  }
+
+  get priceFactorBasisPoints(): number {
+    return this.#admitted.priceFactorBasisPoints;
+  }
+
+  /** Whether a limit of tokens a minute counts what it used. */
+  get isTokenLimited(): boolean {
+    const { rates } = this.#admitted;
+    return rates !== null && rates.tokens !== null;
+  }
+
+  /** Whether the call has ended, or its end was tried and failed; not if there was nothing to try because it could not be recorded. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Begins an attempt at a route; `failure` is the error of the attempt before, `null` for the first one. */
+  goesOver(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
+    if (failure !== null) {
+      const { providerId, providerModel } = this.route;
+      const afterMs = this.#parts.clock.nowMs() - this.startedAtMs;
+      this.failedRoutes.push({ provider: providerId, model: providerModel, error: failure.code, afterMs });
+    }
+    this.route = route;
+    this.#permit = permit;
+  }
+
+  /** Reports that a stream has begun with something other than an error: the route works, however the stream ends. */
+  began(): void {
+    this.#permit!.began();
+  }
+
+  /**
+   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success leave
+   * (`docs/architecture.md`, "Invariants of money").
+   *
+   * @throws GatewayError `settlementFailed` if the end of a call of which something was delivered, or is about to be, could not
+   * be made durable; the error itself for a failure.
+   */
+  async end(end: CallEnd): Promise<void> {
+    const { settlement, clock, logger } = this.#parts;
+    const isFailed = end.status === 'failed';
+    const trace = isFailed ? null : this.report.trace;
+    if (!isFailed) reportResult(this.#permit!, end);
+    const endedAtMs = clock.nowMs();
+    if (trace !== null) trace.settlement = { startedAtMs: endedAtMs, endedAtMs };
     try {
-      await relayOverRoutes(call);
+      const record = settlementRecord(this, end, endedAtMs);
+      const { outcome } = record;
+      // Until here nothing is settled, and what fails leaves a call that can be released.
+      this.#isEnded = true;
+      const { availableNano } = await settlement.end(record);
+      this.#parts.onEnded(outcome.accountId);
+      this.report.outcome = outcome;
+      this.claim?.settled(record.kept);
+      // The headers of a stream say what was known at admission, also if the stream has not begun yet.
+      if (isFailed || !this.input.isStream) {
+        this.#remaining = remainingAfter(this.#remaining, availableNano, end.counts);
+        this.#chargeNano = shownCharge(this.policy, outcome.chargeNano);
+        this.#hasFailed = isFailed;
+      }
     } catch (error) {
-      const response = toResponse(error);
-      const { callId } = prepared;
-      if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
-      if (!call.isEnded) {
-        await call.release(response, mayHaveRun(error), countsAllTheSame(error)).catch((failed: unknown) => {
-          logger.error({ err: failed, callId }, 'the end of a failed call could not be made durable');
-        });
-      }
-      if (!client.hasBegun) throw response;
-    }
-  };
-
-  /** Tries the routes in order, until one has taken the call. */
-  async function relayOverRoutes(call: AdmittedCall): Promise<void> {
-    const { routes, signerId, client, principal, settings } = call.prepared;
-    const failures: unknown[] = [];
-    let isPassedOver = false;
-    const open = restingLast(stillOpen(routes, call.prepared), call.prepared);
-    const drainedOfSigner =
-      signerId === null ? [] : routes.filter((each) => each.providerId === signerId && !open.includes(each));
-    const candidates = [...open, ...drainedOfSigner];
-    for (const [i, route] of candidates.entries()) {
-      if (i >= open.length && !isSignatureRefusal(failures.at(-1))) break;
-      // A client that has left would pay for a response that it cannot read.
-      if (client.isGone) throw new GatewayError('malformedHttp');
-      const permit = health.enter(route.id, principal.accountId);
-      if (permit === null) {
-        isPassedOver = true;
-        continue;
-      }
-      call.goesOver(route, permit, failures.length === 0 ? null : toResponse(failures.at(-1)));
-      try {
-        await relayWithCredentials(call, route, i < candidates.length - 1);
-        return;
-      } catch (error) {
-        reportFailure(permit, error);
-        failures.push(error);
-        if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
-        const { callId } = call.prepared;
-        logger.info({ callId, ...failureDetails(route, error) }, 'a route did not take the call');
-      } finally {
-        permit.ended();
-      }
-    }
-    const failure = decisiveFailure(failures, isPassedOver);
-    throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
-  }
-
-  /** Sends the call with the credential whose turn it is, and with the next one as long as the provider refuses them. */
-  async function relayWithCredentials(call: AdmittedCall, route: Route, hasAlternative: boolean): Promise<void> {
-    const { callId, client, settings, report, session } = call.prepared;
-    const { credentials } = settings.providers.get(route.providerId);
-    const turns = new CredentialTurns(credentials, route.providerModel, session?.key ?? null, clock);
-    for (;;) {
-      try {
-        const attempt = { route, credential: turns.current, hasAlternative };
-        await (report.trace === null ? relay(call, attempt, null) : traced(call, attempt));
-        turns.accepted();
-        return;
-      } catch (error) {
-        if (isOfAccount(error) && error.refusal !== null) {
-          const words = error.cause instanceof Error ? error.cause.message : null;
-          const { status } = error.refusal;
-          logger.warn(
-            { callId, provider: route.providerId, credential: turns.currentName, status, words },
-            ACCOUNT_REFUSED,
-          );
-        }
-        turns.next(error, !call.isEnded && !client.hasBegun && !client.isGone);
-      }
+      if (error instanceof ClaimLostError) this.#isEnded = false;
+      if (isFailed) throw error;
+      logger.error({ err: error, callId: this.callId, chargedTokens: end.usage }, 'a call could not be settled');
+      throw new GatewayError('settlementFailed', { cause: error });
+    } finally {
+      if (trace !== null) trace.settlement = { startedAtMs: endedAtMs, endedAtMs: clock.nowMs() };
     }
   }
 
-  /** Runs an attempt of a call that is traced, and notes it. It ends where the call's end begins to be stored. */
-  async function traced(call: AdmittedCall, attempt: Attempt): Promise<void> {
-    const trace = call.prepared.report.trace!;
-    const { providerId: provider, providerModel } = attempt.route;
-    const open = trace.beginAttempt(clock.nowMs());
-    const ended = (errorCode: string | null): void => {
-      const endedAtMs = trace.settlement?.startedAtMs ?? clock.nowMs();
-      trace.endAttempt({ ...open, endedAtMs, provider, providerModel, errorCode });
+  /**
+   * Ends a call that failed. Its reservation is released, and so are its slots in windows and limits of calls, unless the
+   * call counts although nothing was delivered. Where the provider may have carried it out (`mayHaveRun`), repeats get the
+   * failure and do not run the call again.
+   *
+   * @throws where the end could not be made durable.
+   */
+  async release(error: GatewayError, mayHaveRun: boolean, counts: boolean): Promise<void> {
+    const requestId = error.requestId ?? this.requestId;
+    const end: CallEnd = {
+      status: 'failed',
+      usage: null,
+      httpStatus: error.status,
+      error,
+      requestId,
+      counts,
+      firstByteAtMs: null,
+      continuationKeys: [],
+      response: this.claim !== null && mayHaveRun ? storedFailure(error, requestId) : null,
     };
     try {
-      await relay(call, attempt, open);
-      ended(null);
-    } catch (error) {
-      ended(toResponse(error).code);
-      throw error;
+      await this.end(end);
+    } catch (failed) {
+      if (!(failed instanceof ClaimLostError)) throw failed;
+      // Another node has the claim and runs the call; repeats get its result.
+      await this.end({ ...end, response: null });
     }
   }
 
-  function relay(call: AdmittedCall, attempt: Attempt, open: OpenAttempt | null): Promise<void> {
-    const upstream = upstreamRequest(call.prepared, attempt, open);
-    return call.prepared.input.isStream
-      ? relayStream(call, upstream, parts, attempt.hasAlternative)
-      : relayJson(call, upstream, parts);
+  /** Made when a response takes them: those of a whole response differ before and after its end. */
+  get headers(): Readonly<Record<string, string>> {
+    const { callId, policy, settings, principal } = this;
+    if (!settings.config.server.callHeaders) return {};
+    const remaining = this.#remaining;
+    const isOfPlan = remaining !== null && 'calls' in remaining;
+    // A key that does not see the balance reads nothing of it.
+    const own = {
+      ...callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null),
+      ...(policy.context === 'balance' && budgetHeaders(this.#admitted.budgets, this.#chargeNano ?? 0n)),
+    };
+    // An error that says what it is about has no need of the others.
+    if (this.#hasFailed || policy.operation.planHeaders === undefined) return own;
+    return { ...own, ...policy.operation.planHeaders(isOfPlan ? remaining.windows : [], false) };
   }
 
-  /** The routes that were not drained while the call waited for its admission; all of them, if none is left. */
-  function stillOpen(routes: readonly Route[], { model }: PreparedCall): readonly Route[] {
-    const open = withoutDrained(model, routes, drained);
-    return open.length > 0 ? open : routes;
-  }
-
-  /** Routes that rest after a 429 come last, the one that has rested first before the others. */
-  function restingLast(routes: readonly Route[], { settings }: PreparedCall): readonly Route[] {
-    if (routes.length === 1) return routes;
-    const nowMs = clock.nowMs();
-    const restsUntilMs = ({ providerId, providerModel }: Route): number =>
-      Math.max(settings.providers.get(providerId).credentials.restsUntilMs(providerModel, nowMs), nowMs);
-    return routes.toSorted((one, other) => restsUntilMs(one) - restsUntilMs(other));
+  /** What is left of limits by the minute, as the client reads it; `null`: nothing is said of them. */
+  get rateHeaders(): Readonly<Record<string, string>> | null {
+    const { rates } = this.#admitted;
+    if (rates === null || this.#hasFailed || !this.settings.config.server.callHeaders) return null;
+    return rateHeaders(rates, this.#admittedAtMs, this);
   }
 }
 
-const ACCOUNT_REFUSED = "a provider does not accept the operator's credential or account";
-
-/** One try at a route. */
-interface Attempt {
-  readonly route: Route;
-  readonly credential: string;
-  /** Whether another route may take the call if this one refuses it. */
-  readonly hasAlternative: boolean;
+/** A failure as repeats of its call get it. */
+function storedFailure(failure: GatewayError, requestId: string): StoredResponse {
+  const { kind, status, code, message, param, type, retry, headers } = failure;
+  // The message may be a provider's, and PostgreSQL stores no unpaired surrogates.
+  const words = { message: message.toWellFormed(), param: param?.toWellFormed() ?? null };
+  const error = { kind, status, code, ...words, type: type ?? null, retry, headers, requestId };
+  return { head: { error, callHeaders: {} }, body: null };
 }
 
-function upstreamRequest(
-  { input, principal, settings, report, policy, headers }: PreparedCall,
-  { route, credential }: Attempt,
-  open: OpenAttempt | null,
-): UpstreamRequest {
-  const { operation } = policy;
-  const provider = settings.providers.get(route.providerId);
-  const mountedNames = settings.config.server.protocolNames[operation.protocol.name];
-  const trace = provider.passesTraceContext ? { ...traceHeaders(report, open) } : undefined;
-  return {
-    provider,
-    account: principal,
-    path: operation.upstreamPath,
-    headers: upstreamHeaders(provider, credential, headers, mountedNames, input, trace),
-    body: input.toProvider(route.providerModel),
-  };
+/** What remains when a call has ended; a call on a plan that does not count gives its slot back. */
+function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {
+  if (before !== null && 'calls' in before) {
+    return counts ? before : { calls: before.calls + 1, windows: [] };
+  }
+  return availableNano === null ? before : { availableNano };
 }

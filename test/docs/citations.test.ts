@@ -120,6 +120,13 @@ describe('the pages', () => {
     });
   }
 
+  it('have the headings at which test/vendor-suites/expected.yaml says that refusals are documented', () => {
+    const cited = [...read('test/vendor-suites/expected.yaml').matchAll(/^ +documented: (.+)#(.+)$/gm)];
+    assert.ok(cited.length > 0);
+    const absent = cited.filter(([, page, anchor]) => !headingsOf(read(page!)).map(anchorOf).includes(anchor!));
+    assert.deepEqual(absent, []);
+  });
+
   it('list every decision', () => {
     const index = read('docs/decisions/README.md');
     for (const file of readdirSync(join(ROOT, 'docs/decisions')).filter((name) => /^\d/.test(name))) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Model, Route } from '../../src/providers/catalog/catalog.ts';
 import { bySession, orderRoutes } from '../../src/providers/routing/choose.ts';
-import { COMEBACK_MS, createRouteHealth } from '../../src/providers/routing/health.ts';
+import { COMEBACK_MS, RouteHealth } from '../../src/providers/routing/health.ts';
 import { createTestClock } from '../support/clock.ts';
 
 const SESSIONS = Array.from({ length: 1_000 }, (_, i) => `account\0model\0session ${i}`);
@@ -16,7 +16,7 @@ const clock = createTestClock('2026-11-20T04:00:00Z');
 
 /** A node, with what it has seen of the routes. */
 function createNode() {
-  const health = createRouteHealth(clock, () => ({ failuresMax: 3, probeAfterMs: 10_000 }));
+  const health = new RouteHealth(clock, () => ({ failuresMax: 3, probeAfterMs: 10_000 }));
   const isDrained = new Set<string>();
   return {
     health,

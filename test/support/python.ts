@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheDirectory } from './cache-directory.ts';
 
@@ -21,9 +21,10 @@ export function pythonEnvironment(name: string, packages: readonly string[]): Py
 }
 
 function install(home: string, packages: readonly string[]): string | null {
-  // Written at the end: a run that was interrupted leaves no half of it behind.
+  // Written at the end: a run that was interrupted leaves no half of it behind, and other packages are installed anew.
   const isInstalled = join(home, 'installed');
-  if (existsSync(isInstalled)) return null;
+  const wanted = packages.join('\n');
+  if (existsSync(isInstalled) && readFileSync(isInstalled, 'utf8') === wanted) return null;
   rmSync(home, { recursive: true, force: true });
   const made = spawnSync('python3', ['-m', 'venv', home], { encoding: 'utf8' });
   if (made.status !== 0) return `there is no Python with venv: ${made.error?.message ?? made.stderr.trim()}`;
@@ -32,6 +33,6 @@ function install(home: string, packages: readonly string[]): string | null {
     rmSync(home, { recursive: true, force: true });
     return `${packages.join(' ')} could not be installed: ${installed.stderr.trim().split('\n').at(-1)}`;
   }
-  writeFileSync(isInstalled, packages.join('\n'));
+  writeFileSync(isInstalled, wanted);
   return null;
 }

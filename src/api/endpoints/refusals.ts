@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import { type Principal, type Principals, principalHash } from '../../accounting/accounts/principals.ts';
 import type { CallReport } from '../../calls/call-request.ts';
-import type { IsRepeat } from '../../calls/idempotency/idempotent-call.ts';
+import type { IdempotentCalls } from '../../calls/idempotency/idempotent-call.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';
@@ -19,7 +19,7 @@ interface RefusalParts {
   readonly principals: Principals;
   readonly addresses: ClientAddresses;
   readonly brake: RefusalBrake;
-  readonly isRepeat: IsRepeat;
+  readonly idempotentCalls: Pick<IdempotentCalls, 'isRepeat'>;
 }
 
 /** What refusals of a request count against: the address that sends it, and once that is known its account. */
@@ -34,7 +34,7 @@ export interface RefusalSubject {
 export type Refusals = ReturnType<typeof createRefusals>;
 
 /** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
-export function createRefusals({ principals, addresses, brake, isRepeat }: RefusalParts) {
+export function createRefusals({ principals, addresses, brake, idempotentCalls }: RefusalParts) {
   /** Judges a request of a key that is valid. */
   function accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
     const { request } = subject;
@@ -53,7 +53,7 @@ export function createRefusals({ principals, addresses, brake, isRepeat }: Refus
   }
 
   async function unlessRepeat(request: IncomingMessage, principal: Principal, refusal: GatewayError): Promise<void> {
-    if (!(await isRepeat(principal, usableIdempotencyKey(request)))) throw refusal;
+    if (!(await idempotentCalls.isRepeat(principal, usableIdempotencyKey(request)))) throw refusal;
   }
 
   return {

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { CallLook, LookRequest } from '../../calls/admission.ts';
+import type { CallAdmission, LookRequest } from '../../calls/admission.ts';
 import { requireAllowedModel } from '../../calls/allowed-models.ts';
-import type { CallRequest, Context } from '../../calls/call-request.ts';
-import { Fingerprint, type IsRepeat, type RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
+import type { Context } from '../../calls/call-request.ts';
+import type { CallRunner } from '../../calls/call-runner.ts';
+import { Fingerprint, type IdempotentCalls } from '../../calls/idempotency/idempotent-call.ts';
 import { Client } from '../../calls/relay/client.ts';
 import type { RequestWorkers } from '../../calls/request-workers.ts';
 import type { Settings } from '../../calls/settings.ts';
@@ -29,14 +30,13 @@ import type { RefusalSubject, Refusals } from './refusals.ts';
 
 export interface EndpointParts {
   readonly refusals: Refusals;
-  readonly runCall: (request: CallRequest) => Promise<void>;
-  readonly runIdempotentCall: (request: CallRequest, call: RepeatableCall) => Promise<void>;
+  readonly calls: CallRunner;
+  readonly idempotentCalls: IdempotentCalls;
+  readonly admission: Pick<CallAdmission, 'look'>;
   readonly settings: () => Settings;
   readonly querySources: QuerySources;
   readonly requestWorkers: RequestWorkers;
   readonly bodyBudgets: BodyBudgets;
-  readonly lookAtCall: CallLook;
-  readonly isRepeat: IsRepeat;
   /** The directory of spooled uploads. */
   readonly spoolDirectory: string;
 }
@@ -105,7 +105,7 @@ function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
 }
 
 function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handler {
-  const { refusals, runCall, runIdempotentCall, requestWorkers, bodyBudgets, spoolDirectory } = parts;
+  const { refusals, calls, idempotentCalls, requestWorkers, bodyBudgets, spoolDirectory } = parts;
   const { operation } = endpoint;
   return async (request, reply, settings, subject) => {
     const client = new Client(reply.raw, operation, () => reply.hijack());
@@ -127,8 +127,8 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
       report.modelAsked = input.model;
       // Streams are not stored, so a stream cannot be repeated.
       const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request.raw);
-      if (key === null) return runCall(call);
-      return runIdempotentCall(call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
+      if (key === null) return calls.run(call);
+      return idempotentCalls.run(calls, call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
     }
 
     try {
@@ -165,14 +165,14 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
 
 /** Checks the limits before the body is read. A repeat passes: it gets the response of the first call, whatever the account has left. */
 async function lookUnlessRepeat(
-  { lookAtCall, isRepeat }: EndpointParts,
+  { admission, idempotentCalls }: EndpointParts,
   request: IncomingMessage,
   call: LookRequest,
 ): Promise<void> {
   try {
-    await lookAtCall(call);
+    await admission.look(call);
   } catch (refusal) {
-    if (!(await isRepeat(call, usableIdempotencyKey(request)))) throw refusal;
+    if (!(await idempotentCalls.isRepeat(call, usableIdempotencyKey(request)))) throw refusal;
   }
 }
 

@@ -4,30 +4,11 @@ import type { StoredResponseBudget, Taken } from '../../accounting/repeats/store
 import type { StoredResponses } from '../../accounting/repeats/stored-responses.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallRequest } from '../call-request.ts';
+import type { CallRunner } from '../call-runner.ts';
 import { REPEATED_HEADER } from '../relay/call-headers.ts';
 import type { Client } from '../relay/client.ts';
 import { SOON } from '../retry-after.ts';
 import type { Settings } from '../settings.ts';
-
-/**
- * Whether a request repeats a call that runs or has left a response, which it gets whatever remains to the account now.
- *
- * @throws GatewayError `databaseDown`.
- */
-export type IsRepeat = (
-  caller: Pick<CallKey, 'accountId' | 'keyId'>,
-  /** As the client sent it; `null`: none that can be used. */
-  idempotencyKey: string | null,
-) => Promise<boolean>;
-
-export function createIsRepeat(storedResponses: Pick<StoredResponses, 'isKnown'>, settings: () => Settings): IsRepeat {
-  return async function isRepeat({ accountId, keyId }, key) {
-    if (key === null || settings().config.idempotency.keepFor === 0) return false;
-    return storedResponses.isKnown({ accountId, keyId, idempotencyKey: storedKey(key) });
-  };
-}
-
-const storedKey = (idempotencyKey: string): string => hash('sha256', idempotencyKey, 'base64url');
 
 /** A call whose client may repeat it without paying twice. */
 export interface RepeatableCall {
@@ -37,19 +18,47 @@ export interface RepeatableCall {
   readonly fingerprint: string;
 }
 
-/**
- * Runs idempotent calls: the first call of a key runs like any other, and its repeats get its stored response (see
- * `src/calls/idempotency/README.md`).
- *
- * @throws GatewayError `conflict` if the key was used for another request, the first response is too large to be
- * stored, or too many repeats wait for it; and the errors of the call itself.
- */
-export function createIdempotentCallRunner(
-  runCall: (request: CallRequest) => Promise<void>,
-  storedResponses: StoredResponses,
-  budget: Pick<StoredResponseBudget, 'takeMemory'>,
-): (request: CallRequest, call: RepeatableCall) => Promise<void> {
-  return async function runIdempotentCall(request, { idempotencyKey, fingerprint }) {
+interface IdempotentCallParts {
+  readonly storedResponses: StoredResponses;
+  readonly budget: Pick<StoredResponseBudget, 'takeMemory'>;
+  readonly settings: () => Settings;
+}
+
+/** Calls with an `Idempotency-Key`: see `src/calls/idempotency/README.md`. */
+export class IdempotentCalls {
+  readonly #parts: IdempotentCallParts;
+
+  constructor(parts: IdempotentCallParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Whether a request repeats a call that runs or has left a response, which it gets whatever remains to the account now.
+   *
+   * @param idempotencyKey as the client sent it; `null`: none that can be used.
+   * @throws GatewayError `databaseDown`.
+   */
+  async isRepeat(
+    { accountId, keyId }: Pick<CallKey, 'accountId' | 'keyId'>,
+    idempotencyKey: string | null,
+  ): Promise<boolean> {
+    const { storedResponses, settings } = this.#parts;
+    if (idempotencyKey === null || settings().config.idempotency.keepFor === 0) return false;
+    return storedResponses.isKnown({ accountId, keyId, idempotencyKey: storedKey(idempotencyKey) });
+  }
+
+  /**
+   * Runs a call by `calls`: the first one of a key runs like any other, and its repeats get its stored response.
+   *
+   * @throws GatewayError `conflict` if the key was used for another request, the first response is too large to be
+   * stored, or too many repeats wait for it; and the errors of the call itself.
+   */
+  async run(
+    calls: Pick<CallRunner, 'run'>,
+    request: CallRequest,
+    { idempotencyKey, fingerprint }: RepeatableCall,
+  ): Promise<void> {
+    const { storedResponses, budget } = this.#parts;
     const { client, principal, settings } = request;
     const { accountId, keyId } = principal;
     const keyed = { accountId, keyId, idempotencyKey: storedKey(idempotencyKey), fingerprint };
@@ -64,8 +73,9 @@ export function createIdempotentCallRunner(
     const result = await storedResponses.claim(keyed, waiter, principal);
     switch (result.state) {
       case 'claimed':
+        request.claim = result.claim;
         try {
-          await runCall({ ...request, claim: result.claim });
+          await calls.run(request);
         } finally {
           result.claim.close();
         }
@@ -93,8 +103,10 @@ export function createIdempotentCallRunner(
       default:
         result satisfies never;
     }
-  };
+  }
 }
+
+const storedKey = (idempotencyKey: string): string => hash('sha256', idempotencyKey, 'base64url');
 
 /**
  * @throws GatewayError the stored failure, `conflict` if the response was too large, or had no room, to be stored, or

@@ -20,7 +20,7 @@ import { type Count, totalTokens } from '../../protocols/token-estimate/budgets.
 import type { BodyKind } from '../../protocols/token-estimate/count-body.ts';
 import { familyFactor } from '../../protocols/token-estimate/families.ts';
 import type { UpstreamRequest } from '../../providers/upstream/exchange.ts';
-import type { PreparedCall } from '../prepared-call.ts';
+import type { Call } from '../call.ts';
 
 /** Estimates of what a call used, if its provider has not reported all of it. */
 
@@ -36,7 +36,7 @@ export interface EstimateParts {
 /** The tokens of a request that was sent with this body. */
 export async function estimateInput(
   countInput: CountInput,
-  { policy, principal, model, estimate: { inputTokens } }: PreparedCall,
+  { policy, principal, model, estimate: { inputTokens } }: Call,
   body: RequestBody,
 ): Promise<number> {
   const { countedAs } = policy.operation;
@@ -100,7 +100,7 @@ interface Reported {
  */
 export async function usageOfWhole(
   whole: WholeResponse,
-  call: PreparedCall,
+  call: Call,
   { provider, body }: Pick<UpstreamRequest, 'provider' | 'body'>,
   countInput: CountInput,
 ): Promise<UsageFacts | null> {
@@ -120,7 +120,7 @@ async function estimateUnreported(
   whole: WholeResponse,
   reported: Reported,
   countInput: CountInput,
-  call: PreparedCall,
+  call: Call,
   body: RequestBody,
 ): Promise<UsageFacts | null> {
   const { input, basis } = call;
@@ -171,7 +171,7 @@ interface Reservation {
 }
 
 /** The reservation of a call, for the usage of its own model. */
-export function reservationOf({ price, basis, estimate: { amountNano, assumesOutput } }: PreparedCall): Reservation {
+export function reservationOf({ price, basis, estimate: { amountNano, assumesOutput } }: Call): Reservation {
   return { amountNano, prices: price.prices, basis, assumesOutput };
 }
 

@@ -14,7 +14,7 @@ import {
 import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import { responseKind, upstreamRequestId } from '../../providers/upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
-import type { AdmittedCall } from '../admitted-call.ts';
+import type { Call } from '../call.ts';
 import { relayedHeaders } from './call-headers.ts';
 import { usageOfWhole, type WrittenSize } from './estimates.ts';
 import { HeldBytes } from './held-bytes.ts';
@@ -42,12 +42,12 @@ const NOTHING_WRITTEN = { sizeBytes: 0, pictures: 0 };
  *
  * @throws UpstreamFailure if there is no success to bill.
  */
-export function relayJson(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts): Promise<void> {
+export function relayJson(call: Call, upstream: UpstreamRequest, parts: RelayParts): Promise<void> {
   return new JsonRelay(call, upstream, parts).run();
 }
 
 class JsonRelay implements ResponseReceiver {
-  readonly #call: AdmittedCall;
+  readonly #call: Call;
   readonly #upstream: UpstreamRequest;
   readonly #parts: RelayParts;
   readonly #capture: JsonCapture;
@@ -72,12 +72,12 @@ class JsonRelay implements ResponseReceiver {
   /** There was no memory to store the response for repeats. */
   #isUnstorable = false;
 
-  constructor(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts) {
+  constructor(call: Call, upstream: UpstreamRequest, parts: RelayParts) {
     this.#call = call;
     this.#upstream = upstream;
     this.#parts = parts;
-    this.#requestId = call.prepared.requestId;
-    const { input, hasSeveralMakers } = call.prepared;
+    this.#requestId = call.requestId;
+    const { input, hasSeveralMakers } = call;
     const { keep, keepMarked, count, holding, estimate } = input.response;
     this.#signedMember = hasSeveralMakers ? input.signedMember : null;
     const more = upstream.provider.estimatesUsage ? estimate : undefined;
@@ -95,11 +95,11 @@ class JsonRelay implements ResponseReceiver {
 
   /** The largest body that is stored for repeats of the call; 0 if none is. */
   get #storedBytesMax(): number {
-    return this.#call.prepared.claim?.bodyBytesMax ?? 0;
+    return this.#call.claim?.bodyBytesMax ?? 0;
   }
 
   run(): Promise<void> {
-    const { client, principal } = this.#call.prepared;
+    const { client, principal } = this.#call;
     this.#exchange = Exchange.start(this.#upstream, this);
     this.#memory = new HeldBytes(this.#parts.unsentOf(principal), client, this.#exchange);
     client.onGone(() => {
@@ -153,10 +153,10 @@ class JsonRelay implements ResponseReceiver {
     this.#held.push(chunk);
     this.#sizeBytes += chunk.length;
     this.#heldBytes += chunk.length;
-    if (this.#call.prepared.client.isGone) this.#dropUnlessStorable();
+    if (this.#call.client.isGone) this.#dropUnlessStorable();
     this.#leavesEarly ||= this.#sizeBytes > HELD_BYTES_MAX;
     const hasRoom = this.#count();
-    if (!this.#call.prepared.client.isGone && (this.#leavesEarly || !hasRoom)) {
+    if (!this.#call.client.isGone && (this.#leavesEarly || !hasRoom)) {
       this.#leavesEarly = true;
       this.#sendAllButLast();
       // Uses of tools that nothing else counts; a call does not wait for memory to see them.
@@ -180,7 +180,7 @@ class JsonRelay implements ResponseReceiver {
   }
 
   #measure(chunks: readonly Buffer[]): WrittenText | null {
-    const { written } = this.#call.prepared.input.response;
+    const { written } = this.#call.input.response;
     if (written === undefined) return null;
     this.#written ??= new WrittenText(written, false);
     for (const chunk of chunks) this.#written.addPart(chunk, false);
@@ -196,13 +196,13 @@ class JsonRelay implements ResponseReceiver {
 
   /** Takes the memory to store what is held. */
   #hasMemoryToStore(): boolean {
-    this.#isUnstorable ||= this.#call.prepared.claim?.takeMemory(this.#sizeBytes) === false;
+    this.#isUnstorable ||= this.#call.claim?.takeMemory(this.#sizeBytes) === false;
     return !this.#isUnstorable;
   }
 
   #sendAllButLast(): void {
     if (this.#held.length < 2) return;
-    const { client } = this.#call.prepared;
+    const { client } = this.#call;
     const last = this.#held.pop()!;
     if (!client.hasBegun) this.#begin(contentLength(this.#head!));
     for (const chunk of this.#held) client.write(chunk);
@@ -210,7 +210,7 @@ class JsonRelay implements ResponseReceiver {
   }
 
   async #finish(failure: unknown): Promise<void> {
-    const { input, client, claim } = this.#call.prepared;
+    const { input, client, claim } = this.#call;
     try {
       const response = this.#readSuccess(failure);
       const usage = response === null ? null : await this.#usage(response);
@@ -257,7 +257,7 @@ class JsonRelay implements ResponseReceiver {
   }
 
   #sendRest(): void {
-    const { client } = this.#call.prepared;
+    const { client } = this.#call;
     if (client.isGone) return;
     if (!client.hasBegun) this.#begin(this.#sizeBytes);
     const last = this.#held.pop();
@@ -268,11 +268,11 @@ class JsonRelay implements ResponseReceiver {
 
   #usage(response: ReadResponse): Promise<UsageFacts | null> {
     const whole = { response, written: () => this.#measured() };
-    return usageOfWhole(whole, this.#call.prepared, this.#upstream, this.#parts.countInput);
+    return usageOfWhole(whole, this.#call, this.#upstream, this.#parts.countInput);
   }
 
   #unusable(response: ReadResponse | null): UpstreamFailure {
-    const { input, basis } = this.#call.prepared;
+    const { input, basis } = this.#call;
     if (response === null) return unusableSuccess(this.#requestId);
     if (input.response.usage(response, basis) !== null) return unusableSuccess(this.#requestId, UNTRUE_USAGE);
     const lacksUsage = basis === 'tokens' && (response.member('usage') ?? null) === null;
@@ -302,7 +302,7 @@ class JsonRelay implements ResponseReceiver {
   #begin(sizeBytes: number | null): void {
     const headers: Record<string, string | number> = this.#headers();
     if (sizeBytes !== null) headers['content-length'] = sizeBytes;
-    this.#call.prepared.client.begin(200, headers);
+    this.#call.client.begin(200, headers);
   }
 
   #headers(): Record<string, string> {

@@ -14,7 +14,7 @@ import { responseKind, upstreamRequestId } from '../../providers/upstream/header
 import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
 import { streamRefusal } from '../../providers/upstream/stream-refusal.ts';
-import type { AdmittedCall } from '../admitted-call.ts';
+import type { Call } from '../call.ts';
 import { relayedHeaders } from './call-headers.ts';
 import { type AbortLimits, ClientAbort } from './client-abort.ts';
 import type { EstimateParts } from './estimates.ts';
@@ -46,7 +46,7 @@ export interface RelayParts extends EstimateParts {
  * @throws UpstreamFailure if the stream did not begin.
  */
 export function relayStream(
-  call: AdmittedCall,
+  call: Call,
   upstream: UpstreamRequest,
   parts: RelayParts,
   hasAlternative = false,
@@ -55,7 +55,7 @@ export function relayStream(
 }
 
 class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
-  readonly #call: AdmittedCall;
+  readonly #call: Call;
   readonly #upstream: UpstreamRequest;
   readonly #parts: RelayParts;
   readonly #tap: StreamTap;
@@ -83,8 +83,8 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   /** What the provider said in place of a stream. */
   #refusal: UpstreamFailure | null = null;
 
-  constructor(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts, hasAlternative: boolean) {
-    const { requestId, input, basis, hasSeveralMakers } = call.prepared;
+  constructor(call: Call, upstream: UpstreamRequest, parts: RelayParts, hasAlternative: boolean) {
+    const { requestId, input, basis, hasSeveralMakers } = call;
     this.#call = call;
     this.#upstream = upstream;
     this.#parts = parts;
@@ -96,7 +96,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   }
 
   async run(): Promise<void> {
-    const { client, principal } = this.#call.prepared;
+    const { client, principal } = this.#call;
     this.#exchange = Exchange.start(this.#upstream, this);
     this.#memory = new HeldBytes(this.#parts.unsentOf(principal), client, this.#exchange);
     client.onGone(() => this.#clientLeft());
@@ -137,7 +137,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     this.count();
     // While its call is settled, there is nothing to await.
     if (this.#isOver) return;
-    const { policy, model, settings } = this.#call.prepared;
+    const { policy, model, settings } = this.#call;
     const onClientAbort = policy.operation.isAlwaysAwaited
       ? 'drain'
       : (model.onClientAbort ?? settings.config.billing.onClientAbort);
@@ -184,7 +184,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   /** Whether an error event is a refusal before anything was sent, for which another route is tried; then the provider is left. */
   #refuses(event: Buffer): boolean {
-    const isSent = this.#hasRelayed || this.#call.prepared.client.hasBegun || this.#end.hasBegun;
+    const isSent = this.#hasRelayed || this.#call.client.hasBegun || this.#end.hasBegun;
     if (this.#opening === null || isSent) return false;
     this.#refusal ??= streamRefusal(event, this.#head!, this.#upstream.provider.hidden.texts, this.requestId);
     if (this.#refusal === null) return false;
@@ -211,7 +211,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   send(bytes: Buffer): void {
     if (!this.#hasRelayed) this.#relayBegins();
-    const { client } = this.#call.prepared;
+    const { client } = this.#call;
     if (!client.hasBegun) {
       if (client.isGone) return;
       this.begin();
@@ -234,7 +234,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   }
 
   #startKeepAlive(): void {
-    const { client, settings } = this.#call.prepared;
+    const { client, settings } = this.#call;
     const keepAliveMs = settings.config.server.sseKeepAlive;
     if (keepAliveMs === undefined) return;
     this.#keepAlive = new KeepAlive(keepAliveMs, () => {
@@ -257,7 +257,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     const headers = relayedHeaders(upstream, contentType, this.requestId);
     headers['cache-control'] = 'no-cache';
     headers['x-accel-buffering'] = 'no';
-    this.#call.prepared.client.begin(200, headers);
+    this.#call.client.begin(200, headers);
   }
 
   abort(): void {

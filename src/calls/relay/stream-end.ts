@@ -4,7 +4,7 @@ import type { StreamTap } from '../../protocols/metering/tap.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { type UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
-import type { AdmittedCall } from '../admitted-call.ts';
+import type { Call } from '../call.ts';
 import type { CallEnd } from '../call-end.ts';
 import { type EstimateParts, estimateInput, reservationOf, withinReservation } from './estimates.ts';
 import { toResponse } from './failover.ts';
@@ -42,7 +42,7 @@ interface EndParts extends EstimateParts {
 
 /** The end of a stream: holds back the terminal event and the bytes after it until the call is settled. */
 export class StreamEnd {
-  readonly #call: AdmittedCall;
+  readonly #call: Call;
   readonly #sent: RequestBody;
   readonly #parts: EndParts;
   readonly #tap: StreamTap;
@@ -56,7 +56,7 @@ export class StreamEnd {
   #isSettled = false;
 
   /** @param sent the body that the provider got. */
-  constructor(call: AdmittedCall, sent: RequestBody, parts: EndParts, tap: StreamTap, relay: EventRelay) {
+  constructor(call: Call, sent: RequestBody, parts: EndParts, tap: StreamTap, relay: EventRelay) {
     this.#call = call;
     this.#sent = sent;
     this.#parts = parts;
@@ -111,12 +111,12 @@ export class StreamEnd {
     this.heldBytes = 0;
     this.#relay.count();
     // The client has left, so further bytes of the provider have no use.
-    if (this.#call.prepared.client.isGone) this.#relay.abort();
+    if (this.#call.client.isGone) this.#relay.abort();
   }
 
   /** Ends a stream that reached its end, however the connection to the provider closed after that. */
   async complete(): Promise<void> {
-    const { client } = this.#call.prepared;
+    const { client } = this.#call;
     try {
       await this.#settle();
     } catch (error) {
@@ -136,7 +136,7 @@ export class StreamEnd {
    * @throws if nothing was delivered to a client that stayed: the failure gets a status of its own, and nothing is charged.
    */
   async breakOff(failure: UpstreamFailure | null, isCancelled: boolean): Promise<void> {
-    const { client } = this.#call.prepared;
+    const { client } = this.#call;
     const end = await this.#broken(failure, isCancelled);
     try {
       await this.#call.end(end);
@@ -167,8 +167,7 @@ export class StreamEnd {
   }
 
   async #broken(failure: UpstreamFailure | null, isCancelled: boolean): Promise<CallEnd> {
-    const { client, model } = this.#call.prepared;
-    const { route } = this.#call;
+    const { client, model, route } = this.#call;
     const hasLeft = client.isGone;
     // A client that stayed did not cause the end of its stream: hidden output is not estimated then.
     const unseen = hasLeft ? this.#parts.speeds.unseenTokens(route.id, this.#streamedMs(), model.hiddenReasoning) : 0;
@@ -194,15 +193,14 @@ export class StreamEnd {
 
   /** The usage where its report is not complete: as estimated, up to what was reserved. */
   async #estimated(unseenOutputTokens: number): Promise<UsageFacts | null> {
-    const { prepared } = this.#call;
     const { usage } = this.#tap;
     const inputTokens = usage.needsInputEstimate
-      ? await estimateInput(this.#parts.countInput, prepared, this.#sent)
+      ? await estimateInput(this.#parts.countInput, this.#call, this.#sent)
       : 0;
     const facts = usage.facts(inputTokens, unseenOutputTokens);
     if (facts?.source !== 'estimated') return facts;
     const delivered = usage.facts(inputTokens) ?? facts;
-    return withinReservation(facts, { reported: usage.reported, delivered }, reservationOf(prepared));
+    return withinReservation(facts, { reported: usage.reported, delivered }, reservationOf(this.#call));
   }
 
   /** Whether a part of the response came. Incomplete images count as delivered, but are not charged. */

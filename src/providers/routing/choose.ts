@@ -64,6 +64,8 @@ export function orderRoutes(
 ): readonly Route[] {
   const configured = model.routes[protocol];
   if (configured.length === 0) throw new GatewayError('routeNotConfigured', { param: 'model' });
+  const [only] = configured;
+  if (configured.length === 1 && only!.weight > 0 && drained.find(model.id, only!) === null) return configured;
   const routes = configured.filter((route) => route.weight > 0);
   if (routes.length === 0) throw new GatewayError('routePolicyInvalid', { param: 'model' });
   const makers = routes.filter((route) => route.providerId === continuedId);

@@ -3,13 +3,7 @@ import { beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import type { FailureKind } from './blame.ts';
-import {
-  ACCOUNT_BREAKERS_MAX,
-  type BreakerTerms,
-  createRouteHealth,
-  type RouteHealth,
-  type RoutePermit,
-} from './health.ts';
+import { ACCOUNT_BREAKERS_MAX, type BreakerTerms, RouteHealth, type RoutePermit } from './health.ts';
 
 const START_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
 const healthy = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
@@ -34,7 +28,7 @@ const kinds: Readonly<Record<string, FailureKind>> = {
  */
 function play(transcript: string): void {
   let nowMs = START_MS;
-  const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 5, probeAfterMs: 10_000 }));
+  const health = new RouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 5, probeAfterMs: 10_000 }));
   const underWay = new Map<string, RoutePermit[]>();
   const enter = (accountId: string, line: string): RoutePermit =>
     health.enter('r', accountId) ?? assert.fail(`refused: ${line}`);
@@ -76,7 +70,7 @@ describe('the breaker of a route', () => {
   beforeEach(() => {
     nowMs = START_MS;
     terms = { failuresMax: 5, probeAfterMs: 10_000 };
-    health = createRouteHealth({ nowMs: () => nowMs }, () => terms);
+    health = new RouteHealth({ nowMs: () => nowMs }, () => terms);
   });
 
   const enter = (routeId = 'r', accountId = 'a'): RoutePermit =>
@@ -330,7 +324,7 @@ describe('the breaker of a route', () => {
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         nowMs = START_MS;
         terms = { failuresMax: 2, probeAfterMs: 10 };
-        health = createRouteHealth({ nowMs: () => nowMs }, () => terms);
+        health = new RouteHealth({ nowMs: () => nowMs }, () => terms);
         const model = new ModelBreaker();
         const underWay: { permit: RoutePermit; call: ModelCall }[] = [];
         for (const next of steps) {
@@ -602,7 +596,7 @@ describe('the breakers of accounts on one route', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         let nowMs = START_MS;
-        const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 2, probeAfterMs: 10_000 }));
+        const health = new RouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 2, probeAfterMs: 10_000 }));
         const bad: RoutePermit[] = [];
         const good: RoutePermit[] = [];
         for (const next of steps) {
@@ -624,7 +618,7 @@ describe('the breakers of accounts on one route', () => {
   });
 
   it('are so many at most: the account that called least recently is forgotten', () => {
-    const health = createRouteHealth({ nowMs: () => START_MS }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
+    const health = new RouteHealth({ nowMs: () => START_MS }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
     for (let i = 0; i <= ACCOUNT_BREAKERS_MAX; i++) {
       health.enter('r', 'innocent')!.succeeded();
       health.enter('r', `account-${i}`)!.failed('x', 'response');
@@ -636,7 +630,7 @@ describe('the breakers of accounts on one route', () => {
 
   it('say when an account may try again, and whether others may call', () => {
     let nowMs = START_MS;
-    const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
+    const health = new RouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
     health.enter('r', 'b')!.succeeded();
     health.enter('r', 'a')!.failed('x', 'response');
     nowMs += 1_000;

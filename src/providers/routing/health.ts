@@ -83,43 +83,59 @@ export interface BreakerTurn {
  * calls keep failing there while those of others succeed; `blame.ts` decides which of them a failure opens. Calls never wait
  * for a probe: they take another route.
  */
-export type RouteHealth = ReturnType<typeof createRouteHealth>;
+export class RouteHealth {
+  readonly #clock: Clock;
+  readonly #terms: () => BreakerTerms;
+  readonly #onTurn: (turn: BreakerTurn) => void;
+  readonly #routes = new Map<string, RouteBreakers>();
 
-/** `onTurn` hears of each breaker that opens, and that closes after it was open; not of probes that fail. */
-export function createRouteHealth(
-  clock: Clock,
-  terms: () => BreakerTerms,
-  onTurn: (turn: BreakerTurn) => void = () => undefined,
-) {
-  const routes = new Map<string, RouteBreakers>();
-  return {
-    status: (routeId: string): RouteStatus => routes.get(routeId)?.status() ?? healthy,
-    /** Whether a call of the account is let through over a route now. */
-    allows: (routeId: string, accountId: string): boolean => routes.get(routeId)?.allows(accountId) ?? true,
-    /** When an account that is not let through may try again; now, if a probe is under way. */
-    retryAtMs: (routeId: string, accountId: string): number =>
-      routes.get(routeId)?.retryAtMs(accountId) ?? clock.nowMs(),
-    /** Whether calls of this account alone are not let through, and as far as is known the route is not to blame. */
-    isClosedForAccountOnly: (routeId: string, accountId: string): boolean =>
-      routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false,
-    /** The share of its sessions that a route serves: from 0 to 1 while they come back after it was out of service. */
-    sessionShare: (routeId: string): number => routes.get(routeId)?.sessionShare() ?? 1,
-    /** Lets a call through over a route; `null` if a breaker is open. */
-    enter(routeId: string, accountId: string): RoutePermit | null {
-      let route = routes.get(routeId);
-      if (route === undefined) {
-        route = new RouteBreakers(clock, terms, (turn) => onTurn({ routeId, ...turn }));
-        routes.set(routeId, route);
-      }
-      return route.enter(accountId);
-    },
-    /** Forgets the routes that a new configuration no longer has. */
-    keepOnly(routeIds: ReadonlySet<string>): void {
-      for (const routeId of routes.keys()) {
-        if (!routeIds.has(routeId)) routes.delete(routeId);
-      }
-    },
-  };
+  /** `onTurn` hears of each breaker that opens, and that closes after it was open; not of probes that fail. */
+  constructor(clock: Clock, terms: () => BreakerTerms, onTurn: (turn: BreakerTurn) => void = () => undefined) {
+    this.#clock = clock;
+    this.#terms = terms;
+    this.#onTurn = onTurn;
+  }
+
+  status(routeId: string): RouteStatus {
+    return this.#routes.get(routeId)?.status() ?? healthy;
+  }
+
+  /** Whether a call of the account is let through over a route now. */
+  allows(routeId: string, accountId: string): boolean {
+    return this.#routes.get(routeId)?.allows(accountId) ?? true;
+  }
+
+  /** When an account that is not let through may try again; now, if a probe is under way. */
+  retryAtMs(routeId: string, accountId: string): number {
+    return this.#routes.get(routeId)?.retryAtMs(accountId) ?? this.#clock.nowMs();
+  }
+
+  /** Whether calls of this account alone are not let through, and as far as is known the route is not to blame. */
+  isClosedForAccountOnly(routeId: string, accountId: string): boolean {
+    return this.#routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false;
+  }
+
+  /** The share of its sessions that a route serves: from 0 to 1 while they come back after it was out of service. */
+  sessionShare(routeId: string): number {
+    return this.#routes.get(routeId)?.sessionShare() ?? 1;
+  }
+
+  /** Lets a call through over a route; `null` if a breaker is open. */
+  enter(routeId: string, accountId: string): RoutePermit | null {
+    let route = this.#routes.get(routeId);
+    if (route === undefined) {
+      route = new RouteBreakers(this.#clock, this.#terms, (turn) => this.#onTurn({ routeId, ...turn }));
+      this.#routes.set(routeId, route);
+    }
+    return route.enter(accountId);
+  }
+
+  /** Forgets the routes that a new configuration no longer has. */
+  keepOnly(routeIds: ReadonlySet<string>): void {
+    for (const routeId of this.#routes.keys()) {
+      if (!routeIds.has(routeId)) this.#routes.delete(routeId);
+    }
+  }
 }
 
 /** What is known of an account on a route if its calls have failed. */

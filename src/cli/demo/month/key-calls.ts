@@ -49,7 +49,7 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
   const price = priceInForce(model.price, startedAtMs);
   const isStream = status === 'aborted' || (isText && dice.happens(0.7));
   const route = model.routes[operation.protocol.name][0]!;
-  const prepared = {
+  const call = {
     principal: { accountId: key.accountId, keyId: key.keyId, isKeyLimited: false, memberId: null },
     policy: { context: key.isOnPlan ? ('coding' as const) : ('balance' as const), operation },
     input: { model: null, choices: 1, demand: plainDemand, isStream },
@@ -62,8 +62,10 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
     inner: [],
     reservation: { amountNano: nanoOf(1) },
     routes: [route],
+    route,
     session: null,
     claim: null,
+    ...PLAIN,
   };
   const end = {
     status,
@@ -76,7 +78,7 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
     continuationKeys: [],
     response: null,
   };
-  return settlementRecord({ prepared, route, ...PLAIN }, end, endedAtMs).outcome;
+  return settlementRecord(call, end, endedAtMs).outcome;
 }
 
 function endOf(isText: boolean, dice: Dice): CallOutcome['status'] {

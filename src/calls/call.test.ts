@@ -4,9 +4,10 @@ import type { SettlementRecord } from '../accounting/settlement/settlement-recor
 import { GatewayError } from '../errors/gateway-error.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { chat } from '../protocols/operations/chat.ts';
-import { AdmittedCall } from './admitted-call.ts';
+import type { Route } from '../providers/catalog/catalog.ts';
+import { Call } from './call.ts';
 import type { CallEnd } from './call-end.ts';
-import type { PreparedCall } from './prepared-call.ts';
+import type { CallRequest } from './call-request.ts';
 
 const SUCCESS: CallEnd = {
   status: 'succeeded',
@@ -24,9 +25,7 @@ const SUCCESS: CallEnd = {
 function admittedCall(fails: boolean) {
   let leftToFail = fails ? 1 : 0;
   const settled: SettlementRecord[] = [];
-  const route = { providerId: 'provider', providerModel: 'model' };
-  const prepared = {
-    callId: 'call_1',
+  const request = {
     requestId: 'req_1',
     claim: null,
     client: { setHeaders: () => undefined },
@@ -34,38 +33,35 @@ function admittedCall(fails: boolean) {
     policy: { context: 'balance', operation: chat },
     principal: { accountId: 'acct', keyId: 'key', isKeyLimited: false, memberId: null },
     report: { trace: null, clientRequestId: null, outcome: null },
-    routes: [route],
-    session: null,
-    startedAtMs: 0,
-    price: null,
-    get model() {
+  } as unknown as CallRequest;
+  const call = new Call(request, {
+    settlement: {
+      end: async (record) => {
+        settled.push(record);
+        return { availableNano: 0n };
+      },
+    },
+    onEnded: () => undefined,
+    clock: { nowMs: () => 1 },
+    logger: silentLogger,
+  });
+  const route = { providerId: 'provider', providerModel: 'model' } as Route;
+  call.startedAtMs = 0;
+  call.routes = [route];
+  Object.defineProperty(call, 'model', {
+    get() {
       if (leftToFail-- > 0) throw new Error('no record can be made');
       return { id: 'model' };
     },
-  } as unknown as PreparedCall;
-  const call = new AdmittedCall(
-    prepared,
-    { isAdmitted: true, remaining: null, rates: null, budgets: [], priceFactorBasisPoints: 10_000 },
-    0,
-    {
-      settlement: {
-        end: async (record) => {
-          settled.push(record);
-          return { availableNano: 0n };
-        },
-      },
-      onEnded: () => undefined,
-      clock: { nowMs: () => 1 },
-      logger: silentLogger,
-    },
-  );
+  });
+  call.admitted({ isAdmitted: true, remaining: null, rates: null, budgets: [], priceFactorBasisPoints: 10_000 }, 0);
   const permit = {
     began: () => undefined,
     succeeded: () => undefined,
     failed: () => undefined,
     ended: () => undefined,
   };
-  call.goesOver(prepared.routes[0]!, permit, null);
+  call.goesOver(route, permit, null);
   return { call, settled };
 }
 

@@ -1,0 +1,213 @@
+import type { Settlement } from '../accounting/settlement/settlement.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Route } from '../providers/catalog/catalog.ts';
+import { withoutDrained } from '../providers/routing/choose.ts';
+import type { DrainedRoutes } from '../providers/routing/drains/drain.ts';
+import type { RouteHealth } from '../providers/routing/health.ts';
+import type { UpstreamRequest } from '../providers/upstream/exchange.ts';
+import { upstreamHeaders } from '../providers/upstream/headers.ts';
+import type { CallAdmission } from './admission.ts';
+import { Call } from './call.ts';
+import type { CallRequest } from './call-request.ts';
+import { type CallTrace, type OpenAttempt, traceHeaders } from './call-trace.ts';
+import { noHealthyRoute, type Preparation } from './preparation.ts';
+import {
+  CredentialTurns,
+  countsAllTheSame,
+  decisiveFailure,
+  failureDetails,
+  isOfAccount,
+  isSignatureRefusal,
+  mayHaveRun,
+  mayTryAnother,
+  reportFailure,
+  toResponse,
+} from './relay/failover.ts';
+import { relayJson } from './relay/relay-json.ts';
+import { type RelayParts, relayStream } from './relay/relay-stream.ts';
+import type { Settings } from './settings.ts';
+
+interface CallRunnerParts extends RelayParts {
+  readonly preparation: Preparation;
+  readonly admission: CallAdmission;
+  readonly settlement: Pick<Settlement, 'canTakeCalls' | 'end'>;
+  /** A call of the account has ended: the next one in the admission queue may try again. */
+  readonly onEnded: (accountId: string) => void;
+  readonly health: RouteHealth;
+  readonly drained: DrainedRoutes;
+  readonly logger: Logger;
+}
+
+/** The life of a call from its checked body on (`docs/architecture.md`, "The way of a call"). */
+export class CallRunner {
+  readonly #parts: CallRunnerParts;
+
+  constructor(parts: CallRunnerParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Runs a call: prepare (model, routes, price, estimate), admit, send and relay while measuring, settle, send the last byte. An admitted call
+   * ends once: its relay ends it, or it is released here.
+   *
+   * @throws GatewayError if the call is refused or fails before its response has begun.
+   */
+  async run(request: CallRequest): Promise<void> {
+    const { preparation, admission, settlement, clock } = this.#parts;
+    const call = new Call(request, this.#parts);
+    const preparing = preparation.prepare(call);
+    if (preparing !== undefined) await preparing;
+    if (!settlement.canTakeCalls) throw new GatewayError('journalUnwritable');
+    const { trace } = call.report;
+    const admittingAtMs = trace === null ? 0 : clock.nowMs();
+    await admission.admit(call);
+    if (trace !== null) trace.admission = { startedAtMs: admittingAtMs, endedAtMs: clock.nowMs() };
+    try {
+      await this.#relayOverRoutes(call);
+    } catch (error) {
+      const response = await this.#fail(call, error);
+      if (!call.client.hasBegun) throw response;
+    }
+  }
+
+  /** Releases a call that has failed, unless its relay has ended it. Returns what its client gets. */
+  async #fail(call: Call, error: unknown): Promise<GatewayError> {
+    const { logger } = this.#parts;
+    const { callId } = call;
+    const response = toResponse(error);
+    if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
+    if (!call.isEnded) {
+      await call.release(response, mayHaveRun(error), countsAllTheSame(error)).catch((failed: unknown) => {
+        logger.error({ err: failed, callId }, 'the end of a failed call could not be made durable');
+      });
+    }
+    return response;
+  }
+
+  /** Tries the routes in order, until one has taken the call. */
+  async #relayOverRoutes(call: Call): Promise<void> {
+    const { health, clock, logger } = this.#parts;
+    const { callId, routes, signerId, client, principal, settings } = call;
+    const failures: unknown[] = [];
+    let isPassedOver = false;
+    const open = restingLast(this.#stillOpen(call), settings, clock);
+    const drainedOfSigner =
+      signerId === null ? [] : routes.filter((each) => each.providerId === signerId && !open.includes(each));
+    const candidates = drainedOfSigner.length === 0 ? open : [...open, ...drainedOfSigner];
+    for (let i = 0; i < candidates.length; i++) {
+      const route = candidates[i]!;
+      if (i >= open.length && !isSignatureRefusal(failures.at(-1))) break;
+      // A client that has left would pay for a response that it cannot read.
+      if (client.isGone) throw new GatewayError('malformedHttp');
+      const permit = health.enter(route.id, principal.accountId);
+      if (permit === null) {
+        isPassedOver = true;
+        continue;
+      }
+      call.goesOver(route, permit, failures.length === 0 ? null : toResponse(failures.at(-1)));
+      try {
+        await this.#relayWithCredentials(call, i < candidates.length - 1);
+        return;
+      } catch (error) {
+        reportFailure(permit, error);
+        failures.push(error);
+        if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
+        logger.info({ callId, ...failureDetails(route, error) }, 'a route did not take the call');
+      } finally {
+        permit.ended();
+      }
+    }
+    const failure = decisiveFailure(failures, isPassedOver);
+    throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
+  }
+
+  /** The routes that were not drained while the call waited for its admission; all of them, if none is left. */
+  #stillOpen({ model, routes }: Call): readonly Route[] {
+    const open = withoutDrained(model, routes, this.#parts.drained);
+    return open.length > 0 ? open : routes;
+  }
+
+  /** Sends the call with the credential whose turn it is, and with the next one as long as the provider refuses them. */
+  async #relayWithCredentials(call: Call, hasAlternative: boolean): Promise<void> {
+    const { clock, logger } = this.#parts;
+    const { callId, client, settings, report, session, route } = call;
+    const { credentials } = settings.providers.get(route.providerId);
+    const turns = new CredentialTurns(credentials, route.providerModel, session?.key ?? null, clock);
+    for (;;) {
+      try {
+        const attempt = { credential: turns.current, hasAlternative };
+        await (report.trace === null ? this.#relay(call, attempt, null) : this.#traced(call, attempt, report.trace));
+        turns.accepted();
+        return;
+      } catch (error) {
+        if (isOfAccount(error) && error.refusal !== null) {
+          const words = error.cause instanceof Error ? error.cause.message : null;
+          const { status } = error.refusal;
+          const refused = { callId, provider: route.providerId, credential: turns.currentName, status, words };
+          logger.warn(refused, ACCOUNT_REFUSED);
+        }
+        turns.next(error, !call.isEnded && !client.hasBegun && !client.isGone);
+      }
+    }
+  }
+
+  /** Runs an attempt of a call that is traced, and notes it. It ends where the call's end begins to be stored. */
+  async #traced(call: Call, attempt: Attempt, trace: CallTrace): Promise<void> {
+    const { clock } = this.#parts;
+    const { providerId: provider, providerModel } = call.route;
+    const open = trace.beginAttempt(clock.nowMs());
+    const ended = (errorCode: string | null): void => {
+      const endedAtMs = trace.settlement?.startedAtMs ?? clock.nowMs();
+      trace.endAttempt({ ...open, endedAtMs, provider, providerModel, errorCode });
+    };
+    try {
+      await this.#relay(call, attempt, open);
+      ended(null);
+    } catch (error) {
+      ended(toResponse(error).code);
+      throw error;
+    }
+  }
+
+  #relay(call: Call, { credential, hasAlternative }: Attempt, open: OpenAttempt | null): Promise<void> {
+    const upstream = upstreamRequest(call, credential, open);
+    return call.input.isStream
+      ? relayStream(call, upstream, this.#parts, hasAlternative)
+      : relayJson(call, upstream, this.#parts);
+  }
+}
+
+/** Routes that rest after a 429 come last, the one that has rested first before the others. */
+function restingLast(routes: readonly Route[], { providers }: Settings, clock: Clock): readonly Route[] {
+  if (routes.length === 1) return routes;
+  const nowMs = clock.nowMs();
+  const restsUntilMs = ({ providerId, providerModel }: Route): number =>
+    Math.max(providers.get(providerId).credentials.restsUntilMs(providerModel, nowMs), nowMs);
+  return routes.toSorted((one, other) => restsUntilMs(one) - restsUntilMs(other));
+}
+
+const ACCOUNT_REFUSED = "a provider does not accept the operator's credential or account";
+
+/** One try at a route. */
+interface Attempt {
+  readonly credential: string;
+  /** Whether another route may take the call if this one refuses it. */
+  readonly hasAlternative: boolean;
+}
+
+function upstreamRequest(call: Call, credential: string, open: OpenAttempt | null): UpstreamRequest {
+  const { input, principal, settings, report, policy, route } = call;
+  const { protocol, upstreamPath } = policy.operation;
+  const provider = settings.providers.get(route.providerId);
+  const mountedNames = settings.config.server.protocolNames[protocol.name];
+  const trace = provider.passesTraceContext ? { ...traceHeaders(report, open) } : undefined;
+  return {
+    provider,
+    account: principal,
+    path: upstreamPath,
+    headers: upstreamHeaders(provider, credential, call.requestHeaders, mountedNames, input, trace),
+    body: input.toProvider(route.providerModel),
+  };
+}

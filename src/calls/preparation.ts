@@ -1,0 +1,187 @@
+import type { ContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
+import { chargeBasis, type UnitPrices } from '../accounting/pricing/charge.ts';
+import { priceInForce } from '../accounting/pricing/price.ts';
+import { unpricedTerms } from '../accounting/pricing/token-rates.ts';
+import { errorCatalogue } from '../errors/catalogue.ts';
+import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { serviceTerms } from '../protocols/metering/service-terms.ts';
+import type { Demand, Operation } from '../protocols/operations/operation.ts';
+import type { Model, Route } from '../providers/catalog/catalog.ts';
+import { byChance, bySession, orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
+import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains/drain.ts';
+import type { RouteHealth } from '../providers/routing/health.ts';
+import { allowInnerModels, requireAllowedModel } from './allowed-models.ts';
+import type { Call } from './call.ts';
+import { sessionOf } from './call-session.ts';
+import { type Continuation, findContinuation, routesThatAllow, routesToState } from './continuation.ts';
+import { continuedTokens, estimateReservation } from './reservation-estimate.ts';
+import { retryAfter, whenText } from './retry-after.ts';
+import type { Settings } from './settings.ts';
+
+interface PreparationParts {
+  readonly continuationKeys: ContinuationKeys;
+  readonly health: RouteHealth;
+  readonly drained: DrainedRoutes;
+  readonly clock: Clock;
+  readonly randomSource: RandomSource;
+}
+
+/** What is found out about a call before its admission. */
+export class Preparation {
+  readonly #parts: PreparationParts;
+
+  constructor(parts: PreparationParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Resolves the model, orders its routes, takes the price in force and estimates what the call may use.
+   *
+   * @throws GatewayError, or rejects with it, if the call names no model that can serve it, or one that its key may not use, or no route
+   * of the model is healthy.
+   */
+  prepare(call: Call): void | Promise<void> {
+    const { policy, principal, input, settings } = call;
+    const named = input.model === null ? null : settings.catalog.resolve(input.model, policy.operation);
+    if (named !== null) requireAllowed(named, call);
+    const hasChoice = named === null || this.#isChoice(named, policy.operation);
+    const continuation = findContinuation(this.#parts.continuationKeys, principal.accountId, input, hasChoice);
+    if (continuation instanceof Promise) return continuation.then((found) => this.#plan(call, named, found));
+    this.#plan(call, named, continuation);
+  }
+
+  /** Whether it matters who made what a call continues. A single maker matters if it is drained. */
+  #isChoice(model: Model, operation: Operation): boolean {
+    const routes = model.routes[operation.protocol.name];
+    return (
+      hasSeveralMakers(model, operation) || withoutDrained(model, routes, this.#parts.drained).length < routes.length
+    );
+  }
+
+  /** `named`: the model that the request names; `null`: none. */
+  #plan(call: Call, named: Model | null, continuation: Continuation): void {
+    const { continuedState, signed } = continuation;
+    const { policy, principal, input, settings } = call;
+    const model = named ?? restoredModel(continuedState ?? signed, policy.operation, settings);
+    if (named === null) requireAllowed(model, call);
+    input.checkFor(model.id);
+    call.model = model;
+    call.signerId = signed?.providerId ?? null;
+    call.hasSeveralMakers = hasSeveralMakers(model, policy.operation);
+    call.session = sessionOf(call, model);
+    call.startedAtMs = this.#parts.clock.nowMs();
+    call.routes = this.#routesOf(call, continuation);
+    call.price = priceInForce(model.price, call.startedAtMs);
+    const { prices } = call.price;
+    call.basis = chargeBasis(policy.operation, prices);
+    if (policy.context === 'balance') checkPriced(input.demand, prices);
+    const allowed = { principal, catalog: settings.catalog };
+    call.inner = allowInnerModels(input.demand.innerModels, model, allowed, call.startedAtMs);
+    const continued = continuedTokens(input.demand, continuation.continuedTokens, model);
+    call.estimate = estimateReservation(input, { model, prices, basis: call.basis, continuedTokens: continued });
+    call.reservation = call.inner.length === 0 ? call.estimate : withInnerModels(call, continued);
+    call.report.callId = call.callId;
+  }
+
+  #routesOf(call: Call, { continuedState, unknown }: Continuation): readonly Route[] {
+    const { health, drained, randomSource } = this.#parts;
+    const { model, policy, principal, input, settings, session, signerId, startedAtMs } = call;
+    // State that nothing is known of may be kept behind a drained route.
+    const heeded = unknown === null ? drained : NOTHING_DRAINED;
+    const choice = session === null ? byChance(randomSource) : bySession(session.key, health);
+    const makers = { continuedId: continuedState?.providerId, signerId: signerId ?? undefined };
+    const ordered = orderRoutes(model, policy.operation.protocol.name, choice, makers, heeded);
+    const reaching = routesToState(ordered, unknown, settings.providers);
+    const routes = routesThatAllow(reaching, input.unlisted, settings.providers);
+    const { accountId } = principal;
+    if (routes.some(({ id }) => health.allows(id, accountId))) return routes;
+    throw noHealthyRoute({ routes, accountId, settings }, health, startedAtMs);
+  }
+}
+
+/** Each inner model may read the whole request, and write as much as the model can. */
+function withInnerModels({ input, inner, estimate }: Call, continued: number): Call['reservation'] {
+  let { amountNano, tokens } = estimate;
+  const unlimited = { ...input, demand: { ...input.demand, outputTokensLimit: null } };
+  for (const { model, price } of inner) {
+    const terms = { model, prices: price.prices, basis: 'tokens', continuedTokens: continued } as const;
+    const ofInner = estimateReservation(unlimited, terms);
+    amountNano += ofInner.amountNano;
+    tokens += ofInner.tokens;
+  }
+  return { amountNano, tokens };
+}
+
+function hasSeveralMakers(model: Model, { protocol }: Operation): boolean {
+  const routes = model.routes[protocol.name];
+  return routes.length > 1 && routes.some(({ providerId }) => providerId !== routes[0]!.providerId);
+}
+
+function requireAllowed(model: Model, { principal, settings, report }: Call): void {
+  report.model = model.id;
+  requireAllowedModel(model, principal, settings.catalog);
+}
+
+export function noHealthyRoute(
+  { routes, accountId, settings }: Unhealthy,
+  health: RouteHealth,
+  nowMs: number,
+): GatewayError {
+  const retryAtMs = Math.min(...routes.map(({ id }) => health.retryAtMs(id, accountId)));
+  const headers = retryAfter(retryAtMs, nowMs);
+  const isOfAccount = routes.some(({ id }) => health.isClosedForAccountOnly(id, accountId));
+  const message = isOfAccount ? ONLY_OF_ACCOUNT : errorCatalogue.noHealthyRoute.message;
+  const isLong = headers['retry-after'] === undefined;
+  const next = isLong ? ` A route is tried again at ${whenText(retryAtMs, nowMs, settings.localTime)}.` : '';
+  return new GatewayError('noHealthyRoute', { param: 'model', headers, message: message + next });
+}
+
+const ONLY_OF_ACCOUNT =
+  'Calls of this account have failed several times in a row on every route of this model. Try again after a while, and ' +
+  'look at what these calls have in common.';
+
+/** A call of which no route is healthy. */
+interface Unhealthy {
+  readonly routes: readonly Route[];
+  readonly accountId: string;
+  readonly settings: Settings;
+}
+
+/** The model of a call that names none: the model of the earlier call that it continues (contract 4.3). */
+function restoredModel(
+  continuedState: Continuation['continuedState'],
+  operation: Operation,
+  { catalog }: Settings,
+): Model {
+  if (continuedState !== null) return catalog.resolve(continuedState.model, operation);
+  throw invalidRequest(
+    'The field "model" may be null only if "previous_response_id" or an item with "encrypted_content" came from an ' +
+      'earlier call through this gateway. Name the model.',
+    'model',
+  );
+}
+
+/**
+ * Checks that what a request asks for by name has a price: a tier of service, a speed, a region, audio. Tools that it only
+ * lists need none, since agents list them with every request.
+ *
+ * @throws GatewayError `invalidRequest` with the field to blame.
+ */
+function checkPriced({ terms, audioInput, audioOutput }: Demand, prices: UnitPrices): void {
+  const [term] = unpricedTerms(prices, terms);
+  if (term !== undefined) {
+    const { member, plain } = serviceTerms[term];
+    const value = JSON.stringify(terms[term]);
+    throw invalidRequest(
+      `This model has no price for the "${member}" ${value}. Leave the field out, or set it to "${plain[0]}".`,
+      member,
+    );
+  }
+  if (audioInput !== null && prices.audioInputNanoPerMillion === undefined) {
+    throw invalidRequest(`This model has no price for audio, which "${audioInput}" contains.`, audioInput);
+  }
+  if (audioOutput !== null && prices.audioOutputNanoPerMillion === undefined) {
+    throw invalidRequest(`This model has no price for audio, which "${audioOutput}" asks for.`, audioOutput);
+  }
+}
