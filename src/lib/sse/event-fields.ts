@@ -97,16 +97,6 @@ export function eventFields(event: Buffer): EventFields {
   return { name, data: joined === null ? data : joined.subarray(0, joinedBytes) };
 }
 
-/** The value of an event's `data` field, its lines joined with LF; `null` if the event has none. */
-export function eventData(event: Buffer): string | null {
-  return eventFields(event).data?.toString('utf8') ?? null;
-}
-
-/** The name of an event, which is its last `event` field; `null` if it has none. */
-export function eventName(event: Buffer): string | null {
-  return eventFields(event).name;
-}
-
 /**
  * Whether any of these whole events has data, rather than being made of comments and other fields. A byte order mark is passed over in
  * front of each event: the response must not depend on which events came together.

@@ -1,6 +1,6 @@
 import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
-import { eventData, eventName } from '../../lib/sse/event-fields.ts';
+import { eventFields } from '../../lib/sse/event-fields.ts';
 import { valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import type { RestateUsage } from '../metering/input-with-cache.ts';
@@ -102,18 +102,18 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   const matters = (run: Buffer): boolean => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end));
 
   function read(event: Buffer): EventMeaning {
-    if (event.includes(NAMED) && eventName(event) === 'error') return 'error';
     if (!matters(event)) return 'pass';
-    const data = eventData(event);
-    if (data === '[DONE]') {
+    const { name, data } = eventFields(event);
+    if (name === 'error') return 'error';
+    if (data === null) return 'pass';
+    if (data.equals(DONE)) {
       isUsageFinal ||= usage !== null;
       hasEnded = true;
       return 'done';
     }
-    if (data === null) return 'pass';
     const mayHoldMedia = !hasEnded && holdsMedia(event);
     const mayHoldMessage = MESSAGE_PATTERN.some(event, (_, end) => isSign(event, MESSAGE, end));
-    const chunk = parseJson(data);
+    const chunk = parseJson(data.toString('utf8'));
     if (!isRecord(chunk)) return 'pass';
     if (chunk.error || chunk.object === 'error') return 'error';
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
@@ -166,11 +166,11 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   }
 
   /** Some relays send a whole response as the only event of a stream. */
-  function noteMessages(choices: readonly unknown[], data: string): void {
+  function noteMessages(choices: readonly unknown[], data: Buffer): void {
     hasDeltas = choices.some((choice) => isRecord(choice) && isRecord(choice.delta) && holdsText(choice.delta));
     if (hasDeltas) return;
     const text = new WrittenText(COMPLETION_TEXT, false);
-    text.add(Buffer.from(data));
+    text.add(data);
     repeatedTextBytes = Math.max(repeatedTextBytes, text.sizeBytes);
   }
 
