@@ -25,9 +25,8 @@ function ignore(): void {}
 async function worksOf(checkout: string): Promise<Map<string, Work>> {
   const load = async (file: string) => await import(resolve(checkout, 'src', file));
   const { operations } = await load('protocols/operations/all.ts');
-  const { createStreamTap } = await load('protocols/metering/tap.ts');
+  const { StreamTap, createStreamTap } = await load('protocols/metering/tap.ts');
   const { JsonCapture } = await load('lib/json/json-capture.ts');
-  const { CapturedResponse } = await load('protocols/metering/captured-response.ts');
   const works = new Map<string, Work>();
   const named = (name: string) => operations.find((operation: { name: string }) => operation.name === name);
   const each = (kind: string, bodies: Bodies, workOf: (operation: string, body: Buffer) => Work) => {
@@ -45,13 +44,15 @@ async function worksOf(checkout: string): Promise<Map<string, Work>> {
       const capture = new JsonCapture({ keep, keepSmall, keepMarked, count, holding, keptBytesMax: 2 ** 24 });
       capture.push(body);
       capture.end();
-      return response.usage(new CapturedResponse(capture), 'tokens');
+      return response.usage(capture, 'tokens');
     };
   });
   each(`${CHUNKS} chunks`, streamChunks(), (name, chunk) => {
     const input = inputOf(name, Buffer.from(`{"model":"m","input":"x","messages":[],"stream":true}`));
     return () => {
-      const tap = createStreamTap(input.readStream('tokens'), OUTPUT);
+      const reading = input.readStream('tokens');
+      // Versions before had a function.
+      const tap = StreamTap === undefined ? createStreamTap(reading, OUTPUT) : new StreamTap(reading, OUTPUT);
       for (let i = 0; i < CHUNKS; i++) tap.push(chunk);
     };
   });

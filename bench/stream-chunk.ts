@@ -1,6 +1,7 @@
 import { readChatStream } from '../src/protocols/chat/stream.ts';
 import { readMessagesStream } from '../src/protocols/messages/stream.ts';
-import { createStreamTap, type StreamReading } from '../src/protocols/metering/tap.ts';
+import type { StreamReading } from '../src/protocols/metering/stream-reading.ts';
+import { StreamTap } from '../src/protocols/metering/tap.ts';
 import { readResponsesStream } from '../src/protocols/responses/stream.ts';
 
 /**
@@ -34,7 +35,7 @@ function measure(name: string, read: () => StreamReading, chunk: Buffer): void {
   const rounds = Array.from({ length: ROUNDS }, () => {
     const begin = process.cpuUsage();
     for (let stream = 0; stream < STREAMS; stream++) {
-      const tap = createStreamTap(read(), OUTPUT);
+      const tap = new StreamTap(read(), OUTPUT);
       for (let i = 0; i < CHUNKS; i++) tap.push(chunk);
     }
     const { user, system } = process.cpuUsage(begin);

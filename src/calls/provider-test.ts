@@ -5,17 +5,16 @@ import { LIST_PRICE_BASIS_POINTS } from '../accounting/pricing/price-factor.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ProtocolName } from '../protocols/all.ts';
-import { captureWhole } from '../protocols/metering/captured-response.ts';
+import { captureWhole } from '../protocols/metering/response.ts';
 import type { UsageFacts } from '../protocols/metering/usage-facts.ts';
 import { type JsonOperationName, jsonOperationOf } from '../protocols/operations/all.ts';
 import type { CallInput, JsonOperation } from '../protocols/operations/operation.ts';
 import type { Catalog, Model } from '../providers/catalog/catalog.ts';
-import { startExchange, type UpstreamHead } from '../providers/upstream/exchange.ts';
+import { Exchange, type UpstreamHead } from '../providers/upstream/exchange.ts';
 import { UpstreamFailure } from '../providers/upstream/failure.ts';
-import { upstreamHeaders } from '../providers/upstream/headers.ts';
+import { responseKind, upstreamHeaders } from '../providers/upstream/headers.ts';
 import type { Provider } from '../providers/upstream/provider.ts';
-import { ERROR_BODY_BYTES_MAX } from '../providers/upstream/refusal.ts';
-import { refusalFailure, responseKind } from '../providers/upstream/response-kind.ts';
+import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../providers/upstream/refusal.ts';
 import { scrub } from '../providers/upstream/secrets.ts';
 
 /** What is tested, and with what. */
@@ -163,7 +162,7 @@ async function send(parts: CredentialParts, body: object): Promise<CredentialTes
   let head: UpstreamHead | null = null;
   let firstByteAtMs: number | null = null;
   const startedAtMs = clock.nowMs();
-  const exchange = startExchange(
+  const exchange = Exchange.start(
     {
       provider,
       account: TESTER,
@@ -171,14 +170,16 @@ async function send(parts: CredentialParts, body: object): Promise<CredentialTes
       headers: upstreamHeaders(provider, credential.value, {}, mountedNames, input),
       body: input.toProvider(providerModel),
     },
-    (received) => {
-      head = received;
-      firstByteAtMs = clock.nowMs();
-      return (chunk) => {
+    {
+      receiveHead(received) {
+        head = received;
+        firstByteAtMs = clock.nowMs();
+      },
+      receive(chunk) {
         sizeBytes += chunk.length;
-        if (sizeBytes <= (received.status === 200 ? BODY_BYTES_MAX : ERROR_BODY_BYTES_MAX)) chunks.push(chunk);
+        if (sizeBytes <= (head?.status === 200 ? BODY_BYTES_MAX : ERROR_BODY_BYTES_MAX)) chunks.push(chunk);
         else exchange.abort();
-      };
+      },
     },
   );
   let isLate = false;
@@ -218,7 +219,8 @@ function refused(error: unknown): Result {
 
 function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHead, bytes: Buffer): Result {
   const { provider, operation, model, providerModel, price } = parts;
-  if (responseKind(head) === 'refusal') return refused(refusalFailure(head, bytes, provider.hidden.texts, ''));
+  if (responseKind(head.status, head.headers) === 'refusal')
+    return refused(refusalFailure(head, bytes, provider.hidden.texts, ''));
   const { keep, keepMarked, count, holding } = input.response;
   const response = captureWhole(bytes, { keep, keepMarked, count, holding, keptBytesMax: BODY_BYTES_MAX });
   if (response === null) return refused(new Error('The response is no JSON object.'));

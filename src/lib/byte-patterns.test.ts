@@ -8,8 +8,9 @@ const patterns = ['"a"', '"ab"', '"a":', 'aaa', 'aaab', ':":"'].map((text) => Bu
 
 function found(bytes: Buffer): string[] {
   const visited: string[] = [];
-  new BytePatterns(patterns).each(bytes, (pattern, end) => {
+  new BytePatterns(patterns).some(bytes, (pattern, end) => {
     visited.push(`${patterns[pattern]} ends at ${end}`);
+    return false;
   });
   return visited;
 }

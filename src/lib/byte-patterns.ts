@@ -4,6 +4,7 @@ const PATTERNS_MAX = 31;
 const HEAD_BYTES = 3;
 /** Pairs of bytes with one hash share a shift. */
 const PAIRS = 1 << 12;
+const PAIR_SHIFT = 5;
 
 /**
  * Finds several short patterns in one pass. `Buffer.indexOf` leaves compiled code for each pattern, which for a chunk of a stream
@@ -30,51 +31,30 @@ export class BytePatterns {
     this.#shifts.fill(this.#last);
     for (const pattern of patterns) {
       for (let at = 1; at <= this.#last; at++) {
-        const pair = pairOf(pattern[at - 1]!, pattern[at]!);
+        const pair = ((pattern[at - 1]! << PAIR_SHIFT) ^ pattern[at]!) & (PAIRS - 1);
         this.#shifts[pair] = Math.min(this.#shifts[pair]!, this.#last - at);
       }
     }
   }
 
   /**
-   * Whether any occurrence is one that is looked for.
+   * Whether any occurrence is one that is looked for. They come in the order of their offsets, and may overlap.
    *
    * @param isWanted is given the index of the pattern and the offset behind its occurrence
    */
   some(bytes: Buffer, isWanted: (pattern: number, end: number) => boolean): boolean {
-    for (let at = this.#headFrom(bytes, 0); at !== -1; at = this.#headFrom(bytes, at + 1)) {
-      if (this.#visit(bytes, at, isWanted)) return true;
-    }
-    return false;
-  }
-
-  /** Visits all occurrences in the order of their offsets; they may overlap. Arguments as of `some`. */
-  each(bytes: Buffer, visit: (pattern: number, end: number) => void): void {
-    for (let at = this.#headFrom(bytes, 0); at !== -1; at = this.#headFrom(bytes, at + 1)) {
-      this.#visit(bytes, at, visit);
-    }
-  }
-
-  /** The length of a pattern in bytes. */
-  sizeOf(pattern: number): number {
-    return this.#patterns[pattern]!.length;
-  }
-
-  /** Visits the patterns that begin at an offset, until one is wanted. */
-  #visit(bytes: Buffer, at: number, isWanted: (pattern: number, end: number) => unknown): boolean {
-    let candidates = this.#candidatesAt(bytes, at);
-    while (candidates !== 0) {
-      const pattern = 31 - Math.clz32(candidates & -candidates);
-      candidates &= candidates - 1;
-      const end = this.#endOf(pattern, bytes, at);
-      if (end !== -1 && isWanted(pattern, end) === true) return true;
-    }
-    return false;
-  }
-
-  #candidatesAt(bytes: Buffer, at: number): number {
     const [first, second, third] = this.#heads;
-    return first[bytes[at]!]! & second[bytes[at + 1]!]! & third[bytes[at + 2]!]!;
+    for (let at = this.#headFrom(bytes, 0); at !== -1; at = this.#headFrom(bytes, at + 1)) {
+      let candidates = first[bytes[at]!]! & second[bytes[at + 1]!]! & third[bytes[at + 2]!]!;
+      for (; candidates !== 0; candidates &= candidates - 1) {
+        const pattern = 31 - Math.clz32(candidates & -candidates);
+        const wanted = this.#patterns[pattern]!;
+        let length = HEAD_BYTES;
+        while (length < wanted.length && bytes[at + length] === wanted[length]) length++;
+        if (length === wanted.length && isWanted(pattern, at + length)) return true;
+      }
+    }
+    return false;
   }
 
   /** The offset of the next head of any pattern; -1 if there is none. */
@@ -85,7 +65,7 @@ export class BytePatterns {
     const { length } = bytes;
     let end = from + last;
     while (end < length) {
-      const shift = shifts[pairOf(bytes[end - 1]!, bytes[end]!)]!;
+      const shift = shifts[((bytes[end - 1]! << PAIR_SHIFT) ^ bytes[end]!) & (PAIRS - 1)]!;
       if (shift === 0) {
         const at = end - last;
         if ((first[bytes[at]!]! & second[bytes[at + 1]!]! & third[bytes[at + 2]!]!) !== 0) return at;
@@ -96,21 +76,10 @@ export class BytePatterns {
     }
     return -1;
   }
-
-  /** The offset behind a pattern whose head is at an offset; -1 if the rest is not. */
-  #endOf(pattern: number, bytes: Buffer, at: number): number {
-    const wanted = this.#patterns[pattern]!;
-    for (let i = HEAD_BYTES; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return -1;
-    return at + wanted.length;
-  }
 }
 
 /** Of the longest pattern that shifts go by. */
 const SHIFT_MAX = 255;
-
-function pairOf(left: number, right: number): number {
-  return ((left << 5) ^ right) & (PAIRS - 1);
-}
 
 function headsAt(patterns: readonly Buffer[], place: number): Int32Array {
   const heads = new Int32Array(256);

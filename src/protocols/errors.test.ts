@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { adminEnvelope, catalogEnvelope } from '../errors/envelopes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { eventData, eventName } from '../lib/sse/sse.ts';
+import { eventFields } from '../lib/sse/event-fields.ts';
 import { protocols } from './all.ts';
 import { chatEnvelope, chatStreamError, renderChat, usageEnvelope } from './chat/errors.ts';
 import { messagesEnvelope, messagesStreamError, renderMessages } from './messages/errors.ts';
@@ -164,16 +164,16 @@ describe('any envelope', () => {
       [messagesStreamError, renderMessages(error, 'req_1'), 'error'],
     ] as const) {
       const event = renderEvent(error, 'req_1');
-      assert.deepEqual(JSON.parse(eventData(Buffer.from(event))!), body);
-      assert.equal(eventName(Buffer.from(event)), name);
+      assert.deepEqual(JSON.parse(String(eventFields(Buffer.from(event)).data)), body);
+      assert.equal(eventFields(Buffer.from(event)).name, name);
       assert.match(event, ONE_EVENT);
     }
   });
 
   it('stands in an event of its own type on the streams of responses and images, both flat and as an object', () => {
     const event = typedStreamError(error, 'req_1');
-    assert.equal(eventName(Buffer.from(event)), 'error');
-    assert.deepEqual(JSON.parse(eventData(Buffer.from(event))!), {
+    assert.equal(eventFields(Buffer.from(event)).name, 'error');
+    assert.deepEqual(JSON.parse(String(eventFields(Buffer.from(event)).data)), {
       type: 'error',
       code: 'invalid_request_error',
       message: error.message,
@@ -188,8 +188,8 @@ describe('any envelope', () => {
     const own = typedStreamError(error, 'req_1');
     assert.ok(text.startsWith(own));
     const failed = text.slice(own.length);
-    assert.equal(eventName(Buffer.from(failed)), 'response.failed');
-    assert.deepEqual(JSON.parse(eventData(Buffer.from(failed))!), {
+    assert.equal(eventFields(Buffer.from(failed)).name, 'response.failed');
+    assert.deepEqual(JSON.parse(String(eventFields(Buffer.from(failed)).data)), {
       type: 'response.failed',
       response: {
         id: 'req_1',

@@ -31,7 +31,8 @@ export function isSignedKey(key: string): boolean {
 const MEMBERS = ['signature', 'thought_signature', 'thoughtSignature', 'encrypted_content'];
 /** Types of the objects whose member `data` is encrypted content. */
 const ENCRYPTED_TYPES = ['redacted_thinking', 'reasoning.encrypted'];
-const MARKS = new BytePatterns([...MEMBERS, ...ENCRYPTED_TYPES].map((word) => Buffer.from(`"${word}"`)));
+const MARKS = [...MEMBERS, ...ENCRYPTED_TYPES].map((word) => Buffer.from(`"${word}"`));
+const MARK_PATTERNS = new BytePatterns(MARKS);
 
 /** The search of a request runs in the thread that serves calls, so it is limited to the end, where the newest blocks are. */
 const SEARCHED_BYTES_MAX = 512 * 1024;
@@ -50,16 +51,17 @@ export function signedKeysIn(text: Buffer, from = 0): string[] {
   const marks = new Int32Array(PLACES_MAX);
   const ends = new Int32Array(PLACES_MAX);
   let count = 0;
-  MARKS.each(bytes, (mark, end) => {
+  MARK_PATTERNS.some(bytes, (mark, end) => {
     marks[count % PLACES_MAX] = mark;
     ends[count++ % PLACES_MAX] = end;
+    return false;
   });
   const keys = new Set<string>();
   for (let left = Math.min(count, PLACES_MAX); left > 0 && keys.size < SIGNED_KEYS_MAX; left--) {
     count--;
     const [mark, end] = [marks[count % PLACES_MAX]!, ends[count % PLACES_MAX]!];
-    if (bytes[end - MARKS.sizeOf(mark) - 1] === BACKSLASH) continue;
-    const start = mark < MEMBERS.length ? valueStart(bytes, end) : encryptedDataStart(bytes, end - MARKS.sizeOf(mark));
+    if (bytes[end - MARKS[mark]!.length - 1] === BACKSLASH) continue;
+    const start = mark < MEMBERS.length ? valueStart(bytes, end) : encryptedDataStart(bytes, end - MARKS[mark]!.length);
     const content = stringAt(bytes, start);
     if (content !== null && content.length > 0) keys.add(signedKey(content));
   }

@@ -4,7 +4,7 @@ import { chargeCall } from '../../src/accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../../src/accounting/pricing/charge.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../src/accounting/pricing/price-factor.ts';
 import { estimateReservation } from '../../src/calls/reservation-estimate.ts';
-import { createStreamTap } from '../../src/protocols/metering/tap.ts';
+import { StreamTap } from '../../src/protocols/metering/tap.ts';
 import type { UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { imageEdit } from '../../src/protocols/operations/image-edit.ts';
 import { imageGeneration } from '../../src/protocols/operations/image-generation.ts';
@@ -53,7 +53,7 @@ class Meter {
   stream(chunks: readonly Buffer[]): { readonly chargeNano: bigint | null; readonly relayed: Buffer } {
     const relayed: Buffer[] = [];
     const out = (bytes: Buffer): unknown => relayed.push(Buffer.from(bytes));
-    const tap = createStreamTap(this.#input.readStream(this.#terms.basis), {
+    const tap = new StreamTap(this.#input.readStream(this.#terms.basis), {
       forward: out,
       forwardError: out,
       finish: out,
@@ -61,7 +61,7 @@ class Meter {
     });
     for (const chunk of chunks) tap.push(chunk);
     tap.end();
-    const usage = tap.usage(this.#input.inputTokensEstimate);
+    const usage = tap.usage.facts(this.#input.inputTokensEstimate);
     return { chargeNano: usage === null ? null : this.#charge(usage), relayed: Buffer.concat(relayed) };
   }
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { parseJsonParts } from '../../src/lib/json/json-parts.ts';
 import { findRepeatedMember } from '../../src/lib/json/json-repeats.ts';
 import { MemberNames } from '../../src/lib/json/member-names.ts';
-import { captureWhole } from '../../src/protocols/metering/captured-response.ts';
+import { captureWhole } from '../../src/protocols/metering/response.ts';
 import { operations } from '../../src/protocols/operations/all.ts';
 import { countTokens } from '../../src/protocols/operations/count-tokens.ts';
 import { EditFormReader } from '../../src/protocols/operations/edit-form.ts';

@@ -1,5 +1,4 @@
 import { JsonCapture } from '../../src/lib/json/json-capture.ts';
-import { CapturedResponse } from '../../src/protocols/metering/captured-response.ts';
 import type { ReadResponse, ResponseReading } from '../../src/protocols/metering/response.ts';
 
 /** What is kept of a whole response while it is relayed, as one chunk or cut into several. */
@@ -11,5 +10,5 @@ export function captureResponse(
   const chunks = typeof body === 'string' ? [Buffer.from(body)] : Buffer.isBuffer(body) ? [body] : body;
   for (const chunk of chunks) capture.push(chunk);
   capture.end();
-  return new CapturedResponse(capture);
+  return capture;
 }

@@ -3,8 +3,8 @@ import { chargeBasis } from '../../src/accounting/pricing/charge.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../src/accounting/pricing/price-factor.ts';
 import { doubtsOfWhole, withinReservation } from '../../src/calls/relay/estimates.ts';
 import { estimateReservation } from '../../src/calls/reservation-estimate.ts';
-import { createStreamTap, type StreamTap } from '../../src/protocols/metering/tap.ts';
-import type { UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
+import { StreamTap } from '../../src/protocols/metering/tap.ts';
+import type { Usage, UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { WrittenText } from '../../src/protocols/metering/written-text.ts';
 import type { CallInput, JsonOperation } from '../../src/protocols/operations/operation.ts';
 import type { Model } from '../../src/providers/catalog/catalog.ts';
@@ -62,27 +62,27 @@ export class Meter {
   /** A stream that comes in chunks and then breaks off or ends; `null` if nothing of a response came. */
   stream(chunks: readonly Buffer[]): Metered | null {
     const tap = this.#tap(chunks);
-    const usage = tap.usage(this.#input.inputTokensEstimate);
+    const usage = tap.usage.facts(this.#input.inputTokensEstimate);
     if (usage === null) return null;
-    return this.#metered(usage.source === 'estimated' ? this.#bound(usage, tap) : usage);
+    return this.#metered(usage.source === 'estimated' ? this.#bound(usage, tap.usage.reported) : usage);
   }
 
   /** What the text that has come costs by its size, as output. */
   deliveredNano(chunks: readonly Buffer[]): bigint {
-    const { visibleTextBytes } = this.#tap(chunks);
+    const { visibleTextBytes } = this.#tap(chunks).usage;
     return (BigInt(Math.floor(visibleTextBytes / 4)) * this.#terms.prices.outputNanoPerMillion) / 1_000_000n;
   }
 
   #tap(chunks: readonly Buffer[]): StreamTap {
     const out = (): void => {};
     const reading = this.#input.readStream(this.#terms.basis);
-    const tap = createStreamTap(reading, { forward: out, forwardError: out, finish: out, finishError: out });
+    const tap = new StreamTap(reading, { forward: out, forwardError: out, finish: out, finishError: out });
     for (const chunk of chunks) tap.push(chunk);
     tap.end();
     return tap;
   }
 
-  #bound(usage: UsageFacts, { reported }: StreamTap): UsageFacts {
+  #bound(usage: UsageFacts, reported: Usage | null): UsageFacts {
     const { prices, basis } = this.#terms;
     const { amountNano, assumesOutput } = this.#reservation();
     return withinReservation(usage, { reported, delivered: usage }, { amountNano, prices, basis, assumesOutput });

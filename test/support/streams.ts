@@ -4,7 +4,8 @@ import { isRecord } from '../../src/lib/json/json.ts';
 import { readChatStream } from '../../src/protocols/chat/stream.ts';
 import { readImagesStream } from '../../src/protocols/images/stream.ts';
 import { readMessagesStream } from '../../src/protocols/messages/stream.ts';
-import { createStreamTap, type StreamReading } from '../../src/protocols/metering/tap.ts';
+import type { StreamReading } from '../../src/protocols/metering/stream-reading.ts';
+import { StreamTap } from '../../src/protocols/metering/tap.ts';
 import { noUsage, type Usage, type UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { encryptedContinuationKey, responseContinuationKey } from '../../src/protocols/responses/continuation-keys.ts';
 import { readResponsesStream } from '../../src/protocols/responses/stream.ts';
@@ -342,7 +343,7 @@ export function relay(reading: StreamReading, chunks: Iterable<Buffer>): Relayed
     partialUsage: { value: () => (hidesUsage ? null : reading.partialUsage()) },
     isNeverEstimated: { get: () => !hidesUsage && (reading.isNeverEstimated ?? false) },
   });
-  const tap = createStreamTap(shown, {
+  const tap = new StreamTap(shown, {
     forward: to(forwarded),
     forwardError: to(forwarded, errors),
     finish: to(finished),
@@ -353,9 +354,9 @@ export function relay(reading: StreamReading, chunks: Iterable<Buffer>): Relayed
     relayedBytes.push(bytesOut);
   }
   tap.end();
-  const usage = tap.usage(INPUT_TOKENS_ESTIMATE);
+  const usage = tap.usage.facts(INPUT_TOKENS_ESTIMATE);
   hidesUsage = true;
-  const textTokens = tap.usage(0)?.outputTokens ?? 0;
+  const textTokens = tap.usage.facts(0)?.outputTokens ?? 0;
   return {
     forwarded: Buffer.concat(forwarded),
     finished: Buffer.concat(finished),

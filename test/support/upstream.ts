@@ -9,7 +9,7 @@ import { createServer, type Socket } from 'node:net';
 import { parseConfig } from '../../src/config/load.ts';
 import type { ShareHolder } from '../../src/lib/fair/shares.ts';
 import type { RequestBody } from '../../src/protocols/operations/operation.ts';
-import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../src/providers/upstream/exchange.ts';
+import { Exchange, type UpstreamHead } from '../../src/providers/upstream/exchange.ts';
 import { UpstreamFailure } from '../../src/providers/upstream/failure.ts';
 import { createProvider, type Provider } from '../../src/providers/upstream/provider.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
@@ -25,7 +25,7 @@ export function providerAt(baseUrl: string, fields = ''): Provider {
 }
 
 export interface Sent {
-  readonly exchange: UpstreamExchange;
+  readonly exchange: Exchange;
   /** Resolves with the head of the response. */
   readonly head: Promise<UpstreamHead>;
   /** What has arrived of the body by now. */
@@ -45,13 +45,16 @@ export function send(
   const head = Promise.withResolvers<UpstreamHead>();
   const firstChunk = Promise.withResolvers<void>();
   const chunks: Buffer[] = [];
-  const exchange = startExchange({ provider, account, path: '/call', headers, body }, (given) => {
-    head.resolve(given);
-    return (chunk) => {
-      chunks.push(chunk);
-      firstChunk.resolve();
-    };
-  });
+  const exchange = Exchange.start(
+    { provider, account, path: '/call', headers, body },
+    {
+      receiveHead: head.resolve,
+      receive(chunk) {
+        chunks.push(chunk);
+        firstChunk.resolve();
+      },
+    },
+  );
   const outcome = exchange.done.catch((error: unknown) => {
     assert.ok(error instanceof UpstreamFailure, String(error));
     return error;

@@ -1,6 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Remaining, ShownBudget } from '../../accounting/reservations/reservation.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
+import { safeResponseHeaders } from '../../providers/upstream/headers.ts';
 import type { EndpointPolicy } from '../call-request.ts';
 import type { Settings } from '../settings.ts';
 
@@ -66,4 +68,17 @@ export function rateHeaders(
 ): Readonly<Record<string, string>> {
   const { protocol } = policy.operation;
   return protocol.rateHeaders(status, nowMs, settings.config.server.protocolNames[protocol.name]);
+}
+
+/** The headers that a success has of its provider's response. */
+export function relayedHeaders(
+  upstream: IncomingHttpHeaders,
+  contentType: string,
+  requestId: string,
+): Record<string, string> {
+  const headers = safeResponseHeaders(upstream);
+  headers['content-type'] = contentType;
+  headers['x-request-id'] = requestId;
+  headers['request-id'] = requestId;
+  return headers;
 }

@@ -1,87 +1,95 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type AbortEvent, type AbortState, limitOf, nextAbortState, type OnClientAbort } from './client-abort.ts';
+import { ClientAbort, type OnClientAbort } from './client-abort.ts';
 
 const NOTHING = { hasBegun: false, hasOutputEnd: false };
 const BEGUN = { hasBegun: true, hasOutputEnd: false };
 const END = { hasBegun: true, hasOutputEnd: true };
+const LIMITS = { restMs: 30, restBytes: 1_000, firstByteMs: 600 };
 
-type Step = readonly [event: AbortEvent, progress: typeof NOTHING, state: AbortState];
+type State = ClientAbort['state'];
+/** The progress of the stream when its next part comes, and the state that follows. */
+type Step = readonly [progress: typeof NOTHING, state: State];
 
-/** Each step: an event, the progress of the stream, and the state that follows. */
-const transcripts: Readonly<Record<string, { terms?: OnClientAbort; steps: readonly Step[] }>> = {
-  'a client that stays is served': {
-    steps: [
-      ['received', NOTHING, 'serving'],
-      ['received', BEGUN, 'serving'],
-      ['received', END, 'serving'],
-    ],
-  },
-  'a client that leaves before the first event: that is awaited, then the call is cancelled': {
-    steps: [
-      ['clientLeft', NOTHING, 'awaitingFirstEvent'],
-      ['received', NOTHING, 'awaitingFirstEvent'],
-      ['received', BEGUN, 'cancelled'],
-      ['received', END, 'cancelled'],
-    ],
-  },
-  'a first event that never comes is not awaited without end': {
-    steps: [
-      ['clientLeft', NOTHING, 'awaitingFirstEvent'],
-      ['limitPassed', NOTHING, 'cancelled'],
-    ],
-  },
-  'a first event that comes together with the end of the output: the usage is awaited': {
-    steps: [
-      ['clientLeft', NOTHING, 'awaitingFirstEvent'],
-      ['received', END, 'awaitingRest'],
-      ['received', END, 'awaitingRest'],
-      ['limitPassed', END, 'cancelled'],
-    ],
-  },
-  'a client that leaves in the middle: the call is cancelled': { steps: [['clientLeft', BEGUN, 'cancelled']] },
-  'a client that leaves behind an end of the output: the usage is awaited': {
-    steps: [
-      ['received', END, 'serving'],
-      ['clientLeft', END, 'awaitingRest'],
-      ['received', END, 'awaitingRest'],
-    ],
-  },
-  'drain: the end is awaited, wherever the client leaves': {
-    terms: 'drain',
-    steps: [
-      ['clientLeft', NOTHING, 'awaitingEnd'],
-      ['received', BEGUN, 'awaitingEnd'],
-      ['limitPassed', BEGUN, 'awaitingEnd'],
-      ['received', END, 'awaitingEnd'],
-    ],
-  },
-  'a cancelled call stays cancelled': {
-    steps: [
-      ['clientLeft', BEGUN, 'cancelled'],
-      ['clientLeft', END, 'cancelled'],
-      ['received', END, 'cancelled'],
-    ],
-  },
+/** What had come when the client left, and the parts after it. */
+const transcripts: Readonly<Record<string, readonly [terms: OnClientAbort, first: Step, ...rest: readonly Step[]]>> = {
+  'a client that leaves before the first event: that is awaited, then the call is cancelled': [
+    'cancel',
+    [NOTHING, 'awaitingFirstEvent'],
+    [NOTHING, 'awaitingFirstEvent'],
+    [BEGUN, 'cancelled'],
+    [END, 'cancelled'],
+  ],
+  'a first event that comes together with the end of the output: the usage is awaited': [
+    'cancel',
+    [NOTHING, 'awaitingFirstEvent'],
+    [END, 'awaitingRest'],
+    [END, 'awaitingRest'],
+  ],
+  'a client that leaves in the middle: the call is cancelled': ['cancel', [BEGUN, 'cancelled'], [END, 'cancelled']],
+  'a client that leaves behind an end of the output: the usage is awaited': [
+    'cancel',
+    [END, 'awaitingRest'],
+    [END, 'awaitingRest'],
+  ],
+  'drain: the end is awaited, wherever the client leaves': [
+    'drain',
+    [NOTHING, 'awaitingEnd'],
+    [BEGUN, 'awaitingEnd'],
+    [END, 'awaitingEnd'],
+  ],
 };
 
+/** A stream of which 500 bytes had come when its client left. */
+function left(progress: typeof NOTHING, terms: OnClientAbort = 'cancel') {
+  const seen = { ...progress };
+  let cancelled = 0;
+  const abort = new ClientAbort(seen, 500, terms, LIMITS, () => cancelled++);
+  return { seen, abort, cancelled: () => cancelled };
+}
+
 describe('a client that leaves', () => {
-  for (const [what, { terms = 'cancel', steps }] of Object.entries(transcripts)) {
+  for (const [what, [terms, [progress, first], ...steps]] of Object.entries(transcripts)) {
     it(what, () => {
-      let state: AbortState = 'serving';
-      for (const [event, progress, expected] of steps) {
-        state = nextAbortState(state, event, progress, terms);
-        assert.equal(state, expected, event);
+      const { seen, abort, cancelled } = left(progress, terms);
+      assert.equal(abort.state, first);
+      for (const [next, state] of steps) {
+        Object.assign(seen, next);
+        abort.received(600);
+        assert.equal(abort.state, state);
       }
+      abort.stop();
+      assert.equal(cancelled(), abort.state === 'cancelled' ? 1 : 0);
     });
   }
 
-  it('lets its stream go on within the limits only', () => {
-    const limits = { restMs: 30, restBytes: 1_000 };
-    const known = { receivedBytes: 500, firstByteMs: 600 };
-    const limitsOf = (state: AbortState) => limitOf(state, limits, known);
-    assert.deepEqual(limitsOf('awaitingFirstEvent'), { timeMs: 600, bytes: 1_500 });
-    assert.deepEqual(limitsOf('awaitingRest'), { timeMs: 30, bytes: 1_500 });
-    for (const state of ['serving', 'awaitingEnd', 'cancelled'] as const) assert.equal(limitsOf(state), null);
+  it('lets its stream go on for a limited time only', ({ mock }) => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    for (const [progress, limitMs] of [
+      [NOTHING, 600],
+      [END, 30],
+    ] as const) {
+      const { cancelled } = left(progress);
+      mock.timers.tick(limitMs - 1);
+      assert.equal(cancelled(), 0);
+      mock.timers.tick(1);
+      assert.equal(cancelled(), 1);
+    }
+    const drained = left(NOTHING, 'drain');
+    mock.timers.tick(1_000_000);
+    assert.equal(drained.cancelled(), 0);
+  });
+
+  it('lets a limited number of bytes come, in addition to those before, unless all of the stream is awaited', () => {
+    for (const progress of [NOTHING, END]) {
+      const { abort, cancelled } = left(progress);
+      abort.received(1_500);
+      assert.equal(cancelled(), 0);
+      abort.received(1_501);
+      assert.equal(cancelled(), 1);
+    }
+    const drained = left(NOTHING, 'drain');
+    drained.abort.received(1_000_000);
+    assert.equal(drained.cancelled(), 0);
   });
 });

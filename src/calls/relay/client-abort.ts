@@ -1,22 +1,14 @@
 /**
- * What happens to a provider's stream when its client leaves (`docs/client-aborts.md`). The decision is a pure function:
- * the relay reports events and the progress of the stream, and acts on the state that is returned.
+ * What happens to a provider's stream when its client has left (`docs/client-aborts.md`):
  *
- *   serving ── the client leaves ─▶ awaitingEnd         if the stream is read to its end: images, and `drain`
- *                                 ▶ awaitingRest        if an end of the output was seen: the usage follows
- *                                 ▶ awaitingFirstEvent  if nothing has come: the provider works on the prompt
- *                                 ▶ cancelled           otherwise
+ *   the client leaves ─▶ awaitingEnd         if the stream is read to its end: images, and `drain`
+ *                     ▶ awaitingRest        if an end of the output was seen: the usage follows
+ *                     ▶ awaitingFirstEvent  if nothing has come: the provider works on the prompt
+ *                     ▶ cancelled           otherwise
  *   awaitingFirstEvent ── an event ─▶ awaitingRest, cancelled
  *   awaitingFirstEvent, awaitingRest ── limit of time or bytes ─▶ cancelled
  */
-export type AbortState = 'serving' | 'awaitingFirstEvent' | 'awaitingRest' | 'awaitingEnd' | 'cancelled';
-
-/**
- * - `clientLeft`: the client's connection is closed.
- * - `received`: a part of the stream has come.
- * - `limitPassed`: the time or the bytes that a state allows are used up.
- */
-export type AbortEvent = 'clientLeft' | 'received' | 'limitPassed';
+type AbortState = 'awaitingFirstEvent' | 'awaitingRest' | 'awaitingEnd' | 'cancelled';
 
 /** The progress of a stream. */
 interface StreamProgress {
@@ -28,31 +20,6 @@ interface StreamProgress {
 
 export type OnClientAbort = 'cancel' | 'drain';
 
-export function nextAbortState(
-  state: AbortState,
-  event: AbortEvent,
-  progress: StreamProgress,
-  onClientAbort: OnClientAbort,
-): AbortState {
-  switch (state) {
-    case 'serving':
-      if (event !== 'clientLeft') return 'serving';
-      return onClientAbort === 'drain' ? 'awaitingEnd' : afterProgress(progress);
-    case 'awaitingFirstEvent':
-      return event === 'limitPassed' ? 'cancelled' : afterProgress(progress);
-    case 'awaitingRest':
-      return event === 'limitPassed' ? 'cancelled' : 'awaitingRest';
-    case 'awaitingEnd':
-    case 'cancelled':
-      return state;
-  }
-}
-
-function afterProgress({ hasBegun, hasOutputEnd }: StreamProgress): AbortState {
-  if (hasOutputEnd) return 'awaitingRest';
-  return hasBegun ? 'cancelled' : 'awaitingFirstEvent';
-}
-
 /** How long a stream is awaited after its client has left, and how many more bytes. */
 export interface AbortLimits {
   readonly restMs: number;
@@ -62,18 +29,57 @@ export interface AbortLimits {
 
 export const ABORT_LIMITS: AbortLimits = { restMs: 30_000, restBytes: 1024 * 1024 };
 
-interface AbortLimit {
-  readonly timeMs: number;
-  readonly bytes: number;
-}
+/** Awaits the rest of a stream whose client has left. */
+export class ClientAbort {
+  readonly #progress: StreamProgress;
+  readonly #limits: AbortLimits & { readonly firstByteMs: number };
+  readonly #cancel: () => void;
+  #state: AbortState | null = null;
+  #bytesMax = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
 
-/** The limit of a state; `null` if the state ends by itself. `receivedBytes`: before the client left. */
-export function limitOf(
-  state: AbortState,
-  { restMs, restBytes }: AbortLimits,
-  { receivedBytes, firstByteMs }: { readonly receivedBytes: number; readonly firstByteMs: number },
-): AbortLimit | null {
-  const bytes = receivedBytes + restBytes;
-  if (state === 'awaitingFirstEvent') return { timeMs: firstByteMs, bytes };
-  return state === 'awaitingRest' ? { timeMs: restMs, bytes } : null;
+  /** `receivedBytes`: of the stream, before the client left. */
+  constructor(
+    progress: StreamProgress,
+    receivedBytes: number,
+    onClientAbort: OnClientAbort,
+    limits: AbortLimits & { readonly firstByteMs: number },
+    cancel: () => void,
+  ) {
+    this.#progress = progress;
+    this.#limits = limits;
+    this.#cancel = cancel;
+    this.#enter(onClientAbort === 'drain' ? 'awaitingEnd' : this.#afterProgress(), receivedBytes);
+  }
+
+  get state(): AbortState {
+    return this.#state!;
+  }
+
+  /** A part of the stream has come; `receivedBytes` is the size of all parts. */
+  received(receivedBytes: number): void {
+    if (receivedBytes > this.#bytesMax) this.#enter('cancelled', receivedBytes);
+    else if (this.#state === 'awaitingFirstEvent') this.#enter(this.#afterProgress(), receivedBytes);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #afterProgress(): AbortState {
+    if (this.#progress.hasOutputEnd) return 'awaitingRest';
+    return this.#progress.hasBegun ? 'cancelled' : 'awaitingFirstEvent';
+  }
+
+  #enter(state: AbortState, receivedBytes: number): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.stop();
+    if (state === 'cancelled') this.#cancel();
+    if (state === 'cancelled' || state === 'awaitingEnd') return;
+    const { restMs, restBytes, firstByteMs } = this.#limits;
+    this.#bytesMax = receivedBytes + restBytes;
+    const limitMs = state === 'awaitingRest' ? restMs : firstByteMs;
+    this.#timer = setTimeout(() => this.#enter('cancelled', receivedBytes), limitMs);
+  }
 }

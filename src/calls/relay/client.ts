@@ -22,12 +22,14 @@ const NO_HEADERS: ShownHeaders = { headers: {}, rateHeaders: null };
 export class Client {
   readonly #response: ServerResponse;
   readonly #errors: StreamErrors;
-  #hasBegun = false;
+  /** Whether the status has been sent: from then on only an event in the stream can report an error. */
+  hasBegun = false;
+  /** How many pieces of the response were passed on. */
+  chunks = 0;
   #shown: ShownHeaders = NO_HEADERS;
   #onGone: (() => void) | null = null;
   #onDrained: (() => void) | null = null;
   #awaitsDrain = false;
-  #chunks = 0;
 
   constructor(response: ServerResponse, errors: StreamErrors) {
     this.#response = response;
@@ -41,11 +43,6 @@ export class Client {
   /** Whether the client has closed the connection before its response was complete. */
   get isGone(): boolean {
     return this.#response.destroyed && !this.#response.writableFinished;
-  }
-
-  /** Whether the status has been sent: from then on only an event in the stream can report an error. */
-  get hasBegun(): boolean {
-    return this.#hasBegun;
   }
 
   /** The listener runs when the client leaves, at once if it has left; the last one counts. */
@@ -72,7 +69,7 @@ export class Client {
 
   /** Begins the response; the headers of the call are added to `headers`. */
   begin(status: number, headers: Record<string, string | number>): void {
-    this.#hasBegun = true;
+    this.hasBegun = true;
     const { rateHeaders } = this.#shown;
     if (rateHeaders !== null && !hasRateHeaders(headers)) Object.assign(headers, rateHeaders);
     this.#response.writeHead(status, Object.assign(headers, this.#shown.headers));
@@ -93,15 +90,11 @@ export class Client {
     return this.isGone || this.#response.closed ? 0 : this.#response.writableLength;
   }
 
-  /** How many pieces of the response were passed on. */
-  get chunks(): number {
-    return this.#chunks;
-  }
-
   /** Returns false where the client reads more slowly than bytes come. */
   write(bytes: Buffer): boolean {
-    this.#chunks++;
-    if (this.#response.destroyed || this.#response.write(bytes)) return true;
+    if (this.#response.destroyed) return true;
+    this.chunks++;
+    if (this.#response.write(bytes)) return true;
     // Most responses are never behind, and need no listener.
     if (!this.#awaitsDrain) this.#response.on('drain', () => this.#onDrained?.());
     this.#awaitsDrain = true;
@@ -113,7 +106,7 @@ export class Client {
       this.#response.end();
       return;
     }
-    this.#chunks++;
+    this.chunks++;
     this.#response.end(bytes);
   }
 
@@ -149,22 +142,4 @@ export class Client {
 function hasRateHeaders(headers: Readonly<Record<string, unknown>>): boolean {
   for (const name in headers) if (name.includes('ratelimit-')) return true;
   return false;
-}
-
-/** Runs a function after each period of silence, until it is stopped. */
-export interface KeepAlive {
-  /** Starts the period of silence again. */
-  postpone(): void;
-  stop(): void;
-}
-
-export function startKeepAlive(silenceMs: number, onSilence: () => void): KeepAlive {
-  const timer = setTimeout(() => {
-    onSilence();
-    timer.refresh();
-  }, silenceMs);
-  return {
-    postpone: () => void timer.refresh(),
-    stop: () => clearTimeout(timer),
-  };
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { RoutePermit } from '../../providers/routing/health.ts';
 import { connectionFailure, type UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
-import { refusalFailure } from '../../providers/upstream/response-kind.ts';
+import { refusalFailure } from '../../providers/upstream/refusal.ts';
 import type { CallEnd } from '../call-end.ts';
 import { decisiveFailure, mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
 

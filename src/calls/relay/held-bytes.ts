@@ -1,5 +1,5 @@
 import type { UnsentMemory } from '../../lib/fair/unsent-memory.ts';
-import type { UpstreamExchange } from '../../providers/upstream/exchange.ts';
+import type { Exchange } from '../../providers/upstream/exchange.ts';
 import type { Client } from './client.ts';
 
 /**
@@ -9,11 +9,15 @@ import type { Client } from './client.ts';
 export class HeldBytes {
   readonly #memory: UnsentMemory;
   readonly #client: Client;
-  readonly #exchange: UpstreamExchange;
+  readonly #exchange: Exchange;
   #keptBytes = 0;
+  /** Whether the client keeps up, and the bytes fit into the budget. */
+  #isClientBehind = false;
+  #fits = true;
+  #isPaused = false;
   #isOver = false;
 
-  constructor(memory: UnsentMemory, client: Client, exchange: UpstreamExchange) {
+  constructor(memory: UnsentMemory, client: Client, exchange: Exchange) {
     this.#memory = memory;
     this.#client = client;
     this.#exchange = exchange;
@@ -29,16 +33,21 @@ export class HeldBytes {
   keep(sizeBytes: number): boolean {
     if (this.#isOver) return true;
     this.#keptBytes = sizeBytes;
-    return this.#memory.hold(sizeBytes + (this.#client.isBehind ? this.#client.unreadBytes : 0));
+    this.#isClientBehind = this.#client.isBehind;
+    this.#fits = this.#memory.hold(this.#isClientBehind ? sizeBytes + this.#client.unreadBytes : sizeBytes);
+    return this.#fits;
   }
 
-  /** Resumes or pauses the provider. Returns whether it is read. */
+  /** Resumes or pauses the provider, by what was counted last. Returns whether it is read. */
   readOn(): boolean {
     if (this.#isOver) return true;
-    const goesOn = !this.#client.isBehind && this.#memory.mayGoOn(this.#onRoom);
-    if (goesOn) this.#exchange.resume();
-    else this.#exchange.pause();
-    return goesOn;
+    const isPaused = this.#isClientBehind || !(this.#fits || this.#memory.mayGoOn(this.#onRoom));
+    if (isPaused !== this.#isPaused) {
+      this.#isPaused = isPaused;
+      if (isPaused) this.#exchange.pause();
+      else this.#exchange.resume();
+    }
+    return !isPaused;
   }
 
   /** The relay has ended and keeps nothing. Unread bytes count until the client has read them or has left. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startKeepAlive } from './client.ts';
+import { KeepAlive } from './keep-alive.ts';
 
 /** Resolves when a new keep-alive has run that often. */
 async function silences(count: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let runs = 0;
-  const keepAlive = startKeepAlive(1, () => {
+  const keepAlive = new KeepAlive(1, () => {
     if (++runs === count) resolve();
   });
   await promise;
@@ -20,7 +20,7 @@ describe('a keep-alive', () => {
 
   it('does not run once it is stopped, also if it is postponed after that', async () => {
     let runs = 0;
-    const keepAlive = startKeepAlive(1, () => runs++);
+    const keepAlive = new KeepAlive(1, () => runs++);
     keepAlive.stop();
     keepAlive.postpone();
     keepAlive.stop();
@@ -31,7 +31,7 @@ describe('a keep-alive', () => {
   it('can be stopped while it runs', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let runs = 0;
-    const keepAlive = startKeepAlive(1, () => {
+    const keepAlive = new KeepAlive(1, () => {
       runs++;
       keepAlive.stop();
       resolve();

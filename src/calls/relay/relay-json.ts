@@ -1,22 +1,21 @@
 import type { StoredResponse } from '../../accounting/repeats/stored-response.ts';
 import { JsonCapture } from '../../lib/json/json-capture.ts';
 import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
-import { CapturedResponse } from '../../protocols/metering/captured-response.ts';
 import type { ReadResponse } from '../../protocols/metering/response.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { WrittenText } from '../../protocols/metering/written-text.ts';
 import { SignedBlocks } from '../../protocols/signed-blocks.ts';
 import {
-  startExchange,
-  type UpstreamExchange,
+  Exchange,
+  type ResponseReceiver,
   type UpstreamHead,
   type UpstreamRequest,
 } from '../../providers/upstream/exchange.ts';
 import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
-import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream/headers.ts';
-import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
-import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
+import { responseKind, upstreamRequestId } from '../../providers/upstream/headers.ts';
+import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
 import type { Call } from '../call.ts';
+import { relayedHeaders } from './call-headers.ts';
 import { usageOfWhole, type WrittenSize } from './estimates.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { RelayParts } from './relay-stream.ts';
@@ -47,7 +46,7 @@ export function relayJson(call: Call, upstream: UpstreamRequest, parts: RelayPar
   return new JsonRelay(call, upstream, parts).run();
 }
 
-class JsonRelay {
+class JsonRelay implements ResponseReceiver {
   readonly #call: Call;
   readonly #upstream: UpstreamRequest;
   readonly #parts: RelayParts;
@@ -57,7 +56,7 @@ class JsonRelay {
   /** Measures the chunks that are released, and the rest when it is asked for. */
   #written: WrittenText | null = null;
   #isMeasured = false;
-  #exchange!: UpstreamExchange;
+  #exchange!: Exchange;
   #memory!: HeldBytes;
   #head: UpstreamHead | null = null;
   #requestId: string;
@@ -101,7 +100,7 @@ class JsonRelay {
 
   run(): Promise<void> {
     const { client, principal } = this.#call;
-    this.#exchange = startExchange(this.#upstream, (head) => this.#receiveHead(head));
+    this.#exchange = Exchange.start(this.#upstream, this);
     this.#memory = new HeldBytes(this.#parts.unsentOf(principal), client, this.#exchange);
     client.onGone(() => {
       // The response is still read to its end and settled.
@@ -124,17 +123,18 @@ class JsonRelay {
     return this.#memory.keep(inChunks + this.#capture.memoryBytes);
   }
 
-  #receiveHead(head: UpstreamHead): (chunk: Buffer) => void {
+  receiveHead(head: UpstreamHead): void {
     this.#head = head;
     this.#firstByteAtMs = this.#parts.clock.nowMs();
     this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
-    const kind = responseKind(head);
-    if (kind === 'refusal') return (chunk) => this.#receiveRefusal(chunk);
-    if (kind === 'unusable') this.#isInvalid = true;
-    return (chunk) => this.#receiveSuccess(chunk);
+    if (responseKind(head.status, head.headers) === 'unusable') this.#isInvalid = true;
   }
 
-  #receiveRefusal(chunk: Buffer): void {
+  receive(chunk: Buffer): void {
+    if (this.#head!.status === 200) {
+      this.#receiveSuccess(chunk);
+      return;
+    }
     this.#sizeBytes += chunk.length;
     if (this.#sizeBytes <= ERROR_BODY_BYTES_MAX) this.#held.push(chunk);
     else this.#exchange.abort();
@@ -288,7 +288,7 @@ class JsonRelay {
       if (error instanceof JsonSyntaxError) return null;
       throw error;
     }
-    return new CapturedResponse(this.#capture);
+    return this.#capture;
   }
 
   /** The response that repeats of the call get, without a body if that is too large or there is no memory to store it. */
@@ -306,11 +306,8 @@ class JsonRelay {
   }
 
   #headers(): Record<string, string> {
-    const headers = safeResponseHeaders(this.#head!.headers);
-    headers['content-type'] = jsonContentType(this.#head!.headers['content-type']);
-    headers['x-request-id'] = this.#requestId;
-    headers['request-id'] = this.#requestId;
-    return headers;
+    const { headers } = this.#head!;
+    return relayedHeaders(headers, jsonContentType(headers['content-type']), this.#requestId);
   }
 }
 

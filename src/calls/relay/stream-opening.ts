@@ -10,7 +10,7 @@ const KEPT_MS = 1_000;
 export class StreamOpening {
   readonly #send: (bytes: Buffer) => void;
   #kept: Buffer[] = [];
-  #keptBytes = 0;
+  keptBytes = 0;
   #isOver = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -18,15 +18,11 @@ export class StreamOpening {
     this.#send = send;
   }
 
-  get keptBytes(): number {
-    return this.#keptBytes;
-  }
-
   /** Keeps events that open the stream; `false`: these do not, or it is open already. */
   keep(bytes: Buffer): boolean {
     if (this.#isOver || !isOpening(bytes)) return false;
     this.#kept.push(bytes);
-    this.#keptBytes += bytes.length;
+    this.keptBytes += bytes.length;
     this.#timer ??= setTimeout(() => this.sendKept(), KEPT_MS);
     return true;
   }
@@ -38,7 +34,7 @@ export class StreamOpening {
     this.#isOver = true;
     const kept = this.#kept;
     this.#kept = [];
-    this.#keptBytes = 0;
+    this.keptBytes = 0;
     for (const bytes of kept) this.#send(bytes);
   }
 

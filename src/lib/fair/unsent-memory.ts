@@ -100,9 +100,10 @@ export class UnsentMemory {
 
   /** Sets the number of unsent bytes. Returns whether they fit into the budget. */
   hold(sizeBytes: number): boolean {
-    if (this.#isReleased || (!this.isCounted && sizeBytes <= UNCOUNTED_BYTES)) return true;
+    const isUncounted = sizeBytes <= UNCOUNTED_BYTES && this.#shares === null && this.#beyondBytes === 0;
+    if (isUncounted || this.#isReleased) return true;
     if (sizeBytes <= WITHOUT_WAIT_BYTES) this.#budget.comesBack(this);
-    const more = sizeBytes - this.#sharedBytes;
+    const more = sizeBytes - (this.#shares?.[0].amount ?? 0);
     if (more < 0) for (const share of this.#shares!) share.shrink(-more);
     this.#setBeyond(Math.max(more, 0));
     return this.findsRoom();
@@ -129,7 +130,7 @@ export class UnsentMemory {
 
   /** Whether more may be read from the provider; if not, `onRoom` runs when it may. */
   mayGoOn(onRoom: () => void): boolean {
-    const sizeBytes = this.#sharedBytes + this.#beyondBytes;
+    const sizeBytes = (this.#shares?.[0].amount ?? 0) + this.#beyondBytes;
     return sizeBytes <= WITHOUT_WAIT_BYTES || this.#budget.mayGoOn(this, onRoom);
   }
 
@@ -147,10 +148,6 @@ export class UnsentMemory {
     for (const share of this.#shares ?? []) share.release();
     this.#shares = null;
     this.#budget.comesBack(this);
-  }
-
-  get #sharedBytes(): number {
-    return this.#shares?.[0].amount ?? 0;
   }
 
   #setBeyond(sizeBytes: number): void {

@@ -1,8 +1,9 @@
+import { parseJson } from './json.ts';
 import { CapturedMembers, type MarkedMember } from './json-captured-members.ts';
 import { HOLDINGS_DEPTH_MAX, type HoldingRules, JsonHoldings } from './json-holdings.ts';
 import { NumberReader, wholeNumberEnd } from './json-number.ts';
 import { type JsonKind, JsonSyntaxError, KINDS } from './json-scan.ts';
-import { isEscapeLetter, isHexDigit, SPECIAL_BYTES, skipPlain, wholeEscapeEnd } from './json-string.ts';
+import { isEscapeLetter, isHexDigit, PlainTexts, wholeEscapeEnd } from './json-string.ts';
 import type { MemberNames } from './member-names.ts';
 
 /**
@@ -44,14 +45,11 @@ const NONE = -1;
 const ITEM_DEPTH = 2;
 /** Twice what a request may have: a response may wrap what the request contained. */
 const DEPTH_MAX = 512;
-/** The bytes of a string that are read one by one before reading by words pays. */
-const SHORT_BYTES = 32;
 /** No mark can come of the next token; it may be the value of a mark, or be in that. */
 const UNMARKED = 0;
 const MARK_VALUE = 1;
 const IN_MARK = 2;
 const NO_BYTES = Buffer.alloc(0);
-const NO_WORDS: Int32Array = new Int32Array(0);
 
 /** What the next byte, white space aside, has to be. */
 const EXPECT_VALUE = 0;
@@ -98,9 +96,7 @@ export class JsonCapture {
   #word = '';
   #wordRead = 0;
 
-  /** The chunk in words, for reading strings; `#firstWord` is where in the chunk they begin. */
-  #words = NO_WORDS;
-  #firstWord = NONE;
+  readonly #plainTexts = new PlainTexts();
 
   constructor(options: JsonCaptureOptions) {
     const { holding, depthMax = DEPTH_MAX } = options;
@@ -135,6 +131,12 @@ export class JsonCapture {
     return this.#members.value(key);
   }
 
+  /** The same as a value; `undefined` if it is absent or not kept. */
+  member(key: string): unknown {
+    const value = this.value(key);
+    return value === undefined ? undefined : parseJson(value.toString('utf8'));
+  }
+
   /** Items of the last member of this name, up to now; `null` if it is absent, no array, or not counted. */
   count(key: string): number | null {
     return this.#members.count(key);
@@ -153,9 +155,8 @@ export class JsonCapture {
    */
   push(chunk: Buffer): void {
     if (this.#failure !== null) throw this.#failure;
-    this.#firstWord = NONE;
     this.#read(chunk);
-    this.#words = NO_WORDS;
+    this.#plainTexts.letGo();
     this.#members.carry(chunk);
     this.#holdings?.carry(chunk);
     this.#offset += chunk.length;
@@ -245,7 +246,9 @@ export class JsonCapture {
     this.#isKey = true;
     if (this.#mark === IN_MARK) this.#marked();
     if (this.#depth <= this.#outerDepth) this.#outerKeyBegins(at);
-    return this.#stringBegins(chunk, at);
+    this.#stringStart = this.#offset + at;
+    this.#state = IN_STRING;
+    return this.#string(chunk, at + 1);
   }
 
   #value(chunk: Buffer, at: number): number {
@@ -257,7 +260,9 @@ export class JsonCapture {
     switch (byte) {
       case QUOTE:
         this.#isKey = false;
-        return this.#stringBegins(chunk, at);
+        this.#stringStart = this.#offset + at;
+        this.#state = IN_STRING;
+        return this.#string(chunk, at + 1);
       case OPEN_BRACE:
         return this.#open(CLOSE_BRACE, EXPECT_KEY_OR_END, at);
       case OPEN_BRACKET:
@@ -309,20 +314,12 @@ export class JsonCapture {
     if (start < 0 || marks.find(chunk, start, at) !== NONE) this.#mark = MARK_VALUE;
   }
 
-  #stringBegins(chunk: Buffer, at: number): number {
-    this.#stringStart = this.#offset + at;
-    this.#state = IN_STRING;
-    return this.#string(chunk, at + 1);
-  }
-
   /** Reads on in a string, to its end or to that of the chunk. */
   #string(chunk: Buffer, start: number): number {
     const end = chunk.length;
     let at = this.#escape === NO_ESCAPE ? start : this.#restOfEscape(chunk, start);
     while (at < end) {
-      const near = Math.min(end, at + SHORT_BYTES);
-      while (at < near && SPECIAL_BYTES[chunk[at]!] === 0) at++;
-      if (at === near && at < end) at = this.#skipPlain(chunk, at);
+      at = this.#plainTexts.endFrom(chunk, at);
       if (at === end) break;
       const byte = chunk[at]!;
       if (byte === QUOTE) {
@@ -367,16 +364,6 @@ export class JsonCapture {
     this.#state = EXPECT_COLON;
     if (this.#marks !== null) this.#markKey(this.#marks, chunk, at);
     if (this.#depth <= this.#outerDepth) this.#outerKeyEnds(chunk, at);
-  }
-
-  /** Where from `start` on the first byte stands that is not plain text of a string, or the end of the chunk. */
-  #skipPlain(chunk: Buffer, start: number): number {
-    if (this.#firstWord === NONE) {
-      this.#firstWord = -chunk.byteOffset & 3;
-      const words = (chunk.length - this.#firstWord) >> 2;
-      this.#words = words > 0 ? new Int32Array(chunk.buffer, chunk.byteOffset + this.#firstWord, words) : NO_WORDS;
-    }
-    return skipPlain(chunk, this.#words, this.#firstWord, start);
   }
 
   /** Reads a number, and those behind it in a list of numbers; `NONE` if it may not end in this chunk. */
@@ -458,7 +445,7 @@ export class JsonCapture {
 
   /** `at` counts from the beginning of this chunk, and is negative if an earlier one is to blame. */
   #fail(message: string, at: number): JsonSyntaxError {
-    this.#words = NO_WORDS;
+    this.#plainTexts.letGo();
     this.#members.letGo();
     this.#holdings?.letGo();
     this.#failure = new JsonSyntaxError(message, this.#offset + at);

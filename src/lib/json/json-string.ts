@@ -4,21 +4,56 @@
  */
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const SPACE = 0x20;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 const NONE = -1;
 
 /** The bytes that are not plain text of a string. A table, because three comparisons a byte were slower on prose full of escapes. */
 export const SPECIAL_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte === QUOTE || byte === BACKSLASH || byte < 0x20 ? 1 : 0,
 );
-/** Under a name of this file: a loop that reads one of another file takes longer. */
-const SPECIAL = SPECIAL_BYTES;
+/** The bytes that are read one by one before reading by words pays. */
+const SHORT_BYTES = 32;
+const NO_WORDS: Int32Array = new Int32Array(0);
+
+/** Finds the ends of plain texts in one chunk after the other. */
+export class PlainTexts {
+  /** The chunk in words, and where in it they begin. */
+  #words = NO_WORDS;
+  #firstWord = NONE;
+
+  /** Where from `start` on the first byte stands that is not plain text of a string, or the end of the chunk. */
+  endFrom(chunk: Buffer, start: number): number {
+    const near = Math.min(chunk.length, start + SHORT_BYTES);
+    let at = start;
+    while (at < near && SPECIAL_BYTES[chunk[at]!] === 0) at++;
+    if (at < near || at === chunk.length) return at;
+    if (this.#firstWord === NONE) {
+      this.#firstWord = -chunk.byteOffset & 3;
+      const words = (chunk.length - this.#firstWord) >> 2;
+      if (words > 0) this.#words = new Int32Array(chunk.buffer, chunk.byteOffset + this.#firstWord, words);
+    }
+    return skipPlain(chunk, this.#words, this.#firstWord, at);
+  }
+
+  /** The next call is about another chunk. */
+  letGo(): void {
+    this.#words = NO_WORDS;
+    this.#firstWord = NONE;
+  }
+}
 
 /** Where from `start` on the first byte stands that is not plain text of a string, or the end of the chunk. */
 export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, start: number): number {
   const end = chunk.length;
   let at = start;
   while (at < end && ((at - firstWord) & 3) !== 0) {
-    if (SPECIAL[chunk[at]!] === 1) return at;
+    if (SPECIAL_BYTES[chunk[at]!] === 1) return at;
     at++;
   }
   // Four bytes at a time. A byte minus n borrows into its top bit if it is below n; turning bit 1 over first brings
@@ -32,7 +67,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
     word++;
   }
   at = firstWord + 4 * word;
-  while (at < end && SPECIAL[chunk[at]!] === 0) at++;
+  while (at < end && SPECIAL_BYTES[chunk[at]!] === 0) at++;
   return at;
 }
 
@@ -77,4 +112,57 @@ export function hasBytes(name: string, bytes: Buffer, start: number, end: number
 export function decodeString(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, end);
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+}
+
+/** What ends a number or a literal. */
+const ENDS_WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET ? 1 : 0,
+);
+
+/**
+ * Where the comma or the brace stands that follows a member whose key ends at `start`, if its value is a string without escapes, a number
+ * or a literal; `NONE` if that takes a second look or more bytes.
+ */
+export function plainMemberEnd(bytes: Buffer, start: number): number {
+  if (bytes[start] !== COLON) return NONE;
+  let at = start + 1;
+  if (bytes[at] === SPACE) at++;
+  const first = bytes[at];
+  at++;
+  if (first === QUOTE) {
+    while (at < bytes.length && SPECIAL_BYTES[bytes[at]!] === 0) at++;
+    if (bytes[at] !== QUOTE) return NONE;
+    at++;
+  } else {
+    if (first === OPEN_BRACE || first === OPEN_BRACKET) return NONE;
+    while (at < bytes.length && ENDS_WORD[bytes[at]!] === 0) at++;
+  }
+  return bytes[at] === COMMA || bytes[at] === CLOSE_BRACE ? at : NONE;
+}
+
+/** Where a string, a number or a literal ends, or the bytes do. */
+export function tokenEnd(bytes: Buffer, start: number): number {
+  let at = start + 1;
+  if (bytes[start] === QUOTE) {
+    while (at < bytes.length && SPECIAL_BYTES[bytes[at]!] === 0) at++;
+    return Math.min(at + 1, bytes.length);
+  }
+  while (at < bytes.length && ENDS_WORD[bytes[at]!] === 0) at++;
+  return at;
+}
+
+/** Which of these has the name `bytes[start, end)`; `null`: none. */
+export function findNamed<Named extends { readonly name: Buffer }>(
+  named: readonly Named[],
+  bytes: Buffer,
+  start: number,
+  end: number,
+): Named | null {
+  for (const each of named) {
+    let at = start;
+    if (each.name.length !== end - start) continue;
+    while (at < end && bytes[at] === each.name[at - start]) at++;
+    if (at === end) return each;
+  }
+  return null;
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { eachEvent, eventData, holdsData, SseSplitter } from './sse.ts';
+import { eventFields, holdsData } from './event-fields.ts';
+import { eachEvent, SseSplitter } from './sse.ts';
 
 interface Pass {
   readonly kind: 'events' | 'oversize';
@@ -33,7 +34,7 @@ function dataOf(passes: readonly Pass[]): string[] {
   return passes
     .filter(({ kind }) => kind === 'events')
     .flatMap(({ bytes }) => [...eachEvent(bytes)])
-    .map(eventData)
+    .map((event) => eventFields(event).data?.toString() ?? null)
     .filter((data) => data !== null);
 }
 
@@ -263,7 +264,7 @@ describe('holdsData', () => {
         const bytes = Buffer.from(text);
         assert.equal(
           holdsData(bytes),
-          [...eachEvent(bytes)].some((event) => eventData(event) !== null),
+          [...eachEvent(bytes)].some((event) => eventFields(event).data !== null),
         );
       }),
       { numRuns: propertyRuns(2000) },

@@ -1,6 +1,5 @@
 import { createYoungGarbageCollector } from '../young-garbage.ts';
-import { eventFields, fieldValue } from './event-fields.ts';
-import { CR, eachLine, LF, LineEnds } from './event-lines.ts';
+import { CR, LF, Lines } from './event-fields.ts';
 
 /**
  * Cuts a `text/event-stream` into events without changing a byte (WHATWG, "Parsing an event stream"): lines end with LF,
@@ -20,7 +19,6 @@ export interface SseSink {
 }
 
 const NO_BYTES = Buffer.alloc(0);
-const DATA = Buffer.from('data');
 
 /** An event longer than this is passed on in parts, unless the sink needs it whole. */
 export const EVENT_BYTES_MAX = 1024 * 1024;
@@ -52,7 +50,8 @@ export class SseSplitter {
   #blocks: Buffer[] = [];
   #lastBlock: Buffer = NO_BYTES;
   #lastBytes = 0;
-  #keptBytes = 0;
+  /** The bytes of an incomplete event, without unused capacity. */
+  keptBytes = 0;
   /** The limit for the event that has begun; raised once the event proves to be needed. */
   #keptBytesMax: number;
   #isOversize = false;
@@ -71,14 +70,14 @@ export class SseSplitter {
     const isAtEmptyLine = this.#isLineEmpty && !(this.#isAfterCr && chunk[0] === LF);
     const wholeEnd = this.#lastBoundary(chunk);
     if (wholeEnd > 0) {
-      const whole = chunk.subarray(0, wholeEnd);
+      const whole = wholeEnd === chunk.length ? chunk : chunk.subarray(0, wholeEnd);
       if (this.#isOversize) {
         // Cut exactly where the giant ends: the sink must see events that share a chunk with its end.
         const giantEnd = eventEnds(whole, isAtEmptyLine)[0]!;
         this.#sink.oversize(whole.subarray(0, giantEnd), true);
         this.#isOversize = false;
         if (giantEnd < wholeEnd) this.#sink.events(whole.subarray(giantEnd));
-      } else if (this.#keptBytes > 0) {
+      } else if (this.keptBytes > 0) {
         this.#append(whole);
         this.#sink.events(this.#takeKept());
       } else {
@@ -88,11 +87,6 @@ export class SseSplitter {
     if (wholeEnd < chunk.length) this.#keep(chunk.subarray(wholeEnd));
   }
 
-  /** The bytes of an incomplete event, without unused capacity. */
-  get memoryBytes(): number {
-    return this.#keptBytes;
-  }
-
   /** Whether what was given out so far ends with an event, so that something else may stand between it and the next. */
   get isBetweenEvents(): boolean {
     return !this.#isOversize;
@@ -100,22 +94,22 @@ export class SseSplitter {
 
   /** The stream is over: returns the bytes of an event that lacks its empty line and has not been passed on. */
   takeRest(): Buffer | null {
-    return this.#keptBytes === 0 ? null : this.#takeKept();
+    return this.keptBytes === 0 ? null : this.#takeKept();
   }
 
   #takeKept(): Buffer {
     const last = this.#lastBlock.subarray(0, this.#lastBytes);
-    const taken = this.#blocks.length === 0 ? last : joined([...this.#blocks, last], this.#keptBytes);
+    const taken = this.#blocks.length === 0 ? last : joined([...this.#blocks, last], this.keptBytes);
     this.#blocks = [];
     this.#lastBlock = NO_BYTES;
     this.#lastBytes = 0;
-    this.#keptBytes = 0;
+    this.keptBytes = 0;
     this.#keptBytesMax = this.#eventBytesMax;
     return taken;
   }
 
   #append(bytes: Buffer): void {
-    if (this.#keptBytes === 0) {
+    if (this.keptBytes === 0) {
       // A part of the chunk, and full: what is appended to it is never written into the chunk.
       this.#lastBlock = bytes;
       this.#lastBytes = bytes.length;
@@ -129,7 +123,7 @@ export class SseSplitter {
       }
       if (this.#blocks.length > 0) collectCopied(bytes.length);
     }
-    this.#keptBytes += bytes.length;
+    this.keptBytes += bytes.length;
   }
 
   /** Makes the last block larger for this number of bytes, up to the size of a block. */
@@ -155,7 +149,7 @@ export class SseSplitter {
       return;
     }
     this.#append(tail);
-    if (this.#keptBytes <= this.#keptBytesMax) return;
+    if (this.keptBytes <= this.#keptBytesMax) return;
     if (this.#keptBytesMax === this.#eventBytesMax && this.#sink.isNeededWhole?.(this.#beginning())) {
       this.#keptBytesMax = NEEDED_EVENT_BYTES_MAX;
       return;
@@ -167,33 +161,30 @@ export class SseSplitter {
   /** The first bytes of the event that is being kept. */
   #beginning(): Buffer {
     const first = this.#blocks[0] ?? this.#lastBlock;
-    return first.subarray(0, Math.min(this.#keptBytes, BEGINNING_BYTES));
+    return first.subarray(0, Math.min(this.keptBytes, BEGINNING_BYTES));
   }
 
   /** Offset behind the last empty line of the chunk, 0 if there is none. Carries the line state over to the next. */
   #lastBoundary(chunk: Buffer): number {
-    if (chunk.length === 0) return 0;
-    let boundary = 0;
-    let start = 0;
-    let isEmptyLine = this.#isCrBoundary;
-    if (this.#isAfterCr && chunk[0] === LF) {
-      // The second byte of a CRLF: the line ended one byte ago. If that was an empty line, it belongs to it.
-      start = 1;
-      if (isEmptyLine) boundary = 1;
-    }
-    const ends = new LineEnds(chunk);
-    while (start < chunk.length) {
-      const end = ends.endOf(start);
-      isEmptyLine = this.#isLineEmpty && end === start;
-      if (end === chunk.length) {
-        this.#isLineEmpty = false;
-        break;
-      }
-      start = ends.behind(end);
-      if (isEmptyLine) boundary = start;
+    const { length } = chunk;
+    if (length === 0) return 0;
+    if (chunk[length - 1] === LF && chunk[length - 2] === LF) {
       this.#isLineEmpty = true;
+      this.#isAfterCr = false;
+      this.#isCrBoundary = false;
+      return length;
     }
-    this.#isAfterCr = chunk[chunk.length - 1] === CR;
+    // The second byte of a CRLF: the line ended one byte ago. If that was an empty line, it belongs to it.
+    const start = this.#isAfterCr && chunk[0] === LF ? 1 : 0;
+    let isEmptyLine = this.#isCrBoundary;
+    let boundary = isEmptyLine ? start : 0;
+    const lines = new Lines(chunk, start);
+    while (lines.advance()) {
+      isEmptyLine = this.#isLineEmpty && lines.start === lines.end;
+      this.#isLineEmpty = lines.end < length;
+      if (isEmptyLine) boundary = lines.next;
+    }
+    this.#isAfterCr = chunk[length - 1] === CR;
     this.#isCrBoundary = this.#isAfterCr && isEmptyLine;
     return boundary;
   }
@@ -227,39 +218,10 @@ export function* eachEvent(run: Buffer): Generator<Buffer> {
 
 /** Offsets behind each empty line; `isAtEmptyLine`: no byte of the first line came before these bytes. */
 function eventEnds(bytes: Buffer, isAtEmptyLine: boolean): number[] {
-  const lineEnds = new LineEnds(bytes);
+  const lines = new Lines(bytes);
   const ends: number[] = [];
-  let isLineEmpty = isAtEmptyLine;
-  for (let start = 0; start < bytes.length; ) {
-    const end = lineEnds.endOf(start);
-    if (end === bytes.length) break;
-    const next = lineEnds.behind(end);
-    if (isLineEmpty && end === start) ends.push(next);
-    isLineEmpty = true;
-    start = next;
+  for (let isLineEmpty = isAtEmptyLine; lines.advance(); isLineEmpty = true) {
+    if (isLineEmpty && lines.start === lines.end) ends.push(lines.next);
   }
   return ends;
-}
-
-/** The value of an event's `data` field, its lines joined with LF; `null` if the event has none. */
-export function eventData(event: Buffer): string | null {
-  return eventFields(event).data?.toString('utf8') ?? null;
-}
-
-/** The name of an event, which is its last `event` field; `null` if it has none. */
-export function eventName(event: Buffer): string | null {
-  return eventFields(event).name;
-}
-
-/**
- * Whether any of these whole events has data, rather than being made of comments and other fields. Event by event, since a
- * byte order mark is passed over in front of each: the response must not depend on which events came together.
- */
-export function holdsData(events: Buffer): boolean {
-  for (const event of eachEvent(events)) {
-    for (const line of eachLine(event)) {
-      if (fieldValue(line, DATA) !== null) return true;
-    }
-  }
-  return false;
 }

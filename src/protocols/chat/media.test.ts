@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { captureResponse } from '../../../test/support/captured.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
-import { createStreamTap, type StreamTap } from '../metering/tap.ts';
+import { StreamTap } from '../metering/tap.ts';
 import { WrittenText } from '../metering/written-text.ts';
 import { chatResponse } from './response.ts';
 import { type ChatStreamOptions, readChatStream } from './stream.ts';
@@ -28,7 +28,7 @@ function spoken(bytes: Buffer, pieces: number, more: object = {}): string[] {
 function left(events: readonly (string | Buffer)[], options: Partial<ChatStreamOptions> = {}): StreamTap {
   const nothing = (): void => {};
   const reading = readChatStream({ dropsUsageChunk: true, choices: 1, ...options });
-  const tap = createStreamTap(reading, {
+  const tap = new StreamTap(reading, {
     forward: nothing,
     forwardError: nothing,
     finish: nothing,
@@ -40,7 +40,7 @@ function left(events: readonly (string | Buffer)[], options: Partial<ChatStreamO
 }
 
 const outputOf = (tap: StreamTap) => {
-  const { outputTokens, audioOutputTokens, imageOutputTokens } = tap.usage(11)!;
+  const { outputTokens, audioOutputTokens, imageOutputTokens } = tap.usage.facts(11)!;
   return { text: outputTokens, audio: audioOutputTokens, image: imageOutputTokens };
 };
 
@@ -101,7 +101,7 @@ describe('sounds of a chat stream that is left', () => {
     const search = chunk({}, { web_search: [{ title: 'x' }] });
     const tap = left([first!, 'data: [DONE]\n\n', second!, chunk({ images: [picture()] }), search], speaks);
     assert.deepEqual(outputOf(tap), { text: 0, audio: 100, image: 0 });
-    assert.equal(tap.usage(11)!.webSearches, 0);
+    assert.equal(tap.usage.facts(11)!.webSearches, 0);
   });
 
   it('are charged if an error follows them', () => {

@@ -1,4 +1,3 @@
-import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord } from '../../lib/json/json.ts';
 import type { MarkedMember } from '../../lib/json/json-captured-members.ts';
 import { MemberNames } from '../../lib/json/member-names.ts';
@@ -13,7 +12,6 @@ interface ShownTools {
   add(response: Readonly<Record<string, unknown>>): void;
   /** A byte test: whether an event that has a mark may show a use that was not seen yet. */
   isSign(event: Buffer, mark: Buffer): boolean;
-  mayShow(event: Buffer): boolean;
   uses(): ToolUses;
 }
 
@@ -43,7 +41,6 @@ export const TOOL_MARKS: readonly Buffer[] = [
   CALLS,
   RUNS,
 ];
-const MARK_PATTERNS = new BytePatterns(TOOL_MARKS);
 
 /** The members in the choices of a whole response that show a use, if they are not empty. */
 const SHOWN_IN_CHOICES = [...RESULT_MEMBERS, 'annotations', EXECUTED];
@@ -101,7 +98,6 @@ export function shownTools(readsCalls = true): ShownTools {
       }
     },
     isSign,
-    mayShow: (event) => MARK_PATTERNS.some(event, (mark) => isSign(event, TOOL_MARKS[mark]!)),
     uses() {
       const counts = calls.counts();
       // What was found says of one search, which its call may say as well.
@@ -123,11 +119,12 @@ function toolOf(call: Readonly<Record<string, unknown>>): string | null {
 const BUILT_IN = 'builtin_function';
 
 function listsResults(holder: Readonly<Record<string, unknown>>): boolean {
-  return RESULT_MEMBERS.some((name) => {
+  for (const name of RESULT_MEMBERS) {
     const value = holder[name];
-    if (isRecord(value)) return Object.values(value).some(isFilledList);
-    return isFilledList(value);
-  });
+    if (value === undefined) continue;
+    if (isRecord(value) ? Object.values(value).some(isFilledList) : isFilledList(value)) return true;
+  }
+  return false;
 }
 
 function isFilledList(value: unknown): boolean {

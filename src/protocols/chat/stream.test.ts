@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import type { EventMeaning, StreamReading } from '../metering/stream-reading.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { WrittenText } from '../metering/written-text.ts';
 import { readChatStream } from './stream.ts';

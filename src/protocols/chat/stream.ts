@@ -1,13 +1,13 @@
 import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
-import { eventData, eventName } from '../../lib/sse/sse.ts';
+import { eventFields } from '../../lib/sse/event-fields.ts';
 import { valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import type { RestateUsage } from '../metering/input-with-cache.ts';
 import { OutputReports } from '../metering/plausible-usage.ts';
 import { roundsOutsideUsage } from '../metering/rounds.ts';
 import { readTerms } from '../metering/service-terms.ts';
-import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import type { EventMeaning, StreamReading } from '../metering/stream-reading.ts';
 import { noUsage, sumCounts, totalTokens, type Usage } from '../metering/usage-facts.ts';
 import { WrittenText } from '../metering/written-text.ts';
 import { audioKeys } from './audio.ts';
@@ -43,19 +43,7 @@ const MESSAGE = Buffer.from('"message"');
 /** What an event may have that is read. */
 const SIGNS = [MESSAGE, USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS, ...TOOL_MARKS];
 const SIGN_PATTERNS = new BytePatterns(SIGNS);
-const [USAGE_PATTERN, FINISH_PATTERN, ERROR_PATTERN, TIER_PATTERN, MESSAGE_PATTERN] = [
-  USAGE,
-  FINISH,
-  ERROR,
-  TIER,
-  MESSAGE,
-].map((pattern) => new BytePatterns([pattern])) as [
-  BytePatterns,
-  BytePatterns,
-  BytePatterns,
-  BytePatterns,
-  BytePatterns,
-];
+const MESSAGE_PATTERN = new BytePatterns([MESSAGE]);
 
 export function readChatStream(options: ChatStreamOptions): StreamReading {
   let reported: unknown = null;
@@ -80,53 +68,52 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   /** The model as the provider calls it. */
   let model: string | null = null;
 
-  const mayHoldTier = (bytes: Buffer): boolean =>
-    options.asksForTier === true && serviceTier === undefined && hasValueAfter(bytes, TIER_PATTERN);
-
   const holdsMedia = (bytes: Buffer): boolean =>
     (options.hasAudio === true && bytes.includes(AUDIO)) || PICTURE_MARKS.some((mark) => bytes.includes(mark));
 
-  /** Whether what stands at its end makes a sign one of what is read. */
+  /** Whether what stands at its end makes a sign one of what is read. What comes behind the end is not delivered, but for its usage. */
   function isSign(bytes: Buffer, sign: Buffer, end: number): boolean {
+    const value = valueStart(bytes, end);
+    // Null stands for nothing, also until there is something.
+    const hasValue = value !== -1 && bytes[value] !== LETTER_N;
     switch (sign) {
       case USAGE:
-        return isValueAt(bytes, end);
+        return hasValue;
       case FINISH:
-        return isReasonAt(bytes, end);
+        // Some providers send an empty reason until there is one.
+        return finished.size < options.choices && bytes[value] === QUOTE && bytes[value + 1] !== QUOTE;
       case ERROR:
-        return isErrorAt(bytes, end);
+        // As a key, or as the value of another one.
+        return value === -1 || hasValue;
       case TIER:
-        return options.asksForTier === true && serviceTier === undefined && isValueAt(bytes, end);
+        return options.asksForTier === true && serviceTier === undefined && hasValue;
       case AUDIO:
-        return options.hasAudio === true;
+        return options.hasAudio === true && !hasEnded;
       case MESSAGE:
-        return !hasDeltas && isObjectAt(bytes, end);
+        return !hasDeltas && !hasEnded && bytes[value] === OPEN_BRACE;
+      case DONE:
+      case NAMED:
+        return true;
       default:
-        return !TOOL_MARKS.includes(sign) || shown.isSign(bytes, sign);
+        return PICTURE_MARKS.includes(sign) ? !hasEnded : shown.isSign(bytes, sign);
     }
   }
 
-  function read(event: Buffer): EventMeaning {
-    if (event.includes(NAMED) && eventName(event) === 'error') return 'error';
-    const mayFinish = finished.size < options.choices && hasFinishReason(event);
-    const mayHoldUsage = hasValueAfter(event, USAGE_PATTERN);
-    const mayHoldError = mayBeError(event);
-    // What comes behind the end is not delivered, and so not charged, except for its usage.
-    const mayHoldMedia = !hasEnded && holdsMedia(event);
-    const mayHoldMessage = !hasDeltas && !hasEnded && MESSAGE_PATTERN.some(event, (_, end) => isObjectAt(event, end));
-    const mayHoldOutput = mayHoldMedia || mayHoldMessage;
-    const holdsNothing =
-      !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldOutput && !mayHoldTier(event) && !shown.mayShow(event);
-    if (holdsNothing && !event.includes(DONE)) return 'pass';
+  const matters = (run: Buffer): boolean => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end));
 
-    const data = eventData(event);
-    if (data === '[DONE]') {
+  function read(event: Buffer): EventMeaning {
+    if (!matters(event)) return 'pass';
+    const { name, data } = eventFields(event);
+    if (name === 'error') return 'error';
+    if (data === null) return 'pass';
+    if (data.equals(DONE)) {
       isUsageFinal ||= usage !== null;
       hasEnded = true;
       return 'done';
     }
-    if (data === null || holdsNothing) return 'pass';
-    const chunk = parseJson(data);
+    const mayHoldMedia = !hasEnded && holdsMedia(event);
+    const mayHoldMessage = MESSAGE_PATTERN.some(event, (_, end) => isSign(event, MESSAGE, end));
+    const chunk = parseJson(data.toString('utf8'));
     if (!isRecord(chunk)) return 'pass';
     if (chunk.error || chunk.object === 'error') return 'error';
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
@@ -179,23 +166,21 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   }
 
   /** Some relays send a whole response as the only event of a stream. */
-  function noteMessages(choices: readonly unknown[], data: string): void {
+  function noteMessages(choices: readonly unknown[], data: Buffer): void {
     hasDeltas = choices.some((choice) => isRecord(choice) && isRecord(choice.delta) && holdsText(choice.delta));
     if (hasDeltas) return;
     const text = new WrittenText(COMPLETION_TEXT, false);
-    text.add(Buffer.from(data));
+    text.add(data);
     repeatedTextBytes = Math.max(repeatedTextBytes, text.sizeBytes);
   }
 
   return {
-    matters: (run) => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end)),
+    matters,
     written: streamedChatText(),
     get repeatedTextBytes() {
       return repeatedTextBytes;
     },
-    get outputReports() {
-      return reports.count;
-    },
+    outputReports: reports,
     read,
     usage: () => (isUsageFinal ? usage : null),
     partialUsage() {
@@ -233,32 +218,3 @@ function holdsText(delta: Readonly<Record<string, unknown>>): boolean {
 const OPEN_BRACE = 0x7b;
 const LETTER_N = 0x6e;
 const QUOTE = 0x22;
-
-/** Whether a choice has finished; some providers send an empty reason, or null, until then. */
-const hasFinishReason = (bytes: Buffer): boolean => FINISH_PATTERN.some(bytes, (_, end) => isReasonAt(bytes, end));
-
-/** Whether "error" occurs as a key with a value other than null, or as a value. */
-const mayBeError = (bytes: Buffer): boolean => ERROR_PATTERN.some(bytes, (_, end) => isErrorAt(bytes, end));
-
-/** Whether the key occurs with a value other than null. Avoids parsing if there is nothing to read. */
-const hasValueAfter = (bytes: Buffer, key: BytePatterns): boolean => key.some(bytes, (_, end) => isValueAt(bytes, end));
-
-function isReasonAt(bytes: Buffer, keyEnd: number): boolean {
-  const value = valueStart(bytes, keyEnd);
-  return bytes[value] === QUOTE && bytes[value + 1] !== QUOTE;
-}
-
-function isObjectAt(bytes: Buffer, keyEnd: number): boolean {
-  const value = valueStart(bytes, keyEnd);
-  return value !== -1 && bytes[value] === OPEN_BRACE;
-}
-
-function isErrorAt(bytes: Buffer, end: number): boolean {
-  const value = valueStart(bytes, end);
-  return value === -1 || bytes[value] !== LETTER_N;
-}
-
-function isValueAt(bytes: Buffer, keyEnd: number): boolean {
-  const value = valueStart(bytes, keyEnd);
-  return value !== -1 && bytes[value] !== LETTER_N;
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import type { EventMeaning, StreamReading } from '../metering/stream-reading.ts';
 import { type ImageCount, noUsage, type Usage } from '../metering/usage-facts.ts';
 import { type RequestedStream, readImagesStream } from './stream.ts';
 

@@ -1,8 +1,8 @@
 import type { JsonCaptureOptions } from '../../lib/json/json-capture.ts';
 import { type EventFields, eventFields } from '../../lib/sse/event-fields.ts';
-import { captureWhole } from '../metering/captured-response.ts';
 import type { ReadResponse } from '../metering/response.ts';
-import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import { captureWhole } from '../metering/response.ts';
+import type { EventMeaning, StreamReading } from '../metering/stream-reading.ts';
 import { type ChargeBasis, type ImageCount, noUsage } from '../metering/usage-facts.ts';
 import { pictureRules } from './pictures.ts';
 import type { RequestedImages } from './response.ts';
@@ -98,7 +98,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
   return {
     matters: () => true,
     written: null,
-    outputReports: 0,
+    outputReports: { count: 0 },
     read,
     usage() {
       // A picture that failed costs nothing, whatever the provider reports.

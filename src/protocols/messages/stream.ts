@@ -1,8 +1,8 @@
 import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
-import { eventData, eventName } from '../../lib/sse/sse.ts';
+import { eventFields } from '../../lib/sse/event-fields.ts';
 import { OutputReports } from '../metering/plausible-usage.ts';
-import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import type { EventMeaning, StreamReading } from '../metering/stream-reading.ts';
 import { readCount, type Usage } from '../metering/usage-facts.ts';
 import { containerKeys, withContainer } from './response.ts';
 import { isOfProvider, PROVIDER_BLOCKS, shownTools, withShown } from './shown-tools.ts';
@@ -40,10 +40,10 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
   let countsTools = false;
 
   function read(event: Buffer): EventMeaning {
-    const data = eventData(event);
+    const { name, data } = eventFields(event);
     if (data === null) return 'pass';
-    if (eventName(event) === 'error') return 'error';
-    const body = parseJson(data);
+    if (name === 'error') return 'error';
+    const body = parseJson(data.toString('utf8'));
     if (!isRecord(body)) return 'pass';
     switch (body.type) {
       case 'message_start':
@@ -94,9 +94,7 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
   return {
     matters: (run) => SIGN_PATTERNS.some(run, (sign) => isSign(SIGNS[sign]!)),
     written: streamedMessageText(),
-    get outputReports() {
-      return reports.count;
-    },
+    outputReports: reports,
     read,
     usage: () => (hasFinalUsage ? withContainer(withTools(facts.total()), container, namesContainer) : null),
     partialUsage: () => withTools(facts.total() ?? facts.withOutput(0)),

@@ -31,6 +31,8 @@ const DATA = Buffer.from('data:');
  * the data of an event may go on in another line between any two tokens; the prefix of such a line is no token.
  */
 export function valueStart(bytes: Buffer, keyEnd: number): number {
+  // As nearly all vendors write it.
+  if (bytes[keyEnd] === COLON && bytes[keyEnd + 1]! > SPACE) return keyEnd + 1;
   const colon = skipSpace(bytes, keyEnd);
   return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : -1;
 }

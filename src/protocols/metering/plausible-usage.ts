@@ -88,18 +88,14 @@ export function boundedOutput(
 
 /** Counts the reports of a stream that state output. Figures are cumulative, so one that falls is none. */
 export class OutputReports {
+  count = 0;
   #greatest = 0;
-  #count = 0;
-
-  get count(): number {
-    return this.#count;
-  }
 
   note(usage: unknown): void {
     if (!isRecord(usage)) return;
     const stated = Math.max(readCount(usage.completion_tokens) ?? 0, readCount(usage.output_tokens) ?? 0);
     if (stated === 0 || stated < this.#greatest) return;
     this.#greatest = stated;
-    this.#count++;
+    this.count++;
   }
 }

@@ -1,9 +1,11 @@
+import { JsonCapture, type JsonCaptureOptions } from '../../lib/json/json-capture.ts';
 import type { MarkedMember } from '../../lib/json/json-captured-members.ts';
 import type { HoldingRules } from '../../lib/json/json-holdings.ts';
+import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import type { ChargeBasis, MediaTokens, Usage } from './usage-facts.ts';
 import type { WrittenRules } from './written-paths.ts';
 
-/** What was kept of a whole response while it was relayed. */
+/** What was kept of a whole response while it was relayed: see `JsonCapture`. */
 export interface ReadResponse {
   /** A member of the outermost object as a value; `undefined` if it is absent. */
   member(name: string): unknown;
@@ -65,4 +67,17 @@ export function responseReading(
   usage: (response: ReadResponse, basis: ChargeBasis) => Usage | null,
 ): ResponseReading {
   return { keep, count: [], usage, continuationKeys: () => [] };
+}
+
+/** The members of a response, or of the data of an event, that is there as a whole; `null`: it is no JSON object. */
+export function captureWhole(bytes: Buffer, options: JsonCaptureOptions): ReadResponse | null {
+  const capture = new JsonCapture(options);
+  try {
+    capture.push(bytes);
+    capture.end();
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return null;
+    throw error;
+  }
+  return capture.rootKind === 'object' ? capture : null;
 }

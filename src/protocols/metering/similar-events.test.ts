@@ -46,6 +46,25 @@ describe('events that are like the one before', () => {
     for (const [size, bytes] of transcript) assert.equal(similar.textBytesIn(bytes), size, bytes.toString());
   });
 
+  it('may have another number and another filling as well', () => {
+    const numbered = (text: string, number: string, filling: string, end = '}'): Buffer =>
+      Buffer.from(`data: {"sequence_number":${number},"delta":"${text}","obfuscation":"${filling}"${end}\n\n`);
+    const similar = new SimilarEvents();
+    const first = numbered('first', '9', 'abc');
+    const start = first.indexOf('first');
+    similar.note(first, start, start + 'first'.length);
+    const transcript: [number, Buffer][] = [
+      [5, numbered('other', '10', '')],
+      [1, numbered('\\"', '123456', 'x'.repeat(40))],
+      [-1, numbered('other', '1.5', 'abc')],
+      [-1, numbered('other', '"1"', 'abc')],
+      [-1, numbered('other', '10', 'a\\"bc')],
+      [-1, numbered('other', '10', 'abc","role":"tool')],
+      [-1, numbered('other', '10', 'abc', ',"usage":{}}')],
+    ];
+    for (const [size, bytes] of transcript) assert.equal(similar.textBytesIn(bytes), size, bytes.toString());
+  });
+
   it('are none before one was noted, behind one that is forgotten, or of one that is large', () => {
     assert.equal(new SimilarEvents().textBytesIn(event('any')), -1);
     const similar = noted();
@@ -110,11 +129,15 @@ describe('events that are like the one before', () => {
             'response.reasoning_text.delta',
             'response.output_item.done',
           ),
+          number: fc.nat(),
+          filling: few('', 'aBcDeF', '[DONE]', '"', 'response.output_item.done'),
         })
-        .map(({ word, index, type }) => ({
+        .map(({ word, index, type, number, filling }) => ({
           type,
+          sequence_number: number,
           output_index: index,
           delta: word,
+          obfuscation: filling,
           item: { type: 'message', content: [{ text: word }] },
         })),
     },

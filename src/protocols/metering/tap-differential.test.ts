@@ -8,7 +8,8 @@ import { _iterSSEMessages as readWithChatSdk } from 'openai/core/streaming';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { renderStream, type StreamStyle } from '../../../test/support/stream-styles.ts';
 import { cutAt, recordedStreams } from '../../../test/support/streams.ts';
-import { createStreamTap, type StreamReading } from './tap.ts';
+import type { StreamReading } from './stream-reading.ts';
+import { StreamTap } from './tap.ts';
 
 interface ClientEvent {
   readonly name: string;
@@ -50,7 +51,7 @@ function relayWithComments(reading: StreamReading, chunks: readonly Buffer[]): B
   const note = (bytes: Buffer): void => {
     out.push(bytes);
   };
-  const tap = createStreamTap(reading, { forward: note, forwardError: note, finish: note, finishError: note });
+  const tap = new StreamTap(reading, { forward: note, forwardError: note, finish: note, finishError: note });
   for (const chunk of chunks) {
     tap.push(chunk);
     // Not in front of everything: a byte order mark is one only at the beginning.

@@ -18,7 +18,7 @@ import { readChatStream } from '../chat/stream.ts';
 import { readImagesStream } from '../images/stream.ts';
 import { readMessagesStream } from '../messages/stream.ts';
 import { readResponsesStream } from '../responses/stream.ts';
-import type { StreamReading } from './tap.ts';
+import type { StreamReading } from './stream-reading.ts';
 
 /** Readings that take nothing out: their input has to come out again, to the byte, up to a half event at its end. */
 const readings: Readonly<Record<Protocol, () => StreamReading>> = {

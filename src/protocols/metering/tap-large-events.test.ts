@@ -14,7 +14,7 @@ import {
   relay,
 } from '../../../test/support/streams.ts';
 import { EVENT_BYTES_MAX, NEEDED_EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
-import { createStreamTap } from './tap.ts';
+import { StreamTap } from './tap.ts';
 
 const MB = 1_000_000;
 const CHUNK_BYTES = 65_536;
@@ -144,7 +144,7 @@ describe('what a stream tap keeps', () => {
     const note = (piece: Buffer): void => {
       out += piece.length;
     };
-    const tap = createStreamTap(recorded.reading(), {
+    const tap = new StreamTap(recorded.reading(), {
       forward: note,
       forwardError: note,
       finish: note,
@@ -196,7 +196,7 @@ describe('what a stream tap keeps', () => {
     const note = (piece: Buffer): void => {
       out += piece.length;
     };
-    const tap = createStreamTap(stream('chat-openai-text').reading(), {
+    const tap = new StreamTap(stream('chat-openai-text').reading(), {
       forward: note,
       forwardError: note,
       finish: note,

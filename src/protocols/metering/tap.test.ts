@@ -4,7 +4,8 @@ import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
 import { readChatStream } from '../chat/stream.ts';
 import { readMessagesStream } from '../messages/stream.ts';
 import { readResponsesStream } from '../responses/stream.ts';
-import { createStreamTap, type StreamReading, type StreamTap } from './tap.ts';
+import type { StreamReading } from './stream-reading.ts';
+import { StreamTap } from './tap.ts';
 import { noUsage } from './usage-facts.ts';
 
 interface Outcome {
@@ -21,7 +22,7 @@ function feed(reading: StreamReading, ...texts: readonly string[]): Outcome {
     assert.equal(outcome.finished, '', 'nothing may be forwarded after the terminal event');
     outcome.forwarded += bytes;
   };
-  const tap = createStreamTap(reading, {
+  const tap = new StreamTap(reading, {
     forward,
     forwardError: forward,
     finishError: (event) => {
@@ -55,7 +56,7 @@ describe('stream tap', () => {
     assert.equal(failures, '');
     assert.equal(finished, `${terminal}: late\n\n${terminal}`);
     assert.equal(tap.hasError, false);
-    assert.deepEqual(tap.usage(10), { ...noUsage, inputTokens: 10, outputTokens: 1, source: 'estimated' });
+    assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, outputTokens: 1, source: 'estimated' });
   });
 
   it('takes usage that comes behind the end, once, and delivers it no more than what comes with it', () => {
@@ -63,7 +64,7 @@ describe('stream tap', () => {
       `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: completion } })}\n\n`;
     const { finished, tap } = feed(chat(), say('a'), finish, terminal, used(2) + used(900) + say('b'));
     assert.equal(finished, terminal);
-    assert.deepEqual(tap.usage(10), { ...noUsage, inputTokens: 7, outputTokens: 2, source: 'observed' });
+    assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 7, outputTokens: 2, source: 'observed' });
   });
 
   it('withholds half an event at the end, and relays one that lacks only its empty line', () => {
@@ -85,7 +86,11 @@ describe('stream tap', () => {
       assert.equal(finished, '', rest);
       assert.equal(tap.hasError, false, rest);
       assert.equal(tap.isBetweenEvents, true, rest);
-      assert.deepEqual(tap.usage(10), { ...noUsage, inputTokens: 10, outputTokens: 1, source: 'estimated' }, rest);
+      assert.deepEqual(
+        tap.usage.facts(10),
+        { ...noUsage, inputTokens: 10, outputTokens: 1, source: 'estimated' },
+        rest,
+      );
     }
     const whole = [
       say('').trimEnd(),
@@ -111,7 +116,7 @@ describe('stream tap', () => {
 
   it('charges nothing for half an event, and takes no stream that ends in one for complete', () => {
     const half = say('twelve bytes').slice(0, -6);
-    assert.equal(feed(chat(), ': ping\n\n', half).tap.usage(10), null);
+    assert.equal(feed(chat(), ': ping\n\n', half).tap.usage.facts(10), null);
     assert.equal(feed(chat(), say('a'), finish, half).tap.isComplete(true), false);
     assert.equal(feed(chat(), say('a'), finish, half.slice(0, 3)).tap.isComplete(true), true);
   });
@@ -119,13 +124,13 @@ describe('stream tap', () => {
   it('sends an empty stream on as nothing', () => {
     const { forwarded, finished, tap } = feed(chat());
     assert.equal(forwarded + finished, '');
-    assert.equal(tap.usage(10), null);
+    assert.equal(tap.usage.facts(10), null);
     assert.equal(tap.isComplete(true), false);
   });
 
   it('never forwards an empty piece', () => {
     const pieces: number[] = [];
-    const tap = createStreamTap(chat(), {
+    const tap = new StreamTap(chat(), {
       forward: (bytes) => pieces.push(bytes.length),
       forwardError: () => assert.fail('there is no error'),
       finishError: () => assert.fail('there is no error'),
@@ -139,33 +144,33 @@ describe('stream tap', () => {
   it('charges nothing for a stream of comments, however long it lasted', () => {
     const { forwarded, tap } = feed(chat(), ': ping\n\n', ': data: x\n\n', 'event: e\n\n');
     assert.equal(forwarded, ': ping\n\n: data: x\n\nevent: e\n\n');
-    assert.equal(tap.usage(10), null);
-    assert.equal(feed(chat(), ': ping\n\n'.repeat(20_000)).tap.usage(10), null);
+    assert.equal(tap.usage.facts(10), null);
+    assert.equal(feed(chat(), ': ping\n\n'.repeat(20_000)).tap.usage.facts(10), null);
   });
 
   it('charges nothing for a stream that has nothing but an error', () => {
     const { forwarded, tap } = feed(chat(), ': ping\n\n', failure);
     assert.equal(forwarded, `: ping\n\n${failure}`);
     assert.equal(tap.hasError, true);
-    assert.equal(tap.usage(10), null);
+    assert.equal(tap.usage.facts(10), null);
     assert.equal(tap.isComplete(true), false);
   });
 
   it('charges what was relayed before an error', () => {
     const { tap } = feed(chat(), say('twelve bytes'), failure);
     assert.equal(tap.isComplete(true), false);
-    assert.deepEqual(tap.usage(10), { ...noUsage, inputTokens: 10, outputTokens: 3, source: 'estimated' });
+    assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, outputTokens: 3, source: 'estimated' });
   });
 
   it('estimates a stream without usage facts by the size of the request and of the relayed text', () => {
     const { tap } = feed(chat(), say('a'.repeat(9)), say('你好'), terminal);
     assert.equal(tap.isComplete(false), true);
-    assert.deepEqual(tap.usage(10), { ...noUsage, inputTokens: 10, outputTokens: 4, source: 'estimated' });
+    assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, outputTokens: 4, source: 'estimated' });
   });
 
   it('estimates no output if nothing but the beginning of a response came', () => {
     const { tap } = feed(chat(), say(''));
-    assert.deepEqual(tap.usage(10), { ...noUsage, inputTokens: 10, source: 'estimated' });
+    assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, source: 'estimated' });
   });
 
   it('forwards the empty lines that a stream begins with', () => {
@@ -182,7 +187,7 @@ describe('stream tap', () => {
     for (const parts of [[large], [large.slice(0, cut), large.slice(cut)], [large.slice(0, -90), large.slice(-90)]]) {
       const { tap } = feed(chat(), ...parts, say('abcd'));
       const outputTokens = text.length / 4 + 1;
-      assert.deepEqual(tap.usage(10), { ...noUsage, inputTokens: 10, outputTokens, source: 'estimated' });
+      assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, outputTokens, source: 'estimated' });
     }
   });
 
@@ -191,13 +196,13 @@ describe('stream tap', () => {
     const other = `data: ${'y'.repeat(EVENT_BYTES_MAX)}`;
     const { tap } = feed(chat(), broken, '\n\n', other, '\n\n');
     const outputTokens = EVENT_BYTES_MAX / 4;
-    assert.deepEqual(tap.usage(10), { ...noUsage, inputTokens: 10, outputTokens, source: 'estimated' });
+    assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, outputTokens, source: 'estimated' });
   });
 
   it('counts no text behind the end, whether it comes with the end or after it', () => {
     for (const parts of [[say('abcd') + terminal + say('efgh')], [say('abcd'), terminal, say('efgh')]]) {
       const { tap } = feed(chat(), ...parts);
-      assert.deepEqual(tap.usage(10), { ...noUsage, inputTokens: 10, outputTokens: 1, source: 'estimated' });
+      assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, outputTokens: 1, source: 'estimated' });
     }
   });
 
@@ -206,9 +211,9 @@ describe('stream tap', () => {
       `data: ${JSON.stringify({ type: 'message_start', message: { usage: { input_tokens: 5, cache_read_input_tokens: 6, output_tokens: output } } })}\n\n`;
     const delta = 'data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"twelve bytes"}}\n\n';
     const facts = { ...noUsage, inputTokens: 5, cachedInputTokens: 6, source: 'estimated' };
-    assert.deepEqual(feed(readMessagesStream(), start(1), delta).tap.usage(99), { ...facts, outputTokens: 3 });
-    assert.deepEqual(feed(readMessagesStream(), start(8), delta).tap.usage(99), { ...facts, outputTokens: 8 });
-    assert.deepEqual(feed(readMessagesStream(), delta).tap.usage(99), {
+    assert.deepEqual(feed(readMessagesStream(), start(1), delta).tap.usage.facts(99), { ...facts, outputTokens: 3 });
+    assert.deepEqual(feed(readMessagesStream(), start(8), delta).tap.usage.facts(99), { ...facts, outputTokens: 8 });
+    assert.deepEqual(feed(readMessagesStream(), delta).tap.usage.facts(99), {
       ...noUsage,
       inputTokens: 99,
       outputTokens: 3,
@@ -234,18 +239,18 @@ describe('usage that is final', () => {
   };
 
   it('is not one without output behind text, and the greater figures of a second end count', () => {
-    const tap = createStreamTap(readResponsesStream(), output);
+    const tap = new StreamTap(readResponsesStream(), output);
     tap.push(event('response.output_text.delta', { delta: 'Hello' }));
     tap.push(end('response.incomplete', 0));
-    assert.equal(tap.isUsageFinal, false);
+    assert.equal(tap.usage.isFinal, false);
     tap.push(end('response.completed', 5));
-    assert.equal(tap.isUsageFinal, true);
-    assert.equal(tap.usage(0)?.outputTokens, 5);
+    assert.equal(tap.usage.isFinal, true);
+    assert.equal(tap.usage.facts(0)?.outputTokens, 5);
   });
 
   it('is one without output if no text came', () => {
-    const tap = createStreamTap(readResponsesStream(), output);
+    const tap = new StreamTap(readResponsesStream(), output);
     tap.push(end('response.completed', 0));
-    assert.equal(tap.isUsageFinal, true);
+    assert.equal(tap.usage.isFinal, true);
   });
 });

@@ -143,14 +143,16 @@ export function readsToolCount(member: string, name: string, value: unknown): bo
 export function reportedToolUses(usage: Readonly<Record<string, unknown>>): ReportedUses | null {
   // Nearly all calls; the rest of this function would be most of what reading their usage takes.
   const searches = readCount(searchesIn(usage));
-  if (searches == null && COUNTING_MEMBERS.every((name) => usage[name] === undefined)) return null;
+  let counts = searches != null;
+  for (const name of COUNTING_MEMBERS) counts ||= usage[name] !== undefined;
+  if (!counts) return null;
   const uses: Counts = searches == null ? {} : { webSearches: searches };
   let areAll = false;
   for (const name of COUNTING_MEMBERS) {
     const member = MEMBERS[name]!;
-    const counts = member.read(usage[name]);
-    areAll ||= member.areAll && counts !== null;
-    for (const [unit, count] of Object.entries(counts ?? {}) as [ToolUnit, number][]) {
+    const read = member.read(usage[name]);
+    areAll ||= member.areAll && read !== null;
+    for (const [unit, count] of Object.entries(read ?? {}) as [ToolUnit, number][]) {
       uses[unit] = Math.max(uses[unit] ?? 0, count);
     }
   }

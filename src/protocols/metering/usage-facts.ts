@@ -1,5 +1,5 @@
 import type { ServiceTerms } from './service-terms.ts';
-import { byUnit, type UnitCounts, type UnitName, unitNames, unitsWhere } from './usage-units.ts';
+import { byUnit, type UnitCounts, unitNames, unitsWhere } from './usage-units.ts';
 
 /**
  * What a call used, as the provider reported it. The counts are disjoint, so that a charge is a plain sum: cached
@@ -89,15 +89,15 @@ export const TOKEN_COUNT_MAX = 2_147_483_647;
  * not a whole number from 0 to `TOKEN_COUNT_MAX` is `undefined`, which makes the facts unusable rather than zero.
  */
 export function readDeclaredCount(reported: unknown): number | null | undefined {
-  if (reported === undefined || reported === null) return null;
-  if (typeof reported !== 'number' || !Number.isInteger(reported)) return undefined;
-  return reported < 0 || reported > TOKEN_COUNT_MAX ? undefined : reported;
+  return typeof reported === 'string' ? undefined : readCount(reported);
 }
 
 /** As `readDeclaredCount`, where the contract declares no shape: some relays send counts as text of digits. */
 export function readCount(reported: unknown): number | null | undefined {
-  const isText = typeof reported === 'string' && DIGITS.test(reported);
-  return readDeclaredCount(isText ? Number(reported) : reported);
+  if (reported === undefined || reported === null) return null;
+  const count = typeof reported === 'string' && DIGITS.test(reported) ? Number(reported) : reported;
+  if (typeof count !== 'number' || !Number.isInteger(count)) return undefined;
+  return count < 0 || count > TOKEN_COUNT_MAX ? undefined : count;
 }
 
 const DIGITS = /^\d{1,10}$/;
@@ -115,21 +115,19 @@ const OUTPUT = unitsWhere(({ side }) => side === 'output');
 
 /** Everything that the model read, cached or not. */
 export function inputTokensOf(usage: UnitCounts): number {
-  return sumOf(INPUT, usage);
+  let sum = 0;
+  for (const name of INPUT) sum += usage[name];
+  return sum;
 }
 
 /** Everything that it wrote. */
 export function outputTokensOf(usage: UnitCounts): number {
-  return sumOf(OUTPUT, usage);
+  let sum = 0;
+  for (const name of OUTPUT) sum += usage[name];
+  return sum;
 }
 
 /** Everything that was read and written. */
 export function totalTokens(usage: UnitCounts): number {
   return inputTokensOf(usage) + outputTokensOf(usage);
-}
-
-function sumOf(names: readonly UnitName[], usage: UnitCounts): number {
-  let sum = 0;
-  for (const name of names) sum += usage[name];
-  return sum;
 }

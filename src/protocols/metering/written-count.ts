@@ -20,6 +20,13 @@ const SEVERAL = -2;
 
 /** The size of what a model wrote, by counter; what is in an object counts once that is judged. */
 export class WrittenCount {
+  /** The texts that came, and the last one of them: its place in the bytes, its counter and its run. */
+  texts = 0;
+  textStart = 0;
+  textEnd = 0;
+  #textCounter = NONE;
+  #textRun = NONE;
+  #textBytes = 0;
   readonly #rules: WrittenRules;
   readonly #bytes: number[];
   readonly #pending: number[];
@@ -53,27 +60,27 @@ export class WrittenCount {
 
   /** The bytes of the text, and of the reasoning as far as it is seen or is known by what is encrypted. */
   get sizeBytes(): number {
-    const encrypted = Math.floor(this.#sizeOf(ENCRYPTED) * OPAQUE_SHARE);
-    return this.#sizeOf(TEXT) + Math.max(this.#reasoningBytes(), encrypted);
+    return this.#sizeWith(OPAQUE_SHARE);
   }
 
   /** Without what is encrypted. */
   get visibleBytes(): number {
-    return this.#sizeOf(TEXT) + this.#reasoningBytes();
+    return this.#sizeWith(0);
   }
 
-  #reasoningBytes(): number {
-    let most = 0;
-    for (let counter = FIRST_REASONING; counter < this.#bytes.length; counter++) {
-      most = Math.max(most, this.#sizeOf(counter));
+  #sizeWith(opaqueShare: number): number {
+    const bytes = this.#pendingIn === NONE ? this.#bytes : this.#withPending();
+    let reasoning = Math.floor(bytes[ENCRYPTED]! * opaqueShare);
+    for (let counter = FIRST_REASONING; counter < bytes.length; counter++) {
+      reasoning = Math.max(reasoning, bytes[counter]!);
     }
-    return most;
+    return bytes[TEXT]! + reasoning;
   }
 
   /** With what is pending, judged by what has come of it. */
-  #sizeOf(counter: number): number {
-    const judged = this.#bytes[counter]!;
-    return this.#pendingIn === NONE ? judged : judged + this.#judged(counter, this.#verdict());
+  #withPending(): readonly number[] {
+    const verdict = this.#verdict();
+    return this.#bytes.map((sizeBytes, counter) => sizeBytes + this.#judged(counter, verdict));
   }
 
   /** What of the pending bytes a counter gets. */
@@ -87,6 +94,12 @@ export class WrittenCount {
 
   /** Counts a piece of a text, without the pictures in it. */
   addText(counter: number, run: number, bytes: Buffer, start: number, end: number, sizeBytes: number): void {
+    this.texts++;
+    this.textStart = start;
+    this.textEnd = end;
+    this.#textCounter = counter;
+    this.#textRun = run;
+    this.#textBytes = sizeBytes;
     if (run === NONE) {
       this.add(counter, sizeBytes);
       return;
@@ -96,10 +109,10 @@ export class WrittenCount {
     this.add(counter, sizeBytes - runs.dataIn(bytes, start, end));
   }
 
-  /** Whether the last object that had some text counts as having so many bytes of it, and a next one like it would. */
-  hasWritten(counter: number, run: number, sizeBytes: number): boolean {
-    const isInPicture = run !== NONE && this.#runs[run]?.isOpen === true;
-    return this.#writtenIn === counter && this.#writtenBytes === sizeBytes && !isInPicture;
+  /** Whether the last object that had some text counts as having all of the last text and nothing else, and a next one like it would. */
+  get hasWrittenText(): boolean {
+    const isInPicture = this.#textRun !== NONE && this.#runs[this.#textRun]?.isOpen === true;
+    return this.#writtenIn === this.#textCounter && this.#writtenBytes === this.#textBytes && !isInPicture;
   }
 
   /** Counts the text of an object like the last one. */

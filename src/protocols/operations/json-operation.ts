@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RestateUsage } from '../metering/input-with-cache.ts';
 import type { ResponseReading } from '../metering/response.ts';
-import type { StreamReading } from '../metering/tap.ts';
+import type { StreamReading } from '../metering/stream-reading.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
 import { PLAIN_TABLE } from '../plain-references.ts';
 import type { NamedState } from '../request-reader.ts';

@@ -6,7 +6,7 @@ import type { ChargeOption } from '../metering/charge-options.ts';
 import type { RestateUsage } from '../metering/input-with-cache.ts';
 import type { ResponseReading } from '../metering/response.ts';
 import type { ServiceTerms } from '../metering/service-terms.ts';
-import type { StreamReading } from '../metering/tap.ts';
+import type { StreamReading } from '../metering/stream-reading.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
 import type { OnePriceKey } from '../metering/usage-units.ts';
 import type { PlanHeaders } from '../plan-windows.ts';

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { keySpelling, memberOf, objectText } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
-import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../metering/tap.ts';
+import type { EventMeaning, StreamReading } from '../metering/stream-reading.ts';
+import { StreamTap } from '../metering/tap.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { WrittenText } from '../metering/written-text.ts';
 import { signedKey } from '../signed-blocks.ts';
@@ -345,7 +346,7 @@ function feed(...chunks: readonly Buffer[]): Outcome {
   const noteError = (event: Buffer): void => {
     outcome.errors += event;
   };
-  const tap = createStreamTap(readResponsesStream(), {
+  const tap = new StreamTap(readResponsesStream(), {
     forward: (bytes) => {
       outcome.forwarded += bytes;
     },
@@ -369,7 +370,7 @@ describe('responses stream through the tap', () => {
     );
     const encryptedBytes = Math.floor(('thought'.length * 3) / 4);
     const outputTokens = Math.ceil((Buffer.byteLength(streamed) + encryptedBytes) / 4);
-    assert.deepEqual(tap.usage(7), { ...noUsage, inputTokens: 7, outputTokens, source: 'estimated' });
+    assert.deepEqual(tap.usage.facts(7), { ...noUsage, inputTokens: 7, outputTokens, source: 'estimated' });
   });
 
   it('costs nothing if it failed before any text, and what it reports if it reports something', () => {
@@ -380,8 +381,8 @@ describe('responses stream through the tap', () => {
     assert.equal(free.forwarded, created.toString());
     assert.equal(free.errors, failed(null).toString());
     assert.equal(free.tap.hasError, true);
-    assert.equal(free.tap.usage(7), null);
-    assert.deepEqual(feed(created, failed(usage)).tap.usage(7), { ...facts, source: 'observed' });
+    assert.equal(free.tap.usage.facts(7), null);
+    assert.deepEqual(feed(created, failed(usage)).tap.usage.facts(7), { ...facts, source: 'observed' });
   });
 });
 

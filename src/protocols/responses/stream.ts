@@ -1,14 +1,14 @@
 import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { type JsonParts, parseJsonParts } from '../../lib/json/json-parts.ts';
-import { eventFields } from '../../lib/sse/event-fields.ts';
+import { eventFields, startsWith } from '../../lib/sse/event-fields.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
 import { valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import type { RestateUsage } from '../metering/input-with-cache.ts';
 import { base64Size, pictureTokens, soundTokens } from '../metering/media-tokens.ts';
 import { OutputReports } from '../metering/plausible-usage.ts';
-import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import type { EventMeaning, StreamReading } from '../metering/stream-reading.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { WrittenText } from '../metering/written-text.ts';
@@ -128,8 +128,11 @@ export function readResponsesStream(
         return isTypeAt(run, end, namesThatMatter);
       case NAME:
         return isNameAt(run, end, namesThatMatter);
-      case ERROR:
-        return isValueAt(run, end);
+      case ERROR: {
+        // A response that has not failed has the error null.
+        const value = valueStart(run, end);
+        return value !== -1 && run[value] !== LETTER_N;
+      }
       case PART_END:
         return !hasOutputEnd;
       default:
@@ -224,9 +227,7 @@ export function readResponsesStream(
     get repeatedTextBytes() {
       return repeatedTextBytes;
     },
-    get outputReports() {
-      return reports.count;
-    },
+    outputReports: reports,
     read,
     mediaTokens() {
       const usage = { ...noUsage, imageOutputTokens: pictureOutput };
@@ -281,20 +282,6 @@ function isNameAt(bytes: Buffer, end: number, names: readonly Buffer[]): boolean
   return false;
 }
 
-/** By single bytes: a call of `compare` costs more than the comparison, and runs come by the thousand. */
-function startsWith(bytes: Buffer, at: number, name: Buffer): boolean {
-  for (let i = 0; i < name.length; i++) {
-    if (bytes[at + i] !== name[i]) return false;
-  }
-  return true;
-}
-
 function isLineEnd(byte: number | undefined): boolean {
   return byte === LF || byte === CR || byte === undefined;
-}
-
-/** Whether the value of a key is other than null; a response that has not failed has the error null. */
-function isValueAt(bytes: Buffer, keyEnd: number): boolean {
-  const value = valueStart(bytes, keyEnd);
-  return value !== -1 && bytes[value] !== LETTER_N;
 }

@@ -27,44 +27,12 @@ export interface UpstreamHead {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A request under way. */
-export interface UpstreamExchange {
-  /**
-   * Resolves with `ended` when the response is complete, or with `aborted` after `abort`.
-   *
-   * @throws UpstreamFailure if no connection is free, the connection fails, or a time limit passes.
-   */
-  readonly done: Promise<'ended' | 'aborted'>;
-  /** Stops and continues the flow of the response; flow control of its connection stops the provider. */
-  pause(): void;
-  resume(): void;
-  /** Abandons the response and closes its connection, or its stream in HTTP/2. */
-  abort(): void;
-  /** Abandons the request if nothing of it has been sent yet; otherwise does nothing. */
-  abortUnsent(): void;
-}
-
-/** Takes the body of a response as it comes. The bytes belong to the receiver. */
-type ReceiveChunk = (chunk: Buffer) => void;
-
-/**
- * Sends a request. `onHead` runs when status and headers are in, before the first byte of the body, and returns the
- * receiver of the body.
- *
- * The time limits, one after the other (`timeouts` and `queue` of the provider):
- * - until a call that is under way ends, where the most allowed are under way: `queue.wait`
- * - until there is a connection: `connect`
- * - between two parts of a body that is sent in parts: `idle`
- * - from then on until the head of the response is complete, however slowly it comes: `firstByte`
- * - between two parts of the response: `idle`, except while the receiver has stopped the flow
- */
-export function startExchange(
-  request: UpstreamRequest,
-  onHead: (head: UpstreamHead) => ReceiveChunk,
-): UpstreamExchange {
-  const exchange = new Exchange(request, onHead);
-  exchange.start();
-  return exchange;
+/** Takes a response as it comes. */
+export interface ResponseReceiver {
+  /** Status and headers are in, before the first byte of the body. */
+  receiveHead(head: UpstreamHead): void;
+  /** The bytes belong to the receiver. */
+  receive(chunk: Buffer): void;
 }
 
 /** A larger body is sent in parts, so that the progress of the provider is visible. */
@@ -85,35 +53,45 @@ const CHUNK_BYTES = 256;
  */
 const HTTP2_GRACE_MS = 250;
 
-/** A time limit of an exchange. */
-interface TimeLimit {
-  readonly of: 'connectMs' | 'firstByteMs' | 'idleMs';
-  passed(): Error;
-}
-
+/** The time limits of an exchange. */
 const LIMITS = {
   connect: { of: 'connectMs', passed: () => new errors.ConnectTimeoutError('no connection in time') },
   take: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider does not take the request') },
   firstByte: { of: 'firstByteMs', passed: () => new errors.HeadersTimeoutError() },
   idle: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider stopped sending') },
-} as const satisfies Readonly<Record<string, TimeLimit>>;
+} as const;
+type TimeLimit = (typeof LIMITS)[keyof typeof LIMITS];
 
-class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
-  readonly done: Promise<'ended' | 'aborted'>;
+/**
+ * A request under way.
+ *
+ * The time limits, one after the other (`timeouts` and `queue` of the provider):
+ * - until a call that is under way ends, where the most allowed are under way: `queue.wait`
+ * - until there is a connection: `connect`
+ * - between two parts of a body that is sent in parts: `idle`
+ * - from then on until the head of the response is complete, however slowly it comes: `firstByte`
+ * - between two parts of the response: `idle`, except while the receiver has stopped the flow
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #end = Promise.withResolvers<'ended' | 'aborted'>();
+  /**
+   * Resolves with `ended` when the response is complete, or with `aborted` after `abort`.
+   *
+   * @throws UpstreamFailure if no connection is free, the connection fails, or a time limit passes.
+   */
+  readonly done = this.#end.promise;
   readonly #request: UpstreamRequest;
-  readonly #onHead: (head: UpstreamHead) => ReceiveChunk;
+  readonly #receiver: ResponseReceiver;
   readonly #isInParts: boolean;
   readonly #graceMs: number;
-  #resolve!: (result: 'ended' | 'aborted') => void;
-  #reject!: (failure: UpstreamFailure) => void;
   /** Gives up the place in the queue. */
-  #leaveQueue: () => void = () => undefined;
+  #leaveQueue: (() => void) | null = null;
   /** Lets the next call through. */
-  #leaveGate: () => void = () => undefined;
+  #leaveGate: (() => void) | null = null;
   #controller: Dispatcher.DispatchController | null = null;
   /** `null` in HTTP/1.1. */
   #stream: ClientHttp2Stream | null = null;
-  #receive: ReceiveChunk | null = null;
+  #hasHead = false;
   /** What the provider has to do in time at the moment, and when that is over, by `performance.now()`. */
   #limit: TimeLimit = LIMITS.connect;
   #dueMs = Number.POSITIVE_INFINITY;
@@ -128,20 +106,19 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   #awaitsTurn = false;
   #isOver = false;
 
-  constructor(request: UpstreamRequest, onHead: (head: UpstreamHead) => ReceiveChunk) {
+  private constructor(request: UpstreamRequest, receiver: ResponseReceiver) {
     this.#request = request;
-    this.#onHead = onHead;
+    this.#receiver = receiver;
     this.#graceMs = request.provider.http2 ? HTTP2_GRACE_MS : 0;
     const { body } = request;
     this.#isInParts = !Buffer.isBuffer(body) || body.length > WHOLE_BODY_BYTES_MAX;
-    this.done = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
   }
 
-  start(): void {
-    this.#leaveQueue = this.#request.provider.gate.enter(this.#request.account, this);
+  /** Sends a request. */
+  static start(request: UpstreamRequest, receiver: ResponseReceiver): Exchange {
+    const exchange = new Exchange(request, receiver);
+    exchange.#leaveQueue = request.provider.gate.enter(request.account, exchange);
+    return exchange;
   }
 
   /** It is the turn of this call at the gate. */
@@ -155,6 +132,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     this.#fail(allConnectionsInUse());
   }
 
+  /** Stops the flow of the response; flow control of its connection stops the provider. */
   pause(): void {
     if (this.#isOver) return;
     this.#isPaused = true;
@@ -174,32 +152,29 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   }
 
   #continueFlow(): void {
-    if (this.#receive !== null) this.#begin(LIMITS.idle);
+    if (this.#hasHead) this.#begin(LIMITS.idle);
     this.#controller?.resume();
   }
 
   /** Lets other exchanges be read first, if this iteration of the event loop has read much. */
   #awaitTurn(readBytes: number): void {
-    if (this.#receivedBytes <= READ_AT_ONCE_BYTES || this.#isPaused || this.#awaitsTurn || this.#isOver) {
-      reading.count(readBytes);
-      return;
-    }
-    if (reading.mayContinue(this.#request.account.accountId, readBytes, this.#onTurn)) return;
+    const onTurn = (): void => {
+      this.#awaitsTurn = false;
+      if (!this.#isPaused && !this.#isOver) this.#continueFlow();
+    };
+    if (reading.mayContinue(this.#request.account.accountId, readBytes, onTurn)) return;
     this.#awaitsTurn = true;
     this.#stopFlow();
   }
 
-  readonly #onTurn = (): void => {
-    this.#awaitsTurn = false;
-    if (!this.#isPaused && !this.#isOver) this.#continueFlow();
-  };
-
+  /** Abandons the response and closes its connection, or its stream in HTTP/2. */
   abort(): void {
-    if (!this.#end()) return;
-    this.#resolve('aborted');
+    if (!this.#ends()) return;
+    this.#end.resolve('aborted');
     this.#controller?.abort(new Error('given up'));
   }
 
+  /** Abandons the request if nothing of it has been sent yet; otherwise does nothing. */
   abortUnsent(): void {
     if (this.#controller === null) this.#fail(givenUpUnsent());
   }
@@ -273,32 +248,36 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
 
   onRequestSent(): void {
     this.#wasSent = true;
-    if (this.#isInParts && this.#receive === null && !this.#isOver) this.#begin(LIMITS.firstByte);
+    if (this.#isInParts && !this.#hasHead && !this.#isOver) this.#begin(LIMITS.firstByte);
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (this.#isOver || status < 200) return;
     this.#begin(LIMITS.idle);
     const { words } = this.#request.provider.hidden;
-    this.#receive = this.#onHead({ status, headers: presentableHeaders(headers, words) });
+    this.#hasHead = true;
+    this.#receiver.receiveHead({ status, headers: presentableHeaders(headers, words) });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
     this.#postpone();
     this.#receivedBytes += chunk.length;
-    this.#receive?.(chunk);
-    this.#awaitTurn(chunk.length + CHUNK_BYTES);
+    if (this.#hasHead) this.#receiver.receive(chunk);
+    const readBytes = chunk.length + CHUNK_BYTES;
+    const mayWait = this.#receivedBytes > READ_AT_ONCE_BYTES && !this.#isPaused && !this.#awaitsTurn && !this.#isOver;
+    if (mayWait) this.#awaitTurn(readBytes);
+    else reading.count(readBytes);
   }
 
   onResponseEnd(): void {
     const reset = this.#stream?.rstCode ?? 0;
     if (reset !== 0) this.#fail(connectionFailure(new Error(`the stream was reset with code ${reset}`), true, true));
-    if (this.#end()) this.#resolve('ended');
+    if (this.#ends()) this.#end.resolve('ended');
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(connectionFailure(error, this.#wasSent, this.#receive !== null));
+    this.#fail(connectionFailure(error, this.#wasSent, this.#hasHead));
   }
 
   /** The limit that ran before is over. */
@@ -334,21 +313,21 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     }
     const error = this.#limit.passed();
     const controller = this.#controller;
-    this.#fail(connectionFailure(error, this.#wasSent, this.#receive !== null));
+    this.#fail(connectionFailure(error, this.#wasSent, this.#hasHead));
     controller?.abort(error);
   }
 
   #fail(failure: UpstreamFailure): void {
-    if (this.#end()) this.#reject(failure);
+    if (this.#ends()) this.#end.reject(failure);
   }
 
   /** Returns false if it had ended before. */
-  #end(): boolean {
+  #ends(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
     clearTimeout(this.#timer);
-    this.#leaveQueue();
-    this.#leaveGate();
+    this.#leaveQueue?.();
+    this.#leaveGate?.();
     return true;
   }
 }

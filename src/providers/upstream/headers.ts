@@ -129,8 +129,16 @@ function plausibleId(value: string | string[] | undefined): string | null {
   return typeof value === 'string' && REQUEST_ID.test(value) ? value : null;
 }
 
-/** Whether a response is encoded, although none was asked for: it could not be measured on its way through. */
-export function isEncoded(upstream: IncomingHttpHeaders): boolean {
-  const encoding = upstream['content-encoding'];
-  return encoding !== undefined && encoding.toLowerCase() !== 'identity';
+/**
+ * The kind of a response, by its head: a stream of events, a whole response, a refusal, or a success that cannot be
+ * read because it is encoded in a way that was not asked for.
+ */
+type ResponseKind = 'stream' | 'whole' | 'refusal' | 'unusable';
+
+export function responseKind(status: number, headers: IncomingHttpHeaders): ResponseKind {
+  if (status !== 200) return 'refusal';
+  // None was asked for, and it could not be measured on its way through.
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return 'unusable';
+  return /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? 'stream' : 'whole';
 }

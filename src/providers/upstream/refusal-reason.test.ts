@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RefusalReason } from './failure.ts';
-import { refusalFailure } from './response-kind.ts';
+import { refusalFailure } from './refusal.ts';
 
 const SECRETS = ['provider-secret-1', 'acme.example'];
 

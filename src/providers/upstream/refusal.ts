@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError, type GatewayErrorOptions } from '../../errors/gateway-error.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
+import type { UpstreamHead } from './exchange.ts';
+import { UpstreamFailure, unusableSuccess } from './failure.ts';
 import { safeResponseHeaders } from './headers.ts';
-import { isAccountCode } from './refusal-reason.ts';
+import { isAboutOperator, isAccountCode, refusalReason } from './refusal-reason.ts';
 import { scrub } from './secrets.ts';
 
 /** What the gateway reads of an error body; the rest of a larger one is cut off. */
@@ -98,3 +100,33 @@ const CODES: Readonly<Record<number, string>> = {
   413: 'request_too_large',
   422: 'unprocessable_entity',
 };
+
+/**
+ * The failure of a response with another status than 200. 4xx and 5xx are the provider's refusal; another 2xx or a
+ * redirect can neither be relayed nor charged. Where the provider refuses the operator, the caller is not to blame: the
+ * client gets a 502 without the provider's words (contract, section 7).
+ */
+export function refusalFailure(
+  { status, headers }: UpstreamHead,
+  body: Buffer,
+  secrets: readonly string[],
+  requestId: string,
+): UpstreamFailure {
+  if (status >= 200 && status <= 299) return unusableSuccess(requestId);
+  // Other statuses cannot be sent to a client, and say nothing about the call.
+  if (status < 400 || status > 599) {
+    return new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId }));
+  }
+  const refused = providerRefusal(status, headers, body, secrets, requestId);
+  const refusal = { reason: refusalReason(refused), status };
+  if (refusal.reason === 'model') {
+    // The words of the provider have its own name of the model: they are for the log.
+    const { headers: safe } = refused;
+    const response = new GatewayError('modelNotServed', { param: 'model', headers: safe, requestId, cause: refused });
+    return new UpstreamFailure('refused', response, refused, { refusal });
+  }
+  if (!isAboutOperator(refused)) return new UpstreamFailure('refused', refused, undefined, { refusal });
+  // The words of the provider are about the operator's account: they are for the log.
+  const response = new GatewayError('upstreamAccountRefused', { headers: refused.headers, requestId, cause: refused });
+  return new UpstreamFailure('refused', response, refused, { refusal });
+}

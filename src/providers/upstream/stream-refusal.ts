@@ -1,9 +1,9 @@
 import { isRecord, parseJson } from '../../lib/json/json.ts';
-import { eventFields } from '../../lib/sse/event-fields.ts';
-import { eachEvent, holdsData } from '../../lib/sse/sse.ts';
+import { eventFields, holdsData } from '../../lib/sse/event-fields.ts';
+import { eachEvent } from '../../lib/sse/sse.ts';
 import type { UpstreamHead } from './exchange.ts';
 import type { UpstreamFailure } from './failure.ts';
-import { refusalFailure } from './response-kind.ts';
+import { refusalFailure } from './refusal.ts';
 
 /**
  * Providers that are overloaded, or over a limit of rate, may say so with status 200, in the first event of a stream with data, and so may

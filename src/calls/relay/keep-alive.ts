@@ -1,0 +1,20 @@
+/** Runs a function after each period of silence, until it is stopped. */
+export class KeepAlive {
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(silenceMs: number, onSilence: () => void) {
+    this.#timer = setTimeout(() => {
+      onSilence();
+      this.#timer.refresh();
+    }, silenceMs);
+  }
+
+  /** Starts the period of silence again. */
+  postpone(): void {
+    this.#timer.refresh();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}

@@ -1,0 +1,226 @@
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { StreamTap } from '../../protocols/metering/tap.ts';
+import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import type { RequestBody } from '../../protocols/operations/operation.ts';
+import { type UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
+import type { Call } from '../call.ts';
+import type { CallEnd } from '../call-end.ts';
+import { type EstimateParts, estimateInput, reservationOf, withinReservation } from './estimates.ts';
+import { toResponse } from './failover.ts';
+
+/** How long the terminal event waits for usage that the provider reports behind it. */
+const LATE_USAGE_MS = 2_000;
+
+/** A larger terminal event is held back in pieces, because a buffer of that size leaves too large a hole in the heap of the system. */
+const WHOLE_BYTES_MAX = 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
+
+const EVENT_END = Buffer.from('\n\n');
+
+/** The relay of a stream, as its end needs it. */
+export interface EventRelay {
+  /** The provider's id of the call, or the gateway's own. */
+  readonly requestId: string;
+  readonly firstByteAtMs: number | null;
+  readonly firstEventAtMs: number | null;
+  /** Whether the client has slowed the stream down, so that its speed is not that of the model. */
+  readonly wasPaused: boolean;
+  /** Begins the response. */
+  begin(): void;
+  /** Sends bytes of the provider. */
+  send(bytes: Buffer): void;
+  /** Counts the bytes that are kept. */
+  count(): void;
+  /** Leaves the provider. */
+  abort(): void;
+}
+
+interface EndParts extends EstimateParts {
+  readonly clock: Clock;
+}
+
+/** The end of a stream: holds back the terminal event and the bytes after it until the call is settled. */
+export class StreamEnd {
+  readonly #call: Call;
+  readonly #sent: RequestBody;
+  readonly #parts: EndParts;
+  readonly #tap: StreamTap;
+  readonly #relay: EventRelay;
+  /** Whether the terminal event has come. */
+  hasBegun = false;
+  heldBytes = 0;
+  #held: Buffer[] = [];
+  #lateUsageTimer: NodeJS.Timeout | undefined;
+  #settling: Promise<void> | null = null;
+  #isSettled = false;
+
+  /** @param sent the body that the provider got. */
+  constructor(call: Call, sent: RequestBody, parts: EndParts, tap: StreamTap, relay: EventRelay) {
+    this.#call = call;
+    this.#sent = sent;
+    this.#parts = parts;
+    this.#tap = tap;
+    this.#relay = relay;
+  }
+
+  hold(bytes: Buffer): void {
+    this.hasBegun = true;
+    if (this.#isSettled) {
+      this.#relay.send(bytes);
+      return;
+    }
+    this.#held.push(...(bytes.length > WHOLE_BYTES_MAX ? piecesOf(bytes) : [bytes]));
+    this.heldBytes += bytes.length;
+  }
+
+  /** The provider's side has ended: no usage is awaited any more. */
+  stop(): void {
+    clearTimeout(this.#lateUsageTimer);
+  }
+
+  /**
+   * Runs when everything that came with the terminal event has been read. Some providers report usage behind it, so missing
+   * usage is awaited for a short time. Usage that comes after the settlement is ignored.
+   */
+  settleOrAwaitUsage(): void {
+    if (this.#settling !== null) return;
+    const { hasError, usage } = this.#tap;
+    if (usage.isFinal || hasError || usage.failsClosed) {
+      clearTimeout(this.#lateUsageTimer);
+      this.#settle();
+    } else {
+      this.#lateUsageTimer ??= setTimeout(() => this.#settle(), LATE_USAGE_MS);
+    }
+  }
+
+  #settle(): Promise<void> {
+    if (this.#settling === null) {
+      this.#settling = this.#settleAndSend();
+      // `complete` awaits the same promise and handles its failure.
+      this.#settling.catch(() => undefined);
+    }
+    return this.#settling;
+  }
+
+  async #settleAndSend(): Promise<void> {
+    await this.#call.end(await this.#completed());
+    this.#isSettled = true;
+    for (const bytes of this.#held) this.#relay.send(bytes);
+    this.#held = [];
+    this.heldBytes = 0;
+    this.#relay.count();
+    // The client has left, so further bytes of the provider have no use.
+    if (this.#call.client.isGone) this.#relay.abort();
+  }
+
+  /** Ends a stream that reached its end, however the connection to the provider closed after that. */
+  async complete(): Promise<void> {
+    const { client } = this.#call;
+    try {
+      await this.#settle();
+    } catch (error) {
+      if (client.hasBegun) client.endWithError(toResponse(error), this.#relay.requestId);
+      throw error;
+    }
+    if (client.isGone) return;
+    // A complete stream may have had nothing to forward.
+    if (!client.hasBegun) this.#relay.begin();
+    client.end();
+  }
+
+  /**
+   * Ends a stream that did not reach its end: the client left, the provider failed, or it stopped in the middle. What was
+   * observed or can be estimated is charged (`docs/client-aborts.md`), otherwise nothing.
+   *
+   * @throws if nothing was delivered to a client that stayed: the failure gets a status of its own, and nothing is charged.
+   */
+  async breakOff(failure: UpstreamFailure | null, isCancelled: boolean): Promise<void> {
+    const { client } = this.#call;
+    const end = await this.#broken(failure, isCancelled);
+    try {
+      await this.#call.end(end);
+    } finally {
+      if (end.error !== null) {
+        // An event without its empty line must end first, or readers drop it and the error event.
+        if (!this.#tap.isBetweenEvents) client.write(EVENT_END);
+        // The provider's own error event has been forwarded; a second one would confuse clients.
+        if (this.#tap.hasError) client.endBroken();
+        else client.endWithError(end.error, this.#relay.requestId);
+      }
+    }
+  }
+
+  /** A stream that came to its end is a success, unless it contained an error event. */
+  async #completed(): Promise<CallEnd> {
+    const { hasError, usage } = this.#tap;
+    const { visibleTextBytes } = usage;
+    const facts = usage.observed() ?? (await this.#estimated(0));
+    if (facts === null && !hasError && usage.failsClosed) throw unusableSuccess(this.#relay.requestId);
+    if (facts?.source === 'observed' && !hasError && !this.#relay.wasPaused) {
+      const { outputTokens, reasoningTokens } = facts;
+      const durationMs = this.#streamedMs();
+      this.#parts.speeds.note(this.#call.route.id, { outputTokens, reasoningTokens, visibleTextBytes, durationMs });
+    }
+    const error = hasError ? new GatewayError('streamBroken') : null;
+    return this.#endWith(facts, 200, error, !hasError || this.#hasDelivered(facts), hasError ? 'aborted' : 'succeeded');
+  }
+
+  async #broken(failure: UpstreamFailure | null, isCancelled: boolean): Promise<CallEnd> {
+    const { client, model, route } = this.#call;
+    const hasLeft = client.isGone;
+    // A client that stayed did not cause the end of its stream: hidden output is not estimated then.
+    const unseen = hasLeft ? this.#parts.speeds.unseenTokens(route.id, this.#streamedMs(), model.hiddenReasoning) : 0;
+    const usage = this.#tap.usage.observed() ?? (await this.#estimated(unseen));
+    if (!client.hasBegun && !hasLeft) throw failure ?? unusableSuccess(this.#relay.requestId);
+    const isEmptySuccess = failure === null && !isCancelled && !this.#tap.hasError;
+    const error = hasLeft ? null : new GatewayError(brokenKind(failure, usage), { cause: failure });
+    const counts = this.#hasDelivered(usage) || isEmptySuccess;
+    return this.#endWith(usage, client.hasBegun ? 200 : null, error, counts, 'aborted');
+  }
+
+  #endWith(
+    usage: UsageFacts | null,
+    httpStatus: number | null,
+    error: GatewayError | null,
+    counts: boolean,
+    status: CallEnd['status'],
+  ): CallEnd {
+    const { requestId, firstByteAtMs } = this.#relay;
+    const continuationKeys = this.#tap.continuationKeys();
+    return { status, usage, httpStatus, error, requestId, counts, firstByteAtMs, continuationKeys, response: null };
+  }
+
+  /** The usage where its report is not complete: as estimated, up to what was reserved. */
+  async #estimated(unseenOutputTokens: number): Promise<UsageFacts | null> {
+    const { usage } = this.#tap;
+    const inputTokens = usage.needsInputEstimate
+      ? await estimateInput(this.#parts.countInput, this.#call, this.#sent)
+      : 0;
+    const facts = usage.facts(inputTokens, unseenOutputTokens);
+    if (facts?.source !== 'estimated') return facts;
+    const delivered = usage.facts(inputTokens) ?? facts;
+    return withinReservation(facts, { reported: usage.reported, delivered }, reservationOf(this.#call));
+  }
+
+  /** Whether a part of the response came. Incomplete images count as delivered, but are not charged. */
+  #hasDelivered(usage: UsageFacts | null): boolean {
+    return usage !== null || (this.#tap.usage.failsClosed && this.#tap.hasBegun);
+  }
+
+  /** Milliseconds since the first event. */
+  #streamedMs(): number {
+    const { firstEventAtMs } = this.#relay;
+    return firstEventAtMs === null ? 0 : this.#parts.clock.nowMs() - firstEventAtMs;
+  }
+}
+
+function brokenKind(failure: UpstreamFailure | null, usage: UsageFacts | null) {
+  const hasStalled = failure?.response.kind === 'upstreamTimeout';
+  if (usage === null) return hasStalled ? 'upstreamTimeout' : 'upstreamError';
+  return hasStalled ? 'streamStalled' : 'streamBroken';
+}
+
+function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield Buffer.from(bytes.subarray(at, at + PIECE_BYTES));
+}

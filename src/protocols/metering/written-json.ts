@@ -1,0 +1,297 @@
+import { findNamed, PlainTexts, plainMemberEnd, SPECIAL_BYTES, tokenEnd } from '../../lib/json/json-string.ts';
+import { decodedSize, escapeLength } from './estimate.ts';
+import { TELL_BYTES_MAX, type WrittenCount } from './written-count.ts';
+import { NONE, type PathNode } from './written-paths.ts';
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** What the next byte belongs to. */
+const VALUE = 0;
+const KEY = 1;
+const BEHIND_KEY = 2;
+const BEHIND_VALUE = 3;
+const STRING = 4;
+const SKIPPED = 5;
+const OVER = 6;
+
+/** A name of this file: reading that of another one in a loop takes longer. */
+const SPECIAL = SPECIAL_BYTES;
+
+/** Reads the JSON in which a model writes, and counts the strings at the paths of its protocol. */
+export class WrittenJson {
+  readonly #root: PathNode;
+  readonly #count: WrittenCount;
+  /** Whether the JSON is the data of an event, whose lines `read` stops behind. */
+  readonly #isInLines: boolean;
+  #state = VALUE;
+  /** The path of the value that comes next; `null`: nothing in it counts. */
+  #node: PathNode | null;
+  /** The open containers on a path: an object, or the items of an array. */
+  readonly #open: PathNode[] = [];
+  readonly #isObject: boolean[] = [];
+  #depth = 0;
+  /** The open containers that are skipped, or count as a whole. */
+  #skippedDepth = 0;
+  /** The counter and the run of the string, or of the container that counts as a whole. */
+  #counter = NONE;
+  #run = NONE;
+  /** What follows the string. */
+  #behindString = BEHIND_VALUE;
+  readonly #plainTexts = new PlainTexts();
+  /** Where a token begins that may go on behind the bytes; `NONE`: none does. */
+  cutAt = NONE;
+
+  constructor(root: PathNode, count: WrittenCount, isInLines: boolean) {
+    this.#root = root;
+    this.#node = root;
+    this.#count = count;
+    this.#isInLines = isInLines;
+  }
+
+  /** Another value comes next. */
+  begin(): void {
+    this.#node = this.#root;
+    this.#state = VALUE;
+    this.#depth = 0;
+  }
+
+  /** Reads on, to the end of the line or of the bytes, and returns where that is. */
+  read(bytes: Buffer, start: number, isLast: boolean): number {
+    this.cutAt = NONE;
+    const end = this.#read(bytes, start, isLast);
+    this.#plainTexts.letGo();
+    return end;
+  }
+
+  #read(bytes: Buffer, start: number, isLast: boolean): number {
+    const end = bytes.length;
+    let at = start;
+    while (at < end) {
+      const byte = bytes[at]!;
+      if (byte <= SPACE && this.#state !== STRING) {
+        if (this.#isInLines && (byte === LF || byte === CR)) return at;
+        at++;
+        continue;
+      }
+      switch (this.#state) {
+        case BEHIND_VALUE:
+          if (byte === COMMA && this.#depth > 0) this.#next();
+          else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET || this.#depth === 0) this.#close();
+          at++;
+          break;
+        case KEY:
+          at = byte === QUOTE ? this.#key(bytes, at, isLast) : this.#noKey(byte, at);
+          break;
+        case BEHIND_KEY:
+          this.#state = byte === COLON ? VALUE : OVER;
+          at++;
+          break;
+        case VALUE:
+          at = this.#value(bytes, at, isLast);
+          break;
+        case STRING:
+          at = this.#string(bytes, at, isLast);
+          break;
+        case SKIPPED:
+          at = this.#skipped(bytes, at);
+          break;
+        default:
+          at++;
+      }
+    }
+    return end;
+  }
+
+  /** Another item or member comes next. */
+  #next(): void {
+    const last = this.#depth - 1;
+    this.#node = this.#open[last]!;
+    this.#state = this.#isObject[last] ? KEY : VALUE;
+  }
+
+  /** The next part has the rest of a token. */
+  #cut(bytes: Buffer, from: number): number {
+    this.cutAt = from;
+    return bytes.length;
+  }
+
+  /** Reads a key, and on over members that are not looked for, up to the value of one that is. */
+  #key(bytes: Buffer, start: number, isLast: boolean): number {
+    const node = this.#open[this.#depth - 1]!;
+    let from = start;
+    while (bytes[from] === QUOTE) {
+      let at = from + 1;
+      while (at < bytes.length && SPECIAL[bytes[at]!] === 0) at++;
+      if (bytes[at] !== QUOTE) {
+        if (at === bytes.length && !isLast && at - from <= TELL_BYTES_MAX) return this.#cut(bytes, from);
+        // Too long, or with an escape, which no writer has reason to put into a name.
+        this.#node = null;
+        this.#beginString(NONE, NONE, BEHIND_KEY);
+        return from + 1;
+      }
+      const hasLength = (node.lengths & (1 << (at - from - 1))) !== 0;
+      const member = hasLength ? (findNamed(node.members, bytes, from + 1, at)?.node ?? null) : null;
+      at++;
+      const end = member === null ? plainMemberEnd(bytes, at) : NONE;
+      if (end === NONE) return this.#behindKey(member, bytes, at, isLast);
+      if (bytes[end] === CLOSE_BRACE) {
+        this.#close();
+        return end + 1;
+      }
+      from = bytes[end + 1] === SPACE ? end + 2 : end + 1;
+    }
+    return from;
+  }
+
+  #behindKey(node: PathNode | null, bytes: Buffer, start: number, isLast: boolean): number {
+    this.#node = node;
+    this.#state = BEHIND_KEY;
+    if (bytes[start] !== COLON) return start;
+    this.#state = VALUE;
+    const at = bytes[start + 1] === SPACE ? start + 2 : start + 1;
+    return at < bytes.length && bytes[at]! > SPACE ? this.#value(bytes, at, isLast) : at;
+  }
+
+  #noKey(byte: number, at: number): number {
+    if (byte === CLOSE_BRACE) this.#close();
+    else if (byte !== COMMA) this.#state = OVER;
+    return at + 1;
+  }
+
+  #value(bytes: Buffer, start: number, isLast: boolean): number {
+    const byte = bytes[start]!;
+    const node = this.#node;
+    if (node !== null && node.tell !== NONE && byte !== OPEN_BRACE && byte !== OPEN_BRACKET) {
+      const end = tokenEnd(bytes, start);
+      if (end === bytes.length && !isLast && end - start <= TELL_BYTES_MAX) return this.#cut(bytes, start);
+      const quote = byte === QUOTE ? 1 : 0;
+      this.#count.tell(node.tell, bytes, start + quote, end - quote);
+    }
+    switch (byte) {
+      case QUOTE:
+        this.#beginString(node?.counter ?? NONE, node?.run ?? NONE, BEHIND_VALUE);
+        return this.#string(bytes, start + 1, isLast);
+      case OPEN_BRACE:
+        if (node !== null && (node.members.length > 0 || node.isJudged)) this.#enter(node, true);
+        else this.#skip(node);
+        break;
+      case OPEN_BRACKET:
+        if (node !== null && node.items !== null) this.#enter(node.items, false);
+        else this.#skip(node);
+        break;
+      case CLOSE_BRACKET:
+        this.#close();
+        break;
+      default:
+        this.#state = BEHIND_VALUE;
+    }
+    return start + 1;
+  }
+
+  #enter(node: PathNode, isObject: boolean): void {
+    this.#open[this.#depth] = node;
+    this.#isObject[this.#depth] = isObject;
+    this.#depth++;
+    this.#node = node;
+    this.#state = isObject ? KEY : VALUE;
+  }
+
+  #close(): void {
+    if (this.#depth === 0) {
+      this.#state = OVER;
+      return;
+    }
+    this.#depth--;
+    if (this.#isObject[this.#depth] && this.#open[this.#depth]!.isJudged) this.#count.judge();
+    this.#state = this.#depth === 0 ? OVER : BEHIND_VALUE;
+  }
+
+  /** Passes over a container, which counts as a whole if something is written at its path. */
+  #skip(node: PathNode | null): void {
+    this.#counter = node?.isJson ? node.counter : NONE;
+    this.#skippedDepth = 1;
+    this.#state = SKIPPED;
+    if (this.#counter === NONE) return;
+    this.#count.containerBegins(node!);
+    this.#count.add(this.#counter, 1);
+  }
+
+  #skipped(bytes: Buffer, start: number): number {
+    const counter = this.#counter;
+    let size = 0;
+    let at = start;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte <= SPACE) break;
+      size++;
+      if (byte === QUOTE) {
+        size++;
+        this.#beginString(counter, NONE, SKIPPED);
+      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        this.#skippedDepth++;
+      } else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --this.#skippedDepth === 0) {
+        this.#state = this.#depth === 0 ? OVER : BEHIND_VALUE;
+      }
+      if (this.#state !== SKIPPED) {
+        at++;
+        break;
+      }
+    }
+    if (counter === NONE) return at;
+    this.#count.add(counter, size);
+    if (this.#skippedDepth === 0) this.#count.containerEnds(counter);
+    return at;
+  }
+
+  #beginString(counter: number, run: number, behind: number): void {
+    this.#counter = counter;
+    this.#run = run;
+    this.#behindString = behind;
+    this.#state = STRING;
+  }
+
+  /** Reads on in a string, to its end or to that of the bytes; no string has the end of a line. */
+  #string(bytes: Buffer, start: number, isLast: boolean): number {
+    const length = bytes.length;
+    let escapeStart = NONE;
+    let at = start;
+    while (at < length) {
+      at = this.#plainTexts.endFrom(bytes, at);
+      if (at >= length) break;
+      const byte = bytes[at]!;
+      if (byte === BACKSLASH) {
+        escapeStart = at;
+        at += 2;
+      } else if (byte === QUOTE || byte === LF || byte === CR) {
+        break;
+      } else {
+        at++;
+      }
+    }
+    const stop = Math.min(at, length);
+    if (stop === length && escapeStart !== NONE && !isLast && escapeStart + escapeLength(bytes, escapeStart) > length) {
+      this.#countString(bytes, start, escapeStart, true);
+      return this.#cut(bytes, escapeStart);
+    }
+    this.#countString(bytes, start, stop, escapeStart !== NONE);
+    if (stop === length) return length;
+    this.#state = bytes[stop] === QUOTE ? this.#behindString : OVER;
+    return bytes[stop] === QUOTE ? stop + 1 : stop;
+  }
+
+  #countString(bytes: Buffer, start: number, end: number, hasEscapes: boolean): void {
+    if (this.#counter === NONE) return;
+    const sizeBytes = hasEscapes ? decodedSize(bytes, start, end) : end - start;
+    this.#count.addText(this.#counter, this.#run, bytes, start, end, sizeBytes);
+  }
+}
