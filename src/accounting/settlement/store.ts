@@ -183,6 +183,8 @@ export class CallEnds {
   readonly #outcomes: readonly CallOutcome[];
   /** Arrays of their accounts, their ids and when they began. */
   readonly #names: readonly string[];
+  /** Whether any has made state at a provider known. */
+  #hasMade = false;
 
   constructor(records: readonly SettlementRecord[]) {
     let [hasPlans, hasRates] = [false, false];
@@ -196,6 +198,7 @@ export class CallEnds {
       lastMs = Math.max(lastMs, startedAtMs);
       hasPlans ||= record.plan !== null;
       hasRates ||= record.rate !== null;
+      this.#hasMade ||= record.made !== null;
       if (record.kept !== null) kept.push(record.kept);
     }
     this.#outcomes = outcomes;
@@ -231,8 +234,8 @@ export class CallEnds {
         ? [{ statement: queueForUsage, parameters: this.#names }]
         : queueWrites(fresh.filter(({ outcome }) => !known.recorded.has(callKey(outcome))))),
       ...CHARGES.rows.write(insertCharges, charges),
-      ...continuationWrites(fresh),
-      ...validWrites(fresh, periods.nowMs),
+      ...(this.#hasMade ? continuationWrites(fresh) : []),
+      ...(claims.length === 0 ? [] : validWrites(fresh, periods.nowMs)),
     ];
     return { verdicts, priceLists, writes };
   }
