@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../test/support/scope.ts';
 import { createTestTimers } from '../../test/support/timers.ts';
-import { BatcherFullError, ItemBatcher, type ItemLimit, LateError, NotBegunError } from './batcher.ts';
+import { ItemBatcher, type ItemLimit } from './batcher.ts';
+import { BatcherFullError, LateError, NotBegunError } from './batcher-errors.ts';
 
 const itemFault = new Error('this item is bad');
 const isItemFault = (error: unknown): boolean => error === itemFault;

@@ -1,4 +1,4 @@
-import { NamedError } from './named-error.ts';
+import { BatcherFullError, LateError, NotBegunError } from './batcher-errors.ts';
 import { systemTimers, type Timers } from './timers.ts';
 
 /**
@@ -59,23 +59,6 @@ export interface Batcher<Item, Result> {
   readonly size: number;
 }
 
-/** The work was never begun, so nothing came of it for certain. */
-export class NotBegunError extends NamedError {}
-
-/** The queue has reached its limit: the database is slower than the calls that come in. */
-export class BatcherFullError extends NotBegunError {
-  constructor(limit: number) {
-    super(`more than ${limit} items are waiting for the database`);
-  }
-}
-
-/** The work was begun and took too long; its outcome is unknown. */
-export class LateError extends NamedError {
-  constructor(message = 'the database did not respond in time') {
-    super(message);
-  }
-}
-
 /** Wraps work without results: each item resolves once the whole batch is done. */
 export function withoutResults<Item>(
   work: (items: readonly Item[], batch: Batch) => Promise<void>,
@@ -106,8 +89,7 @@ const NO_LIMIT: ItemLimit = { ms: Number.POSITIVE_INFINITY, timers: systemTimers
 
 export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>;
-  readonly #limitMs: number;
-  readonly #timers: Timers;
+  readonly #limit: ItemLimit;
   readonly #besideAfterMs: number;
   readonly #waiting: Entry<Item, Result>[] = [];
   /** How many wait, by kind. */
@@ -118,13 +100,12 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
   #isTimed = false;
   #isBesideTimed = false;
   #isScheduled = false;
-  #idleListeners: (() => void)[] = [];
+  readonly #idleListeners: (() => void)[] = [];
 
   constructor(options: BatcherOptions<Item, Result>) {
     const { limit = NO_LIMIT, besideAfterMs = Number.POSITIVE_INFINITY } = options;
     this.#options = options;
-    this.#limitMs = limit.ms;
-    this.#timers = limit.timers;
+    this.#limit = limit;
     this.#besideAfterMs = besideAfterMs;
   }
 
@@ -134,8 +115,8 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     const waitingOfKind = this.#waitingOfKind.get(kind) ?? 0;
     if (waitingOfKind >= waitingItemsMax) return Promise.reject(new BatcherFullError(waitingItemsMax));
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    const nowMs = this.#limitMs === Number.POSITIVE_INFINITY ? 0 : this.#timers.nowMs();
-    const entry = { item, kind, dueMs: dueMs ?? nowMs + this.#limitMs, resolve, reject };
+    const nowMs = this.#limit.ms === Number.POSITIVE_INFINITY ? 0 : this.#limit.timers.nowMs();
+    const entry = { item, kind, dueMs: dueMs ?? nowMs + this.#limit.ms, resolve, reject };
     this.#waiting.push(entry);
     this.#waitingOfKind.set(kind, waitingOfKind + 1);
     if (!this.#isTimed && entry.dueMs !== Number.POSITIVE_INFINITY) this.#watch(entry.dueMs, nowMs);
@@ -210,7 +191,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
 
   #areAllSlow(): boolean {
     if (this.#besideAfterMs === Number.POSITIVE_INFINITY) return this.#running.size === 0;
-    const slowSinceMs = this.#timers.nowMs() - this.#besideAfterMs;
+    const slowSinceMs = this.#limit.timers.nowMs() - this.#besideAfterMs;
     for (const { startedAtMs } of this.#running) if (startedAtMs > slowSinceMs) return false;
     return true;
   }
@@ -218,13 +199,13 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
   /** All of a batch, or, after an error that an item is to blame for, its items one by one. */
   async #run(entries: readonly Entry<Item, Result>[]): Promise<void> {
     for (const { kind } of entries) this.#waitingOfKind.set(kind, this.#waitingOfKind.get(kind)! - 1);
-    const startedAtMs = this.#timers.nowMs();
+    const startedAtMs = this.#limit.timers.nowMs();
     const running: Running<Item, Result> = { entries, underWay: entries, aborts: new AbortController(), startedAtMs };
     this.#running.add(running);
     const fault = await this.#runOnce(running);
     for (const entry of fault ? entries : []) {
       // Its caller was told so while others ran by themselves.
-      if (entry.dueMs <= this.#timers.nowMs()) entry.reject(new LateError());
+      if (entry.dueMs <= this.#limit.timers.nowMs()) entry.reject(new LateError());
       else {
         running.underWay = [entry];
         running.aborts = new AbortController();
@@ -274,8 +255,8 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#isBesideTimed = true;
     let slowAtMs = 0;
     for (const { startedAtMs } of this.#running) slowAtMs = Math.max(slowAtMs, startedAtMs + this.#besideAfterMs);
-    const leftMs = slowAtMs - this.#timers.nowMs();
-    this.#timers.after(leftMs > 0 ? leftMs : this.#besideAfterMs, () => {
+    const leftMs = slowAtMs - this.#limit.timers.nowMs();
+    this.#limit.timers.after(leftMs > 0 ? leftMs : this.#besideAfterMs, () => {
       this.#isBesideTimed = false;
       this.#begin();
     });
@@ -283,18 +264,16 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
 
   #callIdleListeners(): void {
     if (this.#isScheduled || this.#waiting.length + this.#running.size + this.#deferred.size > 0) return;
-    const listeners = this.#idleListeners;
-    this.#idleListeners = [];
-    for (const listener of listeners) listener();
+    for (const listener of this.#idleListeners.splice(0)) listener();
   }
 
   /** One timer for all items: it looks at those that are still there when the first one of them may be late. */
   #watch(dueMs: number, nowMs: number): void {
     this.#isTimed = true;
     // An item that comes from another batcher may be due already.
-    this.#timers.after(Math.max(dueMs - nowMs, 0), () => {
+    this.#limit.timers.after(Math.max(dueMs - nowMs, 0), () => {
       this.#isTimed = false;
-      this.#failLate(this.#timers.nowMs());
+      this.#failLate(this.#limit.timers.nowMs());
     });
   }
 

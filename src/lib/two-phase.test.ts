@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BatcherFullError } from './batcher.ts';
+import { BatcherFullError } from './batcher-errors.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import { createTwoPhase, type HeldCall, type TwoPhaseOptions } from './two-phase.ts';
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Batch, ItemBatcher, type ItemLimit, NotBegunError } from './batcher.ts';
+import { type Batch, ItemBatcher, type ItemLimit } from './batcher.ts';
+import { NotBegunError } from './batcher-errors.ts';
 import type { Logger } from './logger.ts';
 
 /** A call and its account: the key of what it may have taken. */

@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
 import { createStoredResponseStore, type StoredClaim } from '../../src/accounting/repeats/stored-response-store.ts';
 import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/repeats/stored-responses.ts';
-import { LateError } from '../../src/lib/batcher.ts';
+import { LateError } from '../../src/lib/batcher-errors.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { CONTEXT, outcomeOf, recordOf, requestOf, termsOf } from '../../../test/support/accounting-builders.ts';
 import { createTestTimers } from '../../../test/support/timers.ts';
 import { createQuestions } from '../../db/questions/database-questions.ts';
-import { BatcherFullError, LateError, NotBegunError } from '../../lib/batcher.ts';
+import { BatcherFullError, LateError, NotBegunError } from '../../lib/batcher-errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { LockMode } from '../reservations/locked-accounts.ts';
 import type { Admission } from '../reservations/reservation.ts';

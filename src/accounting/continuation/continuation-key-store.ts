@@ -1,7 +1,16 @@
 import { fieldsOf } from '../../db/columns.ts';
-import type { Statement } from '../../db/database.ts';
+import type { Query, Statement } from '../../db/database.ts';
 import type { PartitionQueryable } from '../../db/home-lanes.ts';
-import { countColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
+import {
+  countColumn,
+  instantColumn,
+  intColumn,
+  orNull,
+  type RowOf,
+  selection,
+  tableColumns,
+  textColumn,
+} from '../../db/table.ts';
 
 /** The SQL of continuation keys. */
 
@@ -85,4 +94,44 @@ export function createContinuationKeyStore(database: PartitionQueryable): Contin
       while (rows.length === FORGOTTEN_ROWS_MAX && !signal?.aborted);
     },
   };
+}
+
+const CONTINUATION_KEYS = tableColumns({
+  accountId: textColumn('account_id'),
+  key: textColumn('key'),
+  model: textColumn('model'),
+  providerId: textColumn('provider'),
+  atMs: instantColumn('made_at'),
+  totalTokens: orNull(countColumn('total_tokens')),
+});
+
+/**
+ * Stores the newest maker of a key. Rows go in by the order of their keys, so that two nodes that record the same ones
+ * wait for each other instead of deadlocking. Plan: primary key.
+ */
+const recordContinuationKeys: Statement = {
+  name: 'settlement.record-continuation-keys',
+  text: `insert into continuation_keys (${CONTINUATION_KEYS.list})
+select distinct on (account_id, key) ${CONTINUATION_KEYS.list}
+from ${CONTINUATION_KEYS.rows.as('made')}
+order by account_id, key, made_at desc
+on conflict (account_id, key) do update
+  set model = excluded.model, provider = excluded.provider, made_at = excluded.made_at,
+    total_tokens = excluded.total_tokens
+  where continuation_keys.made_at <= excluded.made_at`,
+};
+
+/** The writes of what the responses of calls have made known. */
+export function continuationWrites(
+  ends: readonly {
+    readonly outcome: { readonly accountId: string };
+    readonly made: (MadeContinuedState & { readonly keys: readonly string[] }) | null;
+  }[],
+): Query[] {
+  const rows: RowOf<typeof CONTINUATION_KEYS>[] = [];
+  for (const { outcome, made } of ends) {
+    if (made === null) continue;
+    for (const key of made.keys) rows.push({ totalTokens: null, ...made, key, accountId: outcome.accountId });
+  }
+  return CONTINUATION_KEYS.rows.write(recordContinuationKeys, rows);
 }

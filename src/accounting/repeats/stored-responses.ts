@@ -1,7 +1,8 @@
 import { isDataError } from '../../db/errors.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { ItemBatcher, LateError, withoutResults } from '../../lib/batcher.ts';
+import { ItemBatcher, withoutResults } from '../../lib/batcher.ts';
+import { LateError } from '../../lib/batcher-errors.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { ShareHolder } from '../../lib/fair/shares.ts';
 import type { Ids } from '../../lib/ids.ts';

@@ -1,6 +1,7 @@
 import { isDataError } from '../../db/errors.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
-import { type Batcher, ItemBatcher, NotBegunError } from '../../lib/batcher.ts';
+import { type Batcher, ItemBatcher } from '../../lib/batcher.ts';
+import { NotBegunError } from '../../lib/batcher-errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type BillingTime, runningPeriods } from '../pricing/running-periods.ts';

@@ -8,7 +8,6 @@ import {
   instantColumn,
   jsonColumn,
   orNull,
-  type RowOf,
   selection,
   tableColumns,
   textColumn,
@@ -16,6 +15,7 @@ import {
 import type { Logger } from '../../lib/logger.ts';
 import type { BalanceAfterEnd, CallOutcome, CallStatus } from '../calls/call-outcome.ts';
 import { namesOf, queueForUsage, queueWrites, recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
+import { continuationWrites } from '../continuation/continuation-key-store.ts';
 import type { CountedKeyCharge } from '../counts/counted-use.ts';
 import { type PriceList, priceListWrites, type StoredPriceLists } from '../pricing/price-list-store.ts';
 import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
@@ -125,31 +125,6 @@ ${condition}`,
   'e',
 );
 
-const CONTINUATION_KEYS = tableColumns({
-  accountId: textColumn('account_id'),
-  key: textColumn('key'),
-  model: textColumn('model'),
-  providerId: textColumn('provider'),
-  atMs: instantColumn('made_at'),
-  totalTokens: orNull(countColumn('total_tokens')),
-});
-
-/**
- * Stores the newest maker of a key. Rows go in by the order of their keys, so that two nodes that record the same ones
- * wait for each other instead of deadlocking. Plan: primary key.
- */
-const recordContinuationKeys: Statement = {
-  name: 'settlement.record-continuation-keys',
-  text: `insert into continuation_keys (${CONTINUATION_KEYS.list})
-select distinct on (account_id, key) ${CONTINUATION_KEYS.list}
-from ${CONTINUATION_KEYS.rows.as('made')}
-order by account_id, key, made_at desc
-on conflict (account_id, key) do update
-  set model = excluded.model, provider = excluded.provider, made_at = excluded.made_at,
-    total_tokens = excluded.total_tokens
-  where continuation_keys.made_at <= excluded.made_at`,
-};
-
 /** The result of an end: the money that remains, or that a repeat of the call runs elsewhere. */
 export type EndResult = BalanceAfterEnd | 'claim_lost';
 
@@ -208,6 +183,8 @@ export class CallEnds {
   readonly #outcomes: readonly CallOutcome[];
   /** Arrays of their accounts, their ids and when they began. */
   readonly #names: readonly string[];
+  /** Whether any has made state at a provider known. */
+  #hasMade = false;
 
   constructor(records: readonly SettlementRecord[]) {
     let [hasPlans, hasRates] = [false, false];
@@ -221,6 +198,7 @@ export class CallEnds {
       lastMs = Math.max(lastMs, startedAtMs);
       hasPlans ||= record.plan !== null;
       hasRates ||= record.rate !== null;
+      this.#hasMade ||= record.made !== null;
       if (record.kept !== null) kept.push(record.kept);
     }
     this.#outcomes = outcomes;
@@ -256,8 +234,8 @@ export class CallEnds {
         ? [{ statement: queueForUsage, parameters: this.#names }]
         : queueWrites(fresh.filter(({ outcome }) => !known.recorded.has(callKey(outcome))))),
       ...CHARGES.rows.write(insertCharges, charges),
-      ...continuationWrites(fresh),
-      ...validWrites(fresh, periods.nowMs),
+      ...(this.#hasMade ? continuationWrites(fresh) : []),
+      ...(claims.length === 0 ? [] : validWrites(fresh, periods.nowMs)),
     ];
     return { verdicts, priceLists, writes };
   }
@@ -298,13 +276,4 @@ function validWrites(fresh: readonly FreshEnd[], nowMs: number): Query[] {
     kept.push({ accountId, callId, expiresAt: toTimestamp(nowMs + keptForMs) });
   }
   return writeRows(makeResponsesValid, kept, [...CALL_NAME, 'expiresAt']);
-}
-
-function continuationWrites(fresh: readonly FreshEnd[]): Query[] {
-  const rows: RowOf<typeof CONTINUATION_KEYS>[] = [];
-  for (const { outcome, made } of fresh) {
-    if (made === null) continue;
-    for (const key of made.keys) rows.push({ totalTokens: null, ...made, key, accountId: outcome.accountId });
-  }
-  return CONTINUATION_KEYS.rows.write(recordContinuationKeys, rows);
 }

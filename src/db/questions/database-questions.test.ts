@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createTestTimers } from '../../../test/support/timers.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { ItemBatcher, LateError, NotBegunError } from '../../lib/batcher.ts';
+import { ItemBatcher } from '../../lib/batcher.ts';
+import { LateError, NotBegunError } from '../../lib/batcher-errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { createQuestions, refusedFor } from './database-questions.ts';
 

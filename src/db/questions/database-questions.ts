@@ -1,5 +1,6 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { type Batch, type ItemLimit, LateError, NotBegunError } from '../../lib/batcher.ts';
+import type { Batch, ItemLimit } from '../../lib/batcher.ts';
+import { LateError, NotBegunError } from '../../lib/batcher-errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { systemTimers, type Timers } from '../../lib/timers.ts';
 import { isUnavailable } from '../errors.ts';
