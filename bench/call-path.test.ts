@@ -6,13 +6,14 @@ import { REPOSITORY } from './revisions.ts';
 /**
  * What one call takes at most. A figure that falls is written down here; one that rises needs a reason beside it.
  *
- * Files, own files, functions, function calls, messages, promises, timers.
+ * Files, own files, functions, function calls, messages, promises, timers. Of timers an idle machine counts 14; one more is started where a
+ * busy one lets a limit of time end between two steps.
  */
 const MOST: Readonly<Record<(typeof SHAPES)[number]['name'], readonly number[]>> = {
-  'stream, balance': [169, 86, 744, 1_621, 4, 87, 14],
-  'stream, coding': [175, 94, 791, 1_757, 4, 89, 14],
-  'whole, balance': [159, 86, 664, 1_389, 4, 87, 14],
-  'whole, coding': [165, 94, 711, 1_523, 4, 89, 14],
+  'stream, balance': [169, 86, 744, 1_621, 4, 87, 15],
+  'stream, coding': [175, 94, 791, 1_757, 4, 89, 15],
+  'whole, balance': [159, 86, 664, 1_389, 4, 87, 15],
+  'whole, coding': [165, 94, 711, 1_523, 4, 89, 15],
 };
 
 const NAMES = Object.keys(COLUMNS) as (keyof CallLength)[];
