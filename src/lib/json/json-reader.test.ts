@@ -60,7 +60,7 @@ describe('JsonReader', () => {
     json.nextItem();
     const ahead = json.from(json.offset);
     ahead.skip();
-    json.noteEnd(ahead.offset);
+    json.noteEnd(ahead);
     json.skip();
     assert.equal(json.offset, ahead.offset);
     assert.deepEqual([json.nextItem(), json.kind, json.nextItem()], [true, 'number', false]);
@@ -107,6 +107,27 @@ describe('JsonReader that knows where long values end', () => {
       }),
       { numRuns: propertyRuns(300) },
     );
+  });
+
+  it('goes over them once, however many values other readers have read ahead', () => {
+    const bytes = Buffer.from(JSON.stringify([Array(1_000).fill('x'.repeat(40)), ...Array(1_000).fill([0])]));
+    const { longValues } = scanJson(bytes);
+    let looks = 0;
+    const counted = new Proxy(longValues, {
+      get(target, key) {
+        looks++;
+        return Reflect.get(target, key);
+      },
+    });
+    const json = new JsonReader(bytes, 0, counted);
+    for (json.enter(); json.nextItem(); ) {
+      const ahead = json.from(json.offset);
+      for (ahead.enter(); ahead.nextItem(); ) ahead.skip();
+      json.noteEnd(ahead);
+      json.skip();
+    }
+    assert.equal(json.offset, bytes.length);
+    assert.ok(looks < 10 * longValues.length, `${looks} looks at ${longValues.length} numbers`);
   });
 });
 

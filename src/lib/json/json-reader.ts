@@ -13,6 +13,7 @@ export class JsonReader {
   #valueStart = -1;
   #notedStart = -1;
   #notedEnd = -1;
+  #notedLongIndex = 0;
   /** Where the key of the member stands whose value comes next, without its quotes. */
   keyStart = 0;
   keyEnd = 0;
@@ -59,9 +60,10 @@ export class JsonReader {
   }
 
   /** Where the value that comes next ends, as another reader has found it: it need not be gone over to be skipped. */
-  noteEnd(offset: number): void {
+  noteEnd(other: JsonReader): void {
     this.#notedStart = this.#at;
-    this.#notedEnd = offset;
+    this.#notedEnd = other.#at;
+    this.#notedLongIndex = other.#longIndex;
   }
 
   /** A reader of the same text at the offset of another value. */
@@ -119,7 +121,7 @@ export class JsonReader {
   /** On to where the value ends. */
   skip(): void {
     const { bytes } = this;
-    const end = this.#at === this.#notedStart && this.#notedEnd > this.#at ? this.#notedEnd : this.#longEnd();
+    const end = this.#knownEnd();
     if (end !== NONE) {
       this.#at = end;
       return;
@@ -152,7 +154,12 @@ export class JsonReader {
   }
 
   /** Where the value that comes next ends, if that is known; else `NONE`. */
-  #longEnd(): number {
+  #knownEnd(): number {
+    if (this.#at === this.#notedStart && this.#notedEnd > this.#at) {
+      // Else every reader that begins behind it would go over the long values in it again.
+      this.#longIndex = this.#notedLongIndex;
+      return this.#notedEnd;
+    }
     const longValues = this.#longValues;
     const { length } = longValues;
     let index = this.#longIndex;

@@ -243,6 +243,13 @@ describe('chat stream', () => {
     assert.equal(read(keeping(), chunk('priority')), 'unread');
   });
 
+  it('reads no more of an event whose text has what looks like the name of one', () => {
+    const reading = dropping();
+    const delta = { content: 'a line of it is event: ping' };
+    assert.equal(read(reading, eventOf({ choices: [{ index: 0, delta }], service_tier: 'priority' })), 'pass');
+    assert.equal(reading.partialUsage(), null);
+  });
+
   it('finds the usage of a chunk in any spelling', () => {
     const unread = stringText.filter(({ value }) => !['usage', 'error', 'choices', 'x_groq'].includes(value));
     const plainKey = (name: string) => keySpelling(name).map(() => ({ text: `"${name}"`, value: name }));

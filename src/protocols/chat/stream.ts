@@ -100,12 +100,15 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   }
 
   const matters = (run: Buffer): boolean => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end));
+  /** Whether an event has more than the name of a field, which may also be a part of its text. */
+  const hasMore = (event: Buffer): boolean =>
+    SIGN_PATTERNS.some(event, (sign, end) => SIGNS[sign] !== NAMED && isSign(event, SIGNS[sign]!, end));
 
   function read(event: Buffer): EventMeaning {
     if (!matters(event)) return 'pass';
     const { name, data } = eventFields(event);
     if (name === 'error') return 'error';
-    if (data === null) return 'pass';
+    if (data === null || !hasMore(event)) return 'pass';
     if (data.equals(DONE)) {
       isUsageFinal ||= usage !== null;
       hasEnded = true;

@@ -134,7 +134,7 @@ export class DemandReader extends ContentDemand {
     const outer = this.#reader;
     this.#reader = json.from(json.offset);
     read();
-    json.noteEnd(this.#reader.offset);
+    json.noteEnd(this.#reader);
     this.#reader = outer;
   }
 
