@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { sendRaw } from '../../test/support/raw.ts';
 import { recordLogs } from '../../test/support/recorded-logger.ts';
+import { until } from '../../test/support/until.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
@@ -66,6 +68,24 @@ describe('an exact address', () => {
         const { status, body } = await ask();
         assert.equal(status, 500);
         assert.doesNotMatch(body.toString(), /private/);
+        assert.deepEqual(
+          logs.lines.map(({ message }) => message),
+          ['a request failed unexpectedly'],
+        );
+      });
+
+      it('logs an unexpected error also where the client has left', async () => {
+        const client = new AbortController();
+        const failed = Promise.withResolvers<void>();
+        handle = async ({ response }) => {
+          client.abort();
+          await once(response, 'close');
+          failed.resolve();
+          throw new Error('private');
+        };
+        await assert.rejects(fetch(url + path, { method: 'POST', body: 'x', signal: client.signal }));
+        await failed.promise;
+        await until(() => logs.lines.length > 0);
         assert.deepEqual(
           logs.lines.map(({ message }) => message),
           ['a request failed unexpectedly'],

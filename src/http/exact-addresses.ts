@@ -100,13 +100,13 @@ export class ExactAddresses {
     return address.handler.handle(exchange).catch((error: unknown) => this.#fail(exchange, address, error));
   }
 
-  /** Sends the response of an error, unless a response has begun or the client has left. */
+  /** Sends the response of an error, unless a response has begun or the client has left, and records why. */
   #fail(exchange: Exchange, { envelope }: ExactAddress, thrown: unknown): void {
     const { response, id } = exchange;
-    if (response.headersSent || response.closed) return;
+    if (response.headersSent) return;
     try {
       const { status, body, headers } = responseToFailure(thrown, exchange, envelope, response, this.#parts);
-      exchange.sendJson(status, body, headers);
+      if (!response.closed) exchange.sendJson(status, body, headers);
     } catch (error) {
       this.#parts.logger.error({ err: error, requestId: id }, 'failed to write the response of an error');
       response.destroy();
