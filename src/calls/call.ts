@@ -226,7 +226,7 @@ export class Call implements ShownHeaders {
     return { ...own, ...policy.operation.planHeaders(isOfPlan ? remaining.windows : [], false) };
   }
 
-  /** What is left of limits by the minute, as the client reads it; `null`: nothing is said of them. */
+  /** The headers of the remaining limits per minute; `null`: the response has none. */
   get rateHeaders(): Readonly<Record<string, string>> | null {
     const { rates } = this.#admitted;
     if (rates === null || this.#hasFailed || !this.settings.config.server.callHeaders) return null;

@@ -28,7 +28,7 @@ export class Connection extends pg.Client {
   readonly #shapes = new Map<string, RowShape>();
   /** Whether a message got no response from the server, so that nothing more is expected from this connection. */
   isLost = false;
-  /** Whether somebody has it from a pool. */
+  /** Whether its pool has lent it. */
   isLent = false;
 
   constructor(config: pg.ClientConfig = {}) {
@@ -140,7 +140,7 @@ export class ConnectionPool {
   readonly #connectionsMax: number;
   /** Those whose sockets are open. */
   readonly #open = new Set<Connection>();
-  /** Somebody has given up work that had a connection, or waited for one. */
+  /** Work was aborted while it had a connection, or waited for one. */
   readonly #onGivenUp: () => void;
   #begun = 0;
   #waitedMs = 0;

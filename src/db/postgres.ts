@@ -85,7 +85,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const share = options.share ?? shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
   const pools: ConnectionPool[] = [];
-  // Once somebody does not wait any longer, no connection is used again that may have lost the database.
+  // Work is aborted where the database does not respond in time: idle connections may be lost, too.
   const destroyIdle = (): void => {
     for (const each of pools) each.destroyIdle();
   };
@@ -187,13 +187,12 @@ export function openPostgres(options: PostgresOptions): Database {
     longTransaction: (work) => longTransaction(connection, work),
     async script(sql, signal) {
       const client = new Connection(settings);
-      const onAbort = (): void => client.destroy();
       await client.open();
-      signal?.addEventListener('abort', onAbort);
+      signal?.addEventListener('abort', client);
       try {
         await client.ask('database.script', sql);
       } finally {
-        signal?.removeEventListener('abort', onAbort);
+        signal?.removeEventListener('abort', client);
         await client.end();
       }
     },

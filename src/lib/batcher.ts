@@ -204,7 +204,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#running.add(running);
     const fault = await this.#runOnce(running);
     for (const entry of fault ? entries : []) {
-      // Its caller was told so while others ran by themselves.
+      // It timed out while items before it ran one by one.
       if (entry.dueMs <= this.#limit.timers.nowMs()) entry.reject(new LateError());
       else {
         running.underWay = [entry];

@@ -61,7 +61,7 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
         const { accounts, nowMs } = readAccounts(reads, rows, terms.nowMs);
         const before = copyAccounts(accounts);
         const context = terms.contextAt(nowMs);
-        // Those of accounts that somebody else has locked are left out.
+        // Accounts whose row another transaction has locked are skipped.
         const toEnd = locks === 'free' ? ends.filter(({ outcome }) => accounts.has(outcome.accountId)) : ends;
         const toAdmit = locks === 'free' ? admissions.filter(({ accountId }) => accounts.has(accountId)) : admissions;
         const ended = callEnds?.decide(rows.slice(firstOfEnds), toEnd, accounts, context, storedPriceLists);
