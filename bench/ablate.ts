@@ -1,0 +1,136 @@
+import { registerHooks } from 'node:module';
+
+/**
+ * Loaded into a gateway before its own code (`node --import`), together with the meter: takes parts of the way of a call out, so that what
+ * they cost is the difference (`ablation.ts`). A part that is taken out returns what it returned for the first call, so only
+ * calls that are all alike can be measured. Balances are wrong afterwards.
+ */
+
+/** Names the parts to take out, separated by commas. */
+export const ABLATED = 'FAREGATE_BENCH_ABLATED';
+
+interface Replacement {
+  /** The end of the path of a source file. */
+  readonly file: string;
+  readonly code: string;
+  readonly by: string;
+}
+
+const PREPARED = ['model', 'routes', 'price', 'basis', 'inner', 'estimate', 'reservation', 'hasSeveralMakers'];
+
+/** By part: the code that it replaces. Changed code that no longer has it fails the start. */
+export const PARTS: Readonly<Record<string, readonly Replacement[]>> = {
+  request: [
+    {
+      file: 'calls/request-workers.ts',
+      code: 'return { facts: operation.read(body), body };',
+      by: 'return { facts: (globalThis.readFacts ??= operation.read(body)), body };',
+    },
+  ],
+  preparation: [
+    {
+      file: 'calls/preparation.ts',
+      code: 'const { policy, principal, input, settings } = call;\n    const named',
+      by: `const first = globalThis.preparedCall;
+    if (first !== undefined) {
+      call.startedAtMs = this.#parts.clock.nowMs();
+      call.report.callId = call.callId;
+      ${PREPARED.map((name) => `call.${name} = first.${name};`).join(' ')}
+      return;
+    }
+    globalThis.preparedCall = call;
+    const { policy, principal, input, settings } = call;\n    const named`,
+    },
+  ],
+  admission: [
+    {
+      file: 'calls/admission.ts',
+      code: 'const request = reservationRequest(call);',
+      by: `if (globalThis.admission !== undefined) return call.admitted(globalThis.admission, databaseClock.nowMs());
+    const request = reservationRequest(call);`,
+    },
+    {
+      file: 'calls/admission.ts',
+      code: 'call.admitted(admission, nowMs);',
+      by: 'call.admitted(globalThis.admission = admission, nowMs);',
+    },
+  ],
+  settlement: [
+    {
+      file: 'calls/call.ts',
+      code: 'const record = settlementRecord(this, end, endedAtMs);',
+      by: 'const record = (globalThis.settlementRecord ??= settlementRecord(this, end, endedAtMs));',
+    },
+    {
+      file: 'calls/call.ts',
+      code: 'await settlement.end(record);',
+      by: '(globalThis.balanceAfterEnd ??= await settlement.end(record));',
+    },
+  ],
+  response: [
+    {
+      file: 'calls/relay/relay-json.ts',
+      code: 'this.#capture.push(chunk);',
+      by: 'if (globalThis.capture === undefined) this.#capture.push(chunk);',
+    },
+    {
+      file: 'calls/relay/relay-json.ts',
+      code: 'this.#capture.end();',
+      by: 'if (globalThis.capture !== undefined) return globalThis.capture;\n      this.#capture.end();',
+    },
+    {
+      file: 'calls/relay/relay-json.ts',
+      code: 'return this.#capture;',
+      by: 'return (globalThis.capture = this.#capture);',
+    },
+    {
+      file: 'calls/relay/relay-json.ts',
+      code: 'await this.#usage(response);',
+      by: '(globalThis.usage ??= await this.#usage(response));',
+    },
+  ],
+  headers: [
+    {
+      file: 'calls/call-runner.ts',
+      code: 'headers: upstreamHeaders(',
+      by: 'headers: globalThis.upstreamHeaders ??= upstreamHeaders(',
+    },
+    {
+      file: 'calls/relay/relay-json.ts',
+      code: 'return relayedHeaders(',
+      by: 'return globalThis.relayedHeaders ??= relayedHeaders(',
+    },
+    {
+      file: 'calls/call.ts',
+      code: 'const { callId, policy, settings, principal } = this;\n    if',
+      by: 'return globalThis.callHeaders ??= this.newHeaders;\n  }\n\n  get newHeaders() {\n    const { callId, policy, settings, principal } = this;\n    if',
+    },
+  ],
+  observers: [{ file: 'app/request-observers.ts', code: 'all: [', by: 'all: [], unused: [' }],
+  timers: [
+    {
+      file: 'providers/upstream/exchange.ts',
+      code: 'this.#setTimer(looksAtMs, nowMs);',
+      by: 'this.#firesAtMs = looksAtMs;',
+    },
+  ],
+};
+
+const ablated = process.env[ABLATED];
+if (ablated !== undefined && ablated !== '') {
+  const replacements = ablated.split(',').flatMap((part) => PARTS[part]!);
+  registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      const wanted = replacements.filter(({ file }) => url.endsWith(`/src/${file}`));
+      if (wanted.length === 0) return loaded;
+      let source = String(loaded.source);
+      for (const { file, code, by } of wanted) {
+        if (!source.includes(code)) throw new Error(`${file} no longer has "${code}"; change bench/ablate.ts`);
+        source = source.replace(code, () => by);
+      }
+      return { ...loaded, source };
+    },
+  });
+}
+await import('./meter.ts');
