@@ -17,7 +17,7 @@ import { createNodes } from '../db/nodes/nodes.ts';
 import { createNodeStore } from '../db/nodes/nodes-store.ts';
 import { probeDatabase } from '../db/nodes/probe-store.ts';
 import { createQuestions } from '../db/questions/database-questions.ts';
-import { namedPartition, requestLane } from '../db/request-lane.ts';
+import { namedPartition, requestPool } from '../db/request-pool.ts';
 import type { Disk } from '../journal/disk.ts';
 import { openJournal } from '../journal/journal.ts';
 import { loggerWith } from '../lib/logger.ts';
@@ -88,13 +88,13 @@ export async function createAccounting(deps: AccountingDependencies) {
     ...deps.timing,
   });
   const byNumber = createRoutes(partitions, known);
-  const adminLanes: PlacedLanes = {
-    directory: requestLane(directory.lane('admin')),
+  const adminPools: PlacedLanes = {
+    directory: requestPool(directory.lane('admin')),
     partitions: byNumber.map((partition, number) =>
-      requestLane(partition.lane('admin'), namedPartition(number, partitions.length)),
+      requestPool(partition.lane('admin'), namedPartition(number, partitions.length)),
     ),
   };
-  const housekeepingLanes: PlacedLanes = {
+  const housekeepingPools: PlacedLanes = {
     directory: directory.lane('housekeeping'),
     partitions: byNumber.map((partition) => partition.lane('housekeeping')),
   };
@@ -112,24 +112,24 @@ export async function createAccounting(deps: AccountingDependencies) {
     knownPartitions: known,
     /** For the keys of calls. */
     keyStatuses: createKeyStatusStore(directory),
-    adminLanes,
+    adminPools,
     admin: {
       ...joined.admin,
-      ...createPlacedAdmin(adminLanes, () => settings.current.plans, place),
+      ...createPlacedAdmin(adminPools, () => settings.current.plans, place),
     },
     drains: createDrains({
       // It has one read in flight at a time, so it never takes the last slot from `/readyz`.
       store: createDrainStore(directory.lane('probes')),
-      changes: createDrainStore(adminLanes.directory),
+      changes: createDrainStore(adminPools.directory),
       listen: (onChange) => directory.subscribe(DRAINS_CHANNEL, onChange, onChange),
       logger,
     }),
     housekeeping: {
       partitions: routes.all.map((partition) => partition.housekeeping),
       isOutgrown: () => addedPartitions.count > 0,
-      refusals: createRefusalsStore(housekeepingLanes.directory),
-      nodes: createNodeStore(housekeepingLanes.directory),
-      endedKeys: createEndedKeyStore(housekeepingLanes),
+      refusals: createRefusalsStore(housekeepingPools.directory),
+      nodes: createNodeStore(housekeepingPools.directory),
+      endedKeys: createEndedKeyStore(housekeepingPools),
     },
     settlement,
     journal,

@@ -36,20 +36,20 @@ import type { People } from './people.ts';
  * @param plans the current plans.
  * @param place chooses the partition of a new account.
  */
-export function createPlacedAdmin(lanes: PlacedLanes, plans: () => readonly OfferedPlan[], place: Place) {
-  const { directory } = lanes;
+export function createPlacedAdmin(pools: PlacedLanes, plans: () => readonly OfferedPlan[], place: Place) {
+  const { directory } = pools;
   return {
     accounts: createAccountStore(directory),
     refusals: createRefusalsStore(directory),
-    keysWithLimits: createKeyWithLimitsStore(lanes),
-    keyReplacements: createKeyReplacementStore(lanes),
+    keysWithLimits: createKeyWithLimitsStore(pools),
+    keyReplacements: createKeyReplacementStore(pools),
     keyStatuses: createKeyStatusStore(directory),
     vouchers: createVoucherStore(directory),
-    keySearch: createKeySearchStore(lanes),
-    inFlight: createInFlightStore(lanes),
-    usage: createUsageStore(lanes),
-    accountCreations: createAccountCreations(lanes.partitions, place),
-    redemptions: createRedemptionStore(lanes, plans),
+    keySearch: createKeySearchStore(pools),
+    inFlight: createInFlightStore(pools),
+    usage: createUsageStore(pools),
+    accountCreations: createAccountCreations(pools.partitions, place),
+    redemptions: createRedemptionStore(pools, plans),
   };
 }
 

@@ -177,8 +177,8 @@ const DAY_MS = 86_400_000;
 /** The hourly tasks: they prepare months of call records, and delete what has expired. */
 export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingTask[] {
   const { databaseClock, partitions } = deps;
-  const lane = deps.directory.lane('housekeeping');
-  const changes = createChangesStore(lane);
+  const pool = deps.directory.lane('housekeeping');
+  const changes = createChangesStore(pool);
   const testNowMs = (): number | null => deps.testDatabaseClock?.nowMs() ?? null;
   /** A separate task for each partition, so that each fails and is retried alone. */
   const inEach = (
@@ -226,18 +226,18 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
     },
     // Last, because the first run may take long.
     ...inEach('call records of past months', ({ dropping }, signal) => dropping.run(signal)),
-    ...peopleTasks(lane, deps.clock),
+    ...peopleTasks(pool, deps.clock),
   ];
 }
 
 /** Deletes expired sessions, links and sign-ins, and users who have left; revokes what expired admin tokens created. */
-function peopleTasks(lane: DirectoryLane, clock: Clock): HousekeepingTask[] {
+function peopleTasks(pool: DirectoryLane, clock: Clock): HousekeepingTask[] {
   // Deletion does not read the session times.
-  const sessions = createSessionStore(lane, () => ({ idleMs: 0, maxMs: 0 }));
-  const links = createLinkStore(lane);
-  const flows = createOidcFlowStore(lane);
-  const leftUsers = createLeftUserStore(lane);
-  const tokens = createAdminTokensStore(lane);
+  const sessions = createSessionStore(pool, () => ({ idleMs: 0, maxMs: 0 }));
+  const links = createLinkStore(pool);
+  const flows = createOidcFlowStore(pool);
+  const leftUsers = createLeftUserStore(pool);
+  const tokens = createAdminTokensStore(pool);
   return [
     { name: 'expired sessions', run: (signal) => sessions.deleteExpired(clock.nowMs(), signal) },
     { name: 'expired links', run: (signal) => links.deleteExpired(clock.nowMs(), signal) },

@@ -15,7 +15,7 @@ import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { PartitionedDatabases } from '../db/home-lanes.ts';
-import { namedPartition, requestLane } from '../db/request-lane.ts';
+import { namedPartition, requestPool } from '../db/request-pool.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { ClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';
@@ -77,15 +77,15 @@ export function createLocalAdmin(
   const placed = createAccountPartitionStore(directory);
   // Without a deadline: a command may wait for the database.
   const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
-  const lanes: PlacedLanes = {
-    directory: requestLane(directory),
+  const pools: PlacedLanes = {
+    directory: requestPool(directory),
     partitions: createRoutes(partitions, known).map((partition, number) =>
-      requestLane(partition, namedPartition(number, partitions.length)),
+      requestPool(partition, namedPartition(number, partitions.length)),
     ),
   };
   const stores = {
-    ...joinPartitionAdmins(lanes.partitions.map(createPartitionAdmin)),
-    ...createPlacedAdmin(lanes, () => settings.plans, createPlacement(partitions.length, placed, clock)),
+    ...joinPartitionAdmins(pools.partitions.map(createPartitionAdmin)),
+    ...createPlacedAdmin(pools, () => settings.plans, createPlacement(partitions.length, placed, clock)),
   };
   const drainStore = createDrainStore(directory);
   const changes = createChangesStore(directory);
@@ -112,7 +112,7 @@ export function createLocalAdmin(
     changes,
     // The database notifies running gateways of changed keys and accounts.
     principals: { forget: () => undefined },
-    webhooks: createLocalWebhooks(config, lanes, clock, ids),
+    webhooks: createLocalWebhooks(config, pools, clock, ids),
     lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
     health: new RouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
     drains: createDrains({

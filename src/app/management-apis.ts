@@ -18,7 +18,7 @@ import { createChangesStore } from '../changes/changes-store.ts';
 import { ReloadLog } from '../changes/reload-log.ts';
 import type { ConfigLoads } from '../config/loads.ts';
 import type { PartitionedDatabases } from '../db/home-lanes.ts';
-import { orRefused, requestLane } from '../db/request-lane.ts';
+import { orRefused, requestPool } from '../db/request-pool.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';
@@ -77,8 +77,8 @@ export class ManagementApis {
     const { app, options, accounting, addresses, brake, databases, settings, guesses, nodeId, clock, ids, logger } =
       deps;
     const { directory } = databases;
-    const { databaseClock, adminLanes } = accounting;
-    this.notices = new Notices({ ...deps, databaseClock, adminLanes, options: options.notices ?? {} });
+    const { databaseClock, adminPools } = accounting;
+    this.notices = new Notices({ ...deps, databaseClock, adminPools, options: options.notices ?? {} });
     this.notices.start();
     const people = createPeople({
       ...deps,
@@ -88,11 +88,11 @@ export class ManagementApis {
       deliverLink: this.notices.deliverLink,
       countMail: this.notices.countMail,
     });
-    const lane = requestLane(directory.lane('admin'));
-    const changes = createChangesStore(lane);
+    const pool = requestPool(directory.lane('admin'));
+    const changes = createChangesStore(pool);
     const log = createChangeLog({ store: changes, clock, ids, logger });
     this.reloadLog = new ReloadLog({ log, nodeId, logger });
-    const adminTokens = createAdminTokensStore(lane);
+    const adminTokens = createAdminTokensStore(pool);
     this.#tokenReader = createAdminTokenReader({
       tokens: adminTokens,
       uses: createAdminTokensStore(directory.lane('housekeeping')),

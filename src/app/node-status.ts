@@ -144,7 +144,7 @@ export function createNodeFigures(node: MeasuredNode): () => Promise<NodeFigures
         isSilent: questions.isDown || directoryQuestions.isDown,
         isNotified: principals.isNotified,
         clockAheadMs: databaseClock.aheadMs,
-        lanes: databases.figures(),
+        pools: databases.figures(),
         partitions: accounting.partitionQuestions.map(({ isDown: isSilent }, number) => ({ number, isSilent })),
         partitionsUnopened: accounting.addedPartitions.count,
       },
@@ -166,7 +166,7 @@ function providersOf({ current: { config, providers } }: SettingsInForce, nowMs:
     const { gate, pool, credentials } = providers.get(id);
     return {
       id,
-      callsUnderWay: gate.callsUnderWay,
+      callsInFlight: gate.callsUnderWay,
       callsMax: connections,
       callsWaiting: gate.callsWaiting,
       callsRefused: gate.callsRefused,

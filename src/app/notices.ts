@@ -40,7 +40,7 @@ export interface NoticeOptions {
 interface NoticesDependencies {
   readonly databases: PartitionedDatabases;
   /** Connection pools of the management APIs. */
-  readonly adminLanes: PlacedLanes;
+  readonly adminPools: PlacedLanes;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;
   readonly nodeId: string;
@@ -65,17 +65,17 @@ export class Notices {
   readonly #linkMailer: ReturnType<typeof createLinkMailer>;
 
   constructor(deps: NoticesDependencies) {
-    const { databases, adminLanes, settings, health, clock, databaseClock, ids, logger, options } = deps;
-    const lane = databases.directory.lane('notices');
+    const { databases, adminPools, settings, health, clock, databaseClock, ids, logger, options } = deps;
+    const pool = databases.directory.lane('notices');
     const config = (): Config => settings.current.config;
     const allowed = allowedNetworks(config);
     const mail = () => mailTerms(config());
     this.#settings = settings;
     this.#databaseClock = databaseClock;
-    this.#countSend = createCountSend(lane);
+    this.#countSend = createCountSend(pool);
     this.#linkMailer = createLinkMailer({ terms: mail, logger });
     this.#dispatcher = createDispatcher({
-      store: createDeliveryStore(lane),
+      store: createDeliveryStore(pool),
       sendWebhook: createWebhookSender({
         allowed,
         resolve: options.resolve ?? resolveByName,
@@ -95,8 +95,8 @@ export class Notices {
       ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
     });
     this.webhooks = createWebhooks({
-      store: createEndpointStore(adminLanes.directory),
-      thresholds: createThresholdStore(adminLanes),
+      store: createEndpointStore(adminPools.directory),
+      thresholds: createThresholdStore(adminPools),
       allowed,
       clock: databaseClock,
       ids,
@@ -114,7 +114,7 @@ export class Notices {
     };
     const ofNode = createFinder({
       ...found,
-      store: createNoticeStore(lane),
+      store: createNoticeStore(pool),
       terms: () => ({ routeDownAfterMs: config().notices.routeDownAfter, keptMs: config().retention.notices }),
       status: () => nodeStatus(settings.current, health, clock.nowMs()),
       watch: new NodeWatch(deps.nodeId),
@@ -166,10 +166,10 @@ export class Notices {
 }
 
 /** Webhook endpoints for a command that opens the database itself. A running gateway sends the notices that it queues. */
-export function createLocalWebhooks(config: Config, lanes: PlacedLanes, clock: Clock, ids: Ids): Webhooks {
+export function createLocalWebhooks(config: Config, pools: PlacedLanes, clock: Clock, ids: Ids): Webhooks {
   return createWebhooks({
-    store: createEndpointStore(lanes.directory),
-    thresholds: createThresholdStore(lanes),
+    store: createEndpointStore(pools.directory),
+    thresholds: createThresholdStore(pools),
     allowed: allowedNetworks(() => config),
     clock,
     ids,

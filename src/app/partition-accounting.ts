@@ -36,7 +36,7 @@ import type { HomeDatabases, PartitionLane } from '../db/home-lanes.ts';
 import type { DatabaseClock } from '../db/nodes/database-clock.ts';
 import { probeDatabase } from '../db/nodes/probe-store.ts';
 import { createQuestions, type QuestionTiming } from '../db/questions/database-questions.ts';
-import { requestLane } from '../db/request-lane.ts';
+import { requestPool } from '../db/request-pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -130,8 +130,8 @@ export function createPartitionAccounting(deps: PartitionAccountingDependencies)
     },
   });
   let callsUnresolved = 0;
-  const balances = requestLane(partition.lane('balances'), deps.number);
-  const admin = requestLane(partition.lane('admin'), deps.number);
+  const balances = requestPool(partition.lane('balances'), deps.number);
+  const admin = requestPool(partition.lane('admin'), deps.number);
   const housekeeping = partition.lane('housekeeping');
   return {
     questions,

@@ -6,7 +6,7 @@ import { createSessionReader } from '../api/sessions/session-reader.ts';
 import type { AdminPeopleParts } from '../api/users/admin.ts';
 import type { Config } from '../config/schema.ts';
 import type { DirectoryDatabase } from '../db/home-lanes.ts';
-import { requestLane } from '../db/request-lane.ts';
+import { requestPool } from '../db/request-pool.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -45,18 +45,18 @@ export type People = PeopleParts & AdminPeopleParts & Pick<KeyAdminParts, 'isMem
 /** Wires users, their sessions, sign-in, and memberships. */
 export function createPeople(deps: PeopleDependencies): People {
   const { config, addresses, clock, ids } = deps;
-  const lane = requestLane(deps.directory.lane('admin'));
+  const pool = requestPool(deps.directory.lane('admin'));
   const sessionTimes = () => {
     const { sessionIdle, sessionMax } = config().people;
     return { idleMs: sessionIdle, maxMs: sessionMax };
   };
   const publicUrl = () => config().server.publicUrl ?? null;
-  const sessions = createSessionStore(lane, sessionTimes);
-  const links = createLinkStore(lane);
-  const members = createMembershipStore(lane);
-  const identities = createIdentityStore(lane);
+  const sessions = createSessionStore(pool, sessionTimes);
+  const links = createLinkStore(pool);
+  const members = createMembershipStore(pool);
+  const identities = createIdentityStore(pool);
   return {
-    users: createUserStore(lane),
+    users: createUserStore(pool),
     members,
     isMember: async (accountId, userId) => (await members.find(accountId, userId))?.status === 'active',
     sessions,
@@ -81,7 +81,7 @@ export function createPeople(deps: PeopleDependencies): People {
       })),
     oidc: createOidcSignIn({
       client: createOidcClient(deps.monotonicMs),
-      flows: createOidcFlowStore(lane),
+      flows: createOidcFlowStore(pool),
       identities,
       links,
       clock,

@@ -95,18 +95,20 @@ describe('limits of a worker', () => {
 
   it('send no more refusals at once than one process would', async () => {
     const count = 4;
-    const brakes = Array.from({ length: count }, (_, index) => new RefusalBrake(() => 1_000, { index, count }));
+    const throttles = Array.from({ length: count }, (_, index) => new RefusalBrake(() => 1_000, { index, count }));
     let atOnce = 0;
-    // A refusal that is delayed needs a timer, so those that leave now are those whose promise settles without one.
-    const left = Promise.race(
-      brakes.flatMap((brake) => Array.from({ length: 50 }, () => brake.hold('account', 1).then(() => atOnce++))),
+    // A delayed refusal needs a timer, so promises that settle without one are refusals that are sent at once.
+    const sent = Promise.race(
+      throttles.flatMap((throttle) =>
+        Array.from({ length: 50 }, () => throttle.hold('account', 1).then(() => atOnce++)),
+      ),
     );
-    await left;
-    // Behind all promises that settle without one, and before the first timer.
+    await sent;
+    // After all of those promises, and before the first timer.
     await new Promise((resolve) => process.nextTick(resolve));
     assert.equal(atOnce, 100);
     assert.equal(
-      brakes.reduce((held, brake) => held + brake.held, 0),
+      throttles.reduce((held, throttle) => held + throttle.held, 0),
       100,
     );
   });

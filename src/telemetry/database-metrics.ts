@@ -1,7 +1,7 @@
 import { metricsOf } from './metric.ts';
 import { type NodeFigures, type NodeMetric, ofNode } from './node-figures.ts';
 
-const ofLane = metricsOf(({ database }: NodeFigures) => database.lanes, { lane: ({ name }) => name });
+const ofPool = metricsOf(({ database }: NodeFigures) => database.pools, { lane: ({ name }) => name });
 const ofPartition = metricsOf(({ database }: NodeFigures) => database.partitions, {
   partition: ({ number }) => String(number),
 });
@@ -36,27 +36,27 @@ export const databaseMetrics: readonly NodeMetric[] = [
     help: "Smallest possible difference between the clocks of node and database; positive if the node's clock is ahead.",
     value: (node) => node.database.clockAheadMs / 1_000,
   }),
-  ofLane.sum('faregate_database_connections_used', 'connections', {
+  ofPool.sum('faregate_database_connections_used', 'connections', {
     help: 'Database connections in use, by pool.',
     value: ({ used }) => used,
   }),
-  ofLane.sum('faregate_database_connections_max', 'connections', {
+  ofPool.sum('faregate_database_connections_max', 'connections', {
     help: 'Maximum number of database connections, by pool.',
     value: ({ connectionsMax }) => connectionsMax,
   }),
-  ofLane.sum('faregate_database_waiting', 'statements', {
+  ofPool.sum('faregate_database_waiting', 'statements', {
     help: 'Statements and transactions that are waiting for a connection.',
     value: ({ waiting }) => waiting,
   }),
-  ofLane.counter('faregate_database_statements_total', 'statements', {
+  ofPool.counter('faregate_database_statements_total', 'statements', {
     help: 'Statements and transactions that got a connection.',
     value: ({ begun }) => begun,
   }),
-  ofLane.counter('faregate_database_wait_seconds_total', 'seconds', {
+  ofPool.counter('faregate_database_wait_seconds_total', 'seconds', {
     help: 'Total time that statements and transactions waited for a connection.',
     value: ({ waitedMs }) => waitedMs / 1_000,
   }),
-  ofLane.counter('faregate_database_refused_total', 'statements', {
+  ofPool.counter('faregate_database_refused_total', 'statements', {
     help: 'Statements and transactions that were refused because the queue of the pool was full.',
     value: ({ refused }) => refused,
   }),

@@ -28,7 +28,7 @@ export interface NodeFigures {
     readonly isSilent: boolean;
     readonly isNotified: boolean;
     readonly clockAheadMs: number;
-    readonly lanes: readonly LaneFigures[];
+    readonly pools: readonly PoolFigures[];
     /** The partitions that the node has opened. `isSilent`: the last database request of a call timed out there. */
     readonly partitions: readonly { readonly number: number; readonly isSilent: boolean }[];
     /** Partitions that were added since the node started. */
@@ -54,7 +54,7 @@ interface BodySizes {
 }
 
 /** A database connection pool. Counts are since the start of the process. */
-export interface LaneFigures {
+export interface PoolFigures {
   readonly name: string;
   readonly used: number;
   readonly connectionsMax: number;
@@ -66,7 +66,7 @@ export interface LaneFigures {
 
 export interface ProviderFigures {
   readonly id: string;
-  readonly callsUnderWay: number;
+  readonly callsInFlight: number;
   readonly callsMax: number;
   readonly callsWaiting: number;
   /** Since the provider's configuration last changed. */

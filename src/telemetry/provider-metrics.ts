@@ -14,7 +14,7 @@ const ofRoute = metricsOf(({ routes }: NodeFigures) => routes, {
 export const providerMetrics: readonly NodeMetric[] = [
   ofProvider.sum('faregate_provider_calls_in_flight', 'calls', {
     help: 'Calls in flight at a provider.',
-    value: ({ callsUnderWay }) => callsUnderWay,
+    value: ({ callsInFlight }) => callsInFlight,
   }),
   ofProvider.highest('faregate_provider_calls_max', 'calls', {
     help: 'Maximum number of calls in flight at a provider: its connections.',

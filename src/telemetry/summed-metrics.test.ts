@@ -36,7 +36,7 @@ async function report({ ends, inFlight = 0, isUp = true, lateMs = 0 }: Worker): 
       isSilent: !isUp,
       isNotified: true,
       clockAheadMs: 0,
-      lanes: [],
+      pools: [],
       partitions: [],
       partitionsUnopened: 0,
     },

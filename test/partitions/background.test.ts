@@ -96,22 +96,22 @@ describe(`background work in ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
 
   it('notifies the accounts of each, even while one fails', async () => {
     const settle = (): Promise<unknown> => g.gateway.notices.settle().catch((error: unknown) => error);
-    const told = (): string[] => receiver.received.map(({ body }) => body.data.accountId);
+    const notified = (): string[] => receiver.received.map(({ body }) => body.data.accountId);
     g.partitions[DEAD]!.statement('notices.find-changes').fail('before');
     for (const { id } of accounts)
       assert.equal((await g.admin('PUT', `/accounts/${id}/low-balance`, { thresholdYuan: '200' })).status, 200);
     const others = accounts.filter((_, number) => number !== DEAD).map(({ id }) => id);
     await until(async () => {
       await settle();
-      return told().length >= others.length;
+      return notified().length >= others.length;
     });
-    assert.deepEqual(told().sort(), others.sort());
+    assert.deepEqual(notified().sort(), others.sort());
     g.partitions[DEAD]!.statement('notices.find-changes').recover();
     await until(async () => {
       await settle();
-      return told().includes(accounts[DEAD]!.id);
+      return notified().includes(accounts[DEAD]!.id);
     });
-    assert.equal(told().length, PARTITIONS);
+    assert.equal(notified().length, PARTITIONS);
   });
 
   it('prepares months in each, even while one does not respond', async () => {

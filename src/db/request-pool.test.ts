@@ -4,7 +4,7 @@ import { type ErrorKind, errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Lane } from './database.ts';
 import { LaneFullError, StatementError } from './errors.ts';
-import { requestLane } from './request-lane.ts';
+import { requestPool } from './request-pool.ts';
 
 const STATEMENT = { name: 'test.fails', text: 'select' };
 
@@ -14,9 +14,9 @@ async function refusalOf(error: Error, partition: number | null): Promise<unknow
     transaction: () => Promise.reject(error),
     transactionWithDirectory: () => Promise.reject(error),
   };
-  const lane = requestLane(failing, partition);
+  const pool = requestPool(failing, partition);
   const failures = await Promise.all(
-    [lane.query(STATEMENT), lane.transaction(async () => undefined)].map((work) =>
+    [pool.query(STATEMENT), pool.transaction(async () => undefined)].map((work) =>
       work.then(
         () => assert.fail('the work must fail'),
         (failure: unknown) => failure,

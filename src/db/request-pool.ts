@@ -10,11 +10,11 @@ import type { Home } from './homes.ts';
  *
  * @param partition partition number, for error messages; null for the directory, and if there is only one partition.
  */
-export function requestLane<Which extends Home>(lane: LaneOf<Which>, partition: number | null = null): LaneOf<Which> {
+export function requestPool<Which extends Home>(pool: LaneOf<Which>, partition: number | null = null): LaneOf<Which> {
   return {
-    query: (statement, parameters) => orRefused(lane.query(statement, parameters), partition),
-    transaction: (work) => orRefused(lane.transaction(work), partition),
-    transactionWithDirectory: (work) => orRefused(lane.transactionWithDirectory(work), partition),
+    query: (statement, parameters) => orRefused(pool.query(statement, parameters), partition),
+    transaction: (work) => orRefused(pool.transaction(work), partition),
+    transactionWithDirectory: (work) => orRefused(pool.transactionWithDirectory(work), partition),
   };
 }
 
