@@ -58,7 +58,7 @@ if (isTarget) {
       const given = `globalThis[Symbol.for('${SWITCH.description}')]`;
       const source = [
         ['const metrics = createMetrics();', `const metrics = ${given}.metrics(createMetrics());`],
-        ['observers: observers.all,', `observers: ${given}.requests(observers.all),`],
+        ['observers: requestObservers,', `observers: ${given}.requests(requestObservers),`],
       ].reduce((text, [from, to]) => replaced(text, from!, to!), String(loaded.source));
       return { ...loaded, source };
     },

@@ -157,11 +157,11 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/nodes/held-locks.test.ts',
-            'keep no node from starting: its housekeeping leaves what is locked, says so once, and keeps nobody waiting',
+            'do not stop a node from starting: housekeeping skips locked rows, logs it once, and delays nobody',
           ],
           [
             'test/nodes/held-locks.test.ts',
-            'keep lists of the admin API waiting, further ones get 503, and calls, balances and /readyz notice nothing',
+            'delay lists of the admin API and make further ones fail with 503, without effect on calls, balances and /readyz',
           ],
         ],
       },
@@ -173,7 +173,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/nodes/revoked-keys.test.ts',
-            'refuses a revoked key once four seconds have passed without a heartbeat, and until then has heard of it',
+            'refuses a revoked key after four seconds without a heartbeat, and by notification before that',
           ],
         ],
       },
@@ -255,8 +255,8 @@ export const faultGroups: readonly FaultGroup[] = [
         seen: 'nothing',
         account: 'whole entries are charged, none twice; the file is kept for the operator',
         tests: [
-          [JOURNAL, 'never returns what was not stored, whichever bit flips, and keeps the file for the operator'],
-          [JOURNAL, 'skips a torn last line silently, at whichever byte it is torn'],
+          [JOURNAL, 'never returns an altered entry, whichever bit flips, and keeps the file for an operator'],
+          [JOURNAL, 'ignores a torn last line, wherever it is torn'],
         ],
       },
       {
@@ -313,9 +313,9 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/nodes/clocks.test.ts',
-            'the window of a plan by ${planId} is the same on all of them, and none pushes it ahead',
+            'the window of a plan by ${planId} is the same on all of them, and a fast clock does not move it',
           ],
-          ['test/nodes/clocks.test.ts', 'count what a day costs in one day, at the end of calls too'],
+          ['test/nodes/clocks.test.ts', 'count charges in the same day, including at the end of calls'],
         ],
       },
       {
@@ -323,17 +323,11 @@ export const faultGroups: readonly FaultGroup[] = [
         seen: 'the connection is reset; calls of other workers go on',
         account: 'its calls are unresolved and cost nothing; the others are charged once',
         tests: [
-          [
-            'test/workers/workers.test.ts',
-            'goes on while one of them is killed, whose calls are released, and who is replaced',
-          ],
+          ['test/workers/workers.test.ts', 'keeps serving when one is killed, releases its calls, and replaces it'],
+          ['test/workers/ends.test.ts', 'apply the journal of the killed worker that they replace'],
           [
             'test/workers/ends.test.ts',
-            'whose journal is left by one that is killed is applied by the one in its place',
-          ],
-          [
-            'test/workers/ends.test.ts',
-            'finish what they have under way if the primary is killed, and end then, or at once by its second signal',
+            'finish their requests and exit if the primary is killed, or exit at once after its second signal',
           ],
         ],
       },
@@ -341,7 +335,7 @@ export const faultGroups: readonly FaultGroup[] = [
         fault: 'a worker of a gateway hangs',
         seen: 'its connections wait; `/readyz` names it',
         account: 'as when it goes on, or when it is killed',
-        tests: [['test/workers/workers.test.ts', 'says which worker hangs, and what the other one says']],
+        tests: [['test/workers/workers.test.ts', 'reports which worker hangs, and the metrics of the other one']],
       },
       {
         fault: 'a node that lives is taken for dead',

@@ -78,7 +78,7 @@ export const RULES: readonly IForbiddenRuleType[] = [
   {
     name: 'requests-stop-at-the-api',
     comment: 'Take what you need as an argument, so that this part works without a request.',
-    from: { path: '^src/', pathNot: '^src/(app|api|cli|http|requests)/' },
+    from: { path: '^src/', pathNot: '^src/(app|telemetry|api|cli|http|requests)/' },
     to: { path: '^src/http/' },
   },
   {

@@ -2,24 +2,24 @@ import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
-// The engine notes which places in the code make objects that outlive a collection, as those of calls under way do, and from then
-// on has such places make old objects, which only collections of the whole heap free. With many calls at a time that came to a fifth of all
-// that calls allocate, in some starts and not in others (`bench/promotion.ts`).
-// If this file is started directly, the cache below begins after these flags and is one for them; `bin/faregate.js` has had Node
-// begin it before, with no flag set, so that each way of starting has a cache of its own.
+// Disables pretenuring: V8 would allocate objects from code whose objects outlive a collection, such as those of calls in flight, in the old
+// generation, which only a collection of the whole heap frees. With many concurrent calls, a fifth of their allocations ended up there, in
+// some starts and not in others (`bench/promotion.ts`).
+// The compile cache depends on the flags at its start. If this file is started directly, the cache below starts after these flags;
+// `bin/faregate.js` starts it before them. Each way of starting therefore has a cache of its own.
 setFlagsFromString('--no-allocation-site-pretenuring');
 
-// Code that is compiled for speed depends on the shapes of the objects of calls. When none is under way for some seconds, the engine would
-// collect those shapes, and with them hundreds of functions, so that the next thousands of calls took twice as long (`bench/idle-code.ts`).
+// Optimized code depends on the hidden classes of the objects of calls. After some seconds without calls, V8 would collect those classes and
+// discard hundreds of optimized functions; the next thousands of calls then took twice as long (`bench/idle-code.ts`).
 setFlagsFromString('--retain-maps-for-n-gc=1000000');
 setFlagsFromString('--no-memory-reducer-favors-memory');
 
-// Compiled code is kept from one start to the next, beside the program and not where other users of the machine write too. The
-// launcher says the same place: neither file can import the other, or a third one, before the cache is there.
+// Keeps compiled code between starts, in the program's directory, which other users of the machine cannot write to. The launcher has the same
+// path: neither file can import the other, or a shared one, before the cache is enabled.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/faregate', import.meta.url)));
 const { runCli } = await import('./cli/program.ts');
 
-// A reader such as `head` may close the pipe early, which is no failure.
+// A reader such as `head` may close the pipe early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

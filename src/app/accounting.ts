@@ -10,13 +10,14 @@ import { type RunningPeriods, runningPeriods } from '../accounting/pricing/runni
 import { createSettlement } from '../accounting/settlement/settlement.ts';
 import type { Config } from '../config/schema.ts';
 import { isDataError } from '../db/errors.ts';
-import type { DirectoryDatabase, PartitionedDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import { readDatabaseIdentity } from '../db/identity.ts';
 import { createDatabaseClock } from '../db/nodes/database-clock.ts';
 import { createNodes } from '../db/nodes/nodes.ts';
 import { createNodeStore } from '../db/nodes/nodes-store.ts';
 import { probeDatabase } from '../db/nodes/probe-store.ts';
 import { createQuestions } from '../db/questions/database-questions.ts';
+import { namedPartition, requestPool } from '../db/request-pool.ts';
 import type { Disk } from '../journal/disk.ts';
 import { openJournal } from '../journal/journal.ts';
 import { loggerWith } from '../lib/logger.ts';
@@ -24,41 +25,40 @@ import { createDrainStore, DRAINS_CHANNEL } from '../providers/routing/drains/dr
 import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
-import { createPlacedAdmin } from './admin-stores.ts';
+import { createPlacedAdmin } from './admin-parts.ts';
 import { joinPartitions } from './joined-partitions.ts';
-import { namedPartition, requestLane } from './lanes.ts';
-import { createPartitionAccounting, type PartitionAccountingParts } from './partition-accounting.ts';
+import { createPartitionAccounting, type PartitionAccountingDependencies } from './partition-accounting.ts';
 
-interface AccountingParts
-  extends Omit<PartitionAccountingParts, 'number' | 'databases' | 'databaseClock' | 'recoverJournals'> {
+interface AccountingDependencies
+  extends Omit<PartitionAccountingDependencies, 'number' | 'databases' | 'databaseClock' | 'recoverJournals'> {
   readonly databases: PartitionedDatabases;
   readonly config: Config;
   readonly disk: Disk;
-  readonly observers: PartitionAccountingParts['observers'] & Pick<NodeObservers, 'settlement'>;
+  readonly observers: PartitionAccountingDependencies['observers'] & Pick<NodeObservers, 'settlement'>;
 }
 
 export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
 
 /**
- * Wires the accounting of a node: what is there once, because it is the node's or the directory's, and what the partition has
- * (`partition-accounting.ts`). Of the node are its journal with the settlement that writes to it, and what it knows of the database's
- * clock; of the directory are the identity of the database, heartbeats, drains, keys, and the questions that look-ups of keys
- * ask. Nothing of it runs yet.
+ * Wires the accounting of a node: its partitions (`partition-accounting.ts`), and what exists once. A node has one journal with the
+ * settlement that writes to it, and one estimate of the database's clock. The directory has the heartbeats, drains, keys, and the deadlines
+ * of key look-ups. It starts nothing.
  *
- * @throws where the journal's directory cannot be used.
+ * @throws if the journal's directory cannot be used.
  */
-export async function createAccounting(parts: AccountingParts) {
-  const { config, databases, settings, nodeId, clock, testDatabaseClock, logger, disk, budget, observers } = parts;
+export async function createAccounting(deps: AccountingDependencies) {
+  const { config, databases, settings, nodeId, clock, testDatabaseClock, logger, disk, budget, observers } = deps;
   const { directory, partitions } = databases;
-  // First, because it fails where the data directory cannot be used, and nothing has to be stopped then.
-  const files = await journalDirectory(config, directory);
-  const journal = await openJournal({ directory: files, name: nodeId, logger, clock, disk });
+  // First, because it fails if the data directory cannot be used, and nothing has to be stopped yet. The directory is separate for each
+  // database, because nodes of different databases may share a data directory.
+  const journalDirectory = join(config.database.dataDir, 'journal', await readDatabaseIdentity(directory));
+  const journal = await openJournal({ directory: journalDirectory, name: nodeId, logger, clock, disk });
   const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);
   const placed = createAccountPartitionStore(directory);
   const directoryQuestions = createQuestions({
     probe: (signal) => probeDatabase(directory, signal),
     logger,
-    ...parts.timing,
+    ...deps.timing,
   });
   const addedPartitions = createAddedPartitions(partitions.length, logger);
   const known = createKnownPartitions(placed, directoryQuestions, partitions.length);
@@ -66,7 +66,7 @@ export async function createAccounting(parts: AccountingParts) {
   const routes = createRoutes(
     partitions.map((partition, number) =>
       createPartitionAccounting({
-        ...parts,
+        ...deps,
         number: namedPartition(number, partitions.length),
         logger: partitions.length === 1 ? logger : loggerWith(logger, { partition: number }),
         databases: { directory, partition },
@@ -76,58 +76,60 @@ export async function createAccounting(parts: AccountingParts) {
     ),
     known,
   );
-  const ofPartition = joinPartitions(routes);
+  const joined = joinPartitions(routes);
   const settlement = createSettlement({
-    database: ofPartition.databaseSettlement,
+    database: joined.databaseSettlement,
     partitions: { count: partitions.length, find: known.find },
     journal,
     budget,
     isDataFault: isDataError,
     logger,
     onEnd: observers.settlement,
-    ...parts.timing,
+    ...deps.timing,
   });
-  const plans = () => settings.current.plans;
   const byNumber = createRoutes(partitions, known);
-  const admin: PlacedLanes = {
-    directory: requestLane(directory.lane('admin')),
+  const adminPools: PlacedLanes = {
+    directory: requestPool(directory.lane('admin')),
     partitions: byNumber.map((partition, number) =>
-      requestLane(partition.lane('admin'), namedPartition(number, partitions.length)),
+      requestPool(partition.lane('admin'), namedPartition(number, partitions.length)),
     ),
   };
-  const housekeeping: PlacedLanes = {
+  const housekeepingPools: PlacedLanes = {
     directory: directory.lane('housekeeping'),
     partitions: byNumber.map((partition) => partition.lane('housekeeping')),
   };
   return {
-    ...ofPartition,
+    ...joined,
     databaseClock,
     periods: (): RunningPeriods => runningPeriods(settings.current.localTime, databaseClock.nowMs()),
+    /** The database's time, in epoch milliseconds, by the stores of the caller's connection pool. */
+    databaseNowMs: async ({ subscriptions }: Pick<typeof joined.balances, 'subscriptions'>): Promise<number> =>
+      testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs()),
     directoryQuestions,
-    /** Of each partition, by their numbers. */
-    partitionQuestions: routes.all.map((part) => part.questions),
+    /** By partition number. */
+    partitionQuestions: routes.all.map(({ questions }) => questions),
     addedPartitions,
     knownPartitions: known,
     /** For the keys of calls. */
     keyStatuses: createKeyStatusStore(directory),
-    adminLanes: admin,
+    adminPools,
     admin: {
-      ...ofPartition.admin,
-      ...createPlacedAdmin(admin, plans, place),
+      ...joined.admin,
+      ...createPlacedAdmin(adminPools, () => settings.current.plans, place),
     },
     drains: createDrains({
-      // One read at a time: it never takes the place in which `/readyz` waits.
+      // It has one read in flight at a time, so it never takes the last slot from `/readyz`.
       store: createDrainStore(directory.lane('probes')),
-      changes: createDrainStore(admin.directory),
+      changes: createDrainStore(adminPools.directory),
       listen: (onChange) => directory.subscribe(DRAINS_CHANNEL, onChange, onChange),
       logger,
     }),
     housekeeping: {
-      partitions: routes.all.map((part) => part.housekeeping),
+      partitions: routes.all.map((partition) => partition.housekeeping),
       isOutgrown: () => addedPartitions.count > 0,
-      refusals: createRefusalsStore(housekeeping.directory),
-      nodes: createNodeStore(housekeeping.directory),
-      endedKeys: createEndedKeyStore(housekeeping),
+      refusals: createRefusalsStore(housekeepingPools.directory),
+      nodes: createNodeStore(housekeepingPools.directory),
+      endedKeys: createEndedKeyStore(housekeepingPools),
     },
     settlement,
     journal,
@@ -141,9 +143,4 @@ export async function createAccounting(parts: AccountingParts) {
       sweeps: routes.all.map(({ resolveDeadCalls }) => resolveDeadCalls),
     }),
   };
-}
-
-/** A directory of this database alone: nodes of different databases may share a data directory. */
-async function journalDirectory({ database: { dataDir } }: Config, directory: DirectoryDatabase): Promise<string> {
-  return join(dataDir, 'journal', await readDatabaseIdentity(directory));
 }

@@ -1,60 +1,117 @@
 import { randomFillSync } from 'node:crypto';
-import type { AccountStore } from '../accounting/accounts/store.ts';
-import { auditLedger } from '../accounting/audit/audit-store.ts';
+import { createAccountChanges } from '../accounting/accounts/account-changes.ts';
+import { createAccountCreations } from '../accounting/accounts/account-creation-store.ts';
+import type { MemberLimitStore } from '../accounting/accounts/key-limit-store.ts';
+import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
+import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
+import { createKeyWithLimitsStore } from '../accounting/accounts/key-with-limits-store.ts';
+import { createKeys } from '../accounting/accounts/keys.ts';
+import type { Principals } from '../accounting/accounts/principals.ts';
+import { createKeyStatusStore } from '../accounting/accounts/status-store.ts';
+import { type AccountStore, createAccountStore } from '../accounting/accounts/store.ts';
+import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
+import type { Place } from '../accounting/partitions/placement.ts';
+import { createPlanGrants } from '../accounting/plans/plan-grants.ts';
+import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
+import { createUsageStore } from '../accounting/usage/usage-store.ts';
+import { createRedemptionStore, type OfferedPlan } from '../accounting/vouchers/redemption-store.ts';
+import { createVoucherRedeemer } from '../accounting/vouchers/voucher-redeemer.ts';
+import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { AdminParts } from '../api/registers/admin.ts';
-import type { ConfigLoads } from '../config/loads.ts';
+import type { Settings } from '../calls/settings.ts';
+import type { DirectoryDatabase } from '../db/home-lanes.ts';
 import { schemaVersion } from '../db/migrations.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
 import { createAdminTokenMaker } from '../people/admin-token-maker.ts';
 import type { AdminTokensStore } from '../people/admin-tokens-store.ts';
+import { createRefusalsStore } from '../requests/refusals-store.ts';
 import { exportDatabase } from '../transfer/export.ts';
-import { createAccountDomain } from './account-domain.ts';
-import type { Accounting } from './accounting.ts';
-import { auditPace } from './audit-pace.ts';
-import { orRefused } from './lanes.ts';
-import type { NodeParts } from './node-parts.ts';
+import type { PartitionAdmin } from './partition-accounting.ts';
 import type { People } from './people.ts';
-import { testProviderOf } from './provider-tester.ts';
 
-export interface AdministeredParts extends NodeParts {
-  readonly adminTokens: AdminTokensStore;
-  readonly notices: Pick<AdminParts, 'webhooks' | 'lowBalanceNano'>;
-  readonly configLoads: ConfigLoads;
-  readonly databaseNowMs: (stores: Accounting['admin']) => Promise<number>;
-  readonly people: People;
+/**
+ * The stores of the directory, and those that use both the directory and the partitions.
+ *
+ * @param plans the current plans.
+ * @param place chooses the partition of a new account.
+ */
+export function createPlacedAdmin(pools: PlacedLanes, plans: () => readonly OfferedPlan[], place: Place) {
+  const { directory } = pools;
+  return {
+    accounts: createAccountStore(directory),
+    refusals: createRefusalsStore(directory),
+    keysWithLimits: createKeyWithLimitsStore(pools),
+    keyReplacements: createKeyReplacementStore(pools),
+    keyStatuses: createKeyStatusStore(directory),
+    vouchers: createVoucherStore(directory),
+    keySearch: createKeySearchStore(pools),
+    inFlight: createInFlightStore(pools),
+    usage: createUsageStore(pools),
+    accountCreations: createAccountCreations(pools.partitions, place),
+    redemptions: createRedemptionStore(pools, plans),
+  };
 }
 
-/** Wires what the admin API of a gateway reads and changes. */
-export function createAdminParts(parts: AdministeredParts): AdminParts & { readonly accounts: AccountStore } {
-  const { accounting, principals, health, settings, configLoads, unpricedUses, databases, nodeId, clock, ids } = parts;
-  const plans = () => settings.current.plans;
-  const databaseNowMs = () => parts.databaseNowMs(accounting.admin);
+type AdminStores = PartitionAdmin & ReturnType<typeof createPlacedAdmin>;
+
+/** What a gateway has, and a command that opens the database itself replaces. */
+type OfProcess =
+  | 'auditLedger'
+  | 'changes'
+  | 'configStatus'
+  | 'credentialsOf'
+  | 'drains'
+  | 'health'
+  | 'lowBalanceNano'
+  | 'nodeId'
+  | 'periods'
+  | 'testProvider'
+  | 'unpricedUses'
+  | 'webhooks';
+
+interface AdminDependencies extends Pick<AdminParts, OfProcess> {
+  readonly people: People;
+  readonly stores: AdminStores;
+  readonly directory: DirectoryDatabase;
+  readonly adminTokens: AdminTokensStore;
+  /** The current settings. */
+  readonly settings: () => Pick<Settings, 'config' | 'catalog' | 'plans' | 'localTime'>;
+  /** This process's cache of keys. */
+  readonly principals: Pick<Principals, 'forget'>;
+  readonly databaseNowMs: () => Promise<number>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** Wires what the endpoints of both management APIs use, for a gateway or for a command that opens the database itself. */
+export function createAdminParts(deps: AdminDependencies): AdminParts & { readonly accounts: AccountStore } {
+  const { people, stores, directory, settings, ...others } = deps;
+  const { adminTokens, principals, clock, ids } = others;
+  const plans = () => settings().plans;
+  const domain = { ...stores, principals, plans, databaseNowMs: deps.databaseNowMs, clock, ids };
   return {
-    ...parts.people,
-    ...accounting.admin,
-    ...createAccountDomain(accounting.admin, { principals, plans, databaseNowMs, clock, ids }),
-    adminTokens: parts.adminTokens,
-    tokenMaker: createAdminTokenMaker({ store: parts.adminTokens, clock, ids, fillRandom: randomFillSync }),
-    changes: parts.changes.store,
-    webhooks: parts.notices.webhooks,
-    lowBalanceNano: parts.notices.lowBalanceNano,
-    health,
-    drains: accounting.drains,
-    catalog: () => settings.current.catalog,
-    config: () => settings.current.config,
-    testProvider: (name, asked) => testProviderOf(settings.current, name, asked, clock),
-    configStatus: () => configLoads.status,
-    nodeId,
-    unpricedUses: () => unpricedUses.list(),
-    credentialsOf: ({ providerId, providerModel }) =>
-      settings.current.providers.get(providerId).credentials.status(providerModel, clock.nowMs()),
+    ...people,
+    ...stores,
+    ...others,
     plans,
-    clock,
-    databaseNowMs,
-    ids,
-    periods: accounting.periods,
-    localTime: () => settings.current.localTime,
-    timezone: () => settings.current.config.billing.timezone,
-    auditLedger: (given) => orRefused(auditLedger(databases, { ...given, pace: auditPace() })),
-    exportDatabase: () => exportDatabase({ directory: databases.directory, schema: schemaVersion(), clock }),
+    memberLimits: {
+      ...stores.memberLimits,
+      async change(...asked) {
+        const changed = await stores.memberLimits.change(...asked);
+        principals.forget(asked[0]);
+        return changed;
+      },
+    } satisfies MemberLimitStore,
+    keys: createKeys({ ...domain, fillRandom: randomFillSync }),
+    accountChanges: createAccountChanges(domain),
+    planGrants: createPlanGrants(domain),
+    redeemer: createVoucherRedeemer(domain),
+    tokenMaker: createAdminTokenMaker({ store: adminTokens, clock, ids, fillRandom: randomFillSync }),
+    catalog: () => settings().catalog,
+    config: () => settings().config,
+    localTime: () => settings().localTime,
+    timezone: () => settings().config.billing.timezone,
+    exportDatabase: () => exportDatabase({ directory, schema: schemaVersion(), clock }),
   };
 }

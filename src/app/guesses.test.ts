@@ -9,14 +9,14 @@ import { createGuesses, type Guesses, guessesAt, guessHandlers } from './guesses
 const CHEAP = { memoryKib: 8, passes: 1 };
 const ASKER = { network: '192.0.2.1', isKnown: false };
 
-/** Two workers that count at one primary. */
+/** Two workers of one primary. */
 function workersOf(primary: Guesses): readonly [Guesses, Guesses] {
   const worker = (): Guesses => guessesAt(linkTo(guessHandlers(primary)).asker);
   return [worker(), worker()];
 }
 
-describe('guesses at several workers', () => {
-  it('of a password are counted together, and forgotten everywhere by the right one', async () => {
+describe('guesses with several workers', () => {
+  it('of a password are counted together, until the right password resets the count', async () => {
     const [first, second] = workersOf(createGuesses(() => 0));
     const { burst } = SIGN_IN_RATES.pair;
     for (let i = 0; i < burst; i++) {
@@ -26,12 +26,12 @@ describe('guesses at several workers', () => {
     assert.ok((await second.attempts.begin('lin', '192.0.2.1')) > 0);
     assert.equal(await first.attempts.isKnown('lin', '192.0.2.1'), false);
     first.attempts.succeeded('lin', '192.0.2.1');
-    // What a worker tells comes before what it asks next.
+    // A worker's messages arrive in order.
     assert.equal(await first.attempts.isKnown('lin', '192.0.2.1'), true);
     assert.equal(await second.attempts.begin('lin', '192.0.2.1'), 0);
   });
 
-  it('of links and vouchers are counted together, and given back if they were none', async () => {
+  it('of links and vouchers are counted together, without successful attempts', async () => {
     const [first, second] = workersOf(createGuesses(() => 0));
     for (let i = 0; i < SIGN_IN_RATES.failure.burst; i++) await [first, second][i % 2]!.attempts.beginTry('192.0.2.1');
     assert.ok((await second.attempts.beginTry('192.0.2.1')) > 0);
@@ -44,7 +44,7 @@ describe('guesses at several workers', () => {
     assert.equal(await second.vouchers.take('acct'), 0);
   });
 
-  it('and changes of one actor are counted together', async () => {
+  it('count the changes of an actor together', async () => {
     const [first, second] = workersOf(createGuesses(() => 0));
     const change = { rate: 'caller', name: 'key_1', accountId: 'acct_1' } as const;
     const { burst, everyMs } = CHANGE_RATES.caller;
@@ -52,7 +52,7 @@ describe('guesses at several workers', () => {
     assert.equal(await second.changes.take(change), everyMs);
   });
 
-  it('of passwords are checked by the primary, which says if too many wait', async () => {
+  it('of passwords are checked by the primary, which reports a full queue', async () => {
     const passwords = new Passwords({ cost: CHEAP, atOnce: 1, waitingMax: 0 });
     const [first, second] = workersOf({ ...createGuesses(() => 0), passwords });
     const stored = await first.passwords.hash('correct horse battery', ASKER);

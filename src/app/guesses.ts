@@ -6,9 +6,9 @@ import { type HashCost, Passwords, PasswordsBusyError } from '../people/password
 import { type AttemptCounts, SignInLimits } from '../people/sign-in-limits.ts';
 
 /**
- * What is counted of those who guess (passwords, links, vouchers), and of those who change something. The limits are small, so a part of
- * them for each worker would keep out people who mistype a password; workers ask the primary instead, which counts for all and hashes
- * their passwords. Neither is on the way of a call.
+ * Rate limits of guesses (passwords, links, vouchers) and of changes. The limits are too small to divide among workers: a share would lock
+ * out people who mistype a password. Workers therefore ask the primary, which counts for all of them and hashes their passwords. Calls do
+ * not use these limits.
  */
 export interface Guesses {
   readonly attempts: AttemptCounts;
@@ -17,7 +17,11 @@ export interface Guesses {
   readonly changes: ChangeCounts;
 }
 
-/** Counts in this process. `monotonicMs`: any clock that never goes back; `hashCost`: by default that of real passwords. */
+/**
+ * Counts in this process.
+ *
+ * @param hashCost by default that of real passwords.
+ */
 export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): Guesses {
   return {
     attempts: new SignInLimits(monotonicMs),
@@ -27,10 +31,10 @@ export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): G
   };
 }
 
-/** What a password came to, `null`: too many wait to be hashed. */
+/** Null if the queue of hashes is full. */
 type Hashed<Result> = { readonly result: Result } | null;
 
-/** What workers ask the primary, which counts for all of them. */
+/** The primary's handlers for its workers. */
 export function guessHandlers({ attempts, passwords, vouchers, changes }: Guesses): Handlers {
   return {
     'attempts.begin': (person: string | null, network: string) => attempts.begin(person, network),
@@ -47,7 +51,7 @@ export function guessHandlers({ attempts, passwords, vouchers, changes }: Guesse
   };
 }
 
-/** Counts at the primary. */
+/** Counts through the primary. */
 export function guessesAt(primary: ProcessLink): Guesses {
   return {
     attempts: {

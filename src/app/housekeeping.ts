@@ -6,12 +6,142 @@ import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.
 import type { StoredResponseStore } from '../accounting/repeats/stored-response-store.ts';
 import type { Dropping } from '../accounting/retention/dropping.ts';
 import type { LatencyStore } from '../accounting/usage/latency-store.ts';
-import type { ChangesStore } from '../changes/changes-store.ts';
+import { createChangesStore } from '../changes/changes-store.ts';
 import type { Config } from '../config/schema.ts';
+import type { DirectoryDatabase, DirectoryLane } from '../db/home-lanes.ts';
 import type { NodeStore } from '../db/nodes/nodes-store.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
+import { createLeftUserStore, LEFT_USERS_KEPT_DAYS } from '../people/left-user-store.ts';
+import { createLinkStore } from '../people/link-store.ts';
+import { createOidcFlowStore } from '../people/oidc-flow-store.ts';
+import { createSessionStore } from '../people/session-store.ts';
 import type { RefusalsStore } from '../requests/refusals-store.ts';
-import type { HousekeepingTask } from './maintenance.ts';
+
+/** A task must not hold a lock for which others could wait long. */
+export interface HousekeepingTask {
+  /** For the log. */
+  readonly name: string;
+  /** Partition number; absent for a task of the directory or the node. Tasks of one partition run one at a time. */
+  readonly partition?: number;
+  /** Whether the task is tried once before the first call is taken. */
+  readonly isBeforeCalls?: boolean;
+  /**
+   * Returns false if it could not do all its work; other results are ignored. It must end early when the signal aborts, because the
+   * gateway waits for it before it stops.
+   */
+  run(signal: AbortSignal): Promise<unknown>;
+}
+
+interface HousekeepingOptions {
+  readonly tasks: readonly HousekeepingTask[];
+  readonly logger: Logger;
+  /** For tests; the defaults are those of production. */
+  readonly timing?: HousekeepingTiming;
+}
+
+interface HousekeepingTiming {
+  /** How long the first calls after a start have the database to themselves. */
+  readonly startDelayMs?: number;
+  readonly roundMs?: number;
+  readonly retryMs?: number;
+}
+
+const START_DELAY_MS = 5_000;
+const ROUND_MS = 3_600_000;
+const RETRY_MS = 30_000;
+
+/** The delay until the next run. It doubles with each failure in a row, up to the usual interval. */
+export function nextRunInMs(
+  failures: number,
+  { roundMs, retryMs }: Required<Omit<HousekeepingTiming, 'startDelayMs'>>,
+): number {
+  return failures === 0 ? roundMs : Math.min(roundMs, retryMs * 2 ** (failures - 1));
+}
+
+interface Scheduled {
+  readonly task: HousekeepingTask;
+  failures: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Runs the hourly tasks of a gateway. A task that fails affects no other task: its failure is logged once, and it is retried sooner. No
+ * failure stops a node from starting.
+ */
+export class Housekeeping {
+  readonly #all: readonly Scheduled[];
+  readonly #logger: Logger;
+  readonly #startDelayMs: number;
+  readonly #times: Required<Omit<HousekeepingTiming, 'startDelayMs'>>;
+  readonly #stopping = new AbortController();
+  /**
+   * The last run in each partition. Tasks of one partition share a connection pool, so they run in sequence; a partition that does not
+   * respond delays no other one. The first partition shares its pool with the directory.
+   */
+  readonly #last = new Map<number, Promise<void>>();
+  #startTimer: NodeJS.Timeout | undefined;
+
+  constructor({ tasks, logger, timing = {} }: HousekeepingOptions) {
+    this.#all = tasks.map((task) => ({ task, failures: 0, timer: undefined }));
+    this.#logger = logger;
+    this.#startDelayMs = timing.startDelayMs ?? START_DELAY_MS;
+    this.#times = { roundMs: timing.roundMs ?? ROUND_MS, retryMs: timing.retryMs ?? RETRY_MS };
+  }
+
+  /** Resolves when the tasks that precede the first call have run; schedules the others. Never throws. */
+  async start(): Promise<void> {
+    await this.#runAll(this.#all.filter(({ task }) => task.isBeforeCalls));
+    const others = this.#all.filter(({ task }) => !task.isBeforeCalls);
+    this.#startTimer = setTimeout(() => void this.#runAll(others), this.#startDelayMs);
+    this.#startTimer.unref();
+  }
+
+  /** Runs every task once. Never throws. */
+  async round(): Promise<void> {
+    clearTimeout(this.#startTimer);
+    await this.#runAll(this.#all);
+  }
+
+  /** Resolves when no task runs any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#startTimer);
+    for (const { timer } of this.#all) clearTimeout(timer);
+    await Promise.all(this.#last.values());
+  }
+
+  async #runAll(those: readonly Scheduled[]): Promise<void> {
+    await Promise.all(those.map((each) => this.#run(each)));
+  }
+
+  #run(each: Scheduled): Promise<void> {
+    const { partition = 0 } = each.task;
+    const running = (this.#last.get(partition) ?? Promise.resolve()).then(async () => {
+      clearTimeout(each.timer);
+      if (this.#stopping.signal.aborted) return;
+      await this.#attempt(each);
+      if (this.#stopping.signal.aborted) return;
+      each.timer = setTimeout(() => void this.#run(each), nextRunInMs(each.failures, this.#times));
+      each.timer.unref();
+    });
+    this.#last.set(partition, running);
+    return running;
+  }
+
+  async #attempt(each: Scheduled): Promise<void> {
+    const { name } = each.task;
+    try {
+      if ((await each.task.run(this.#stopping.signal)) === false) throw new Error('rows that it needs are locked');
+      if (each.failures > 0) this.#logger.info({ task: name }, 'a housekeeping task succeeded again');
+      each.failures = 0;
+    } catch (error) {
+      if (each.failures === 0) this.#logger.warn({ err: error, task: name }, 'a housekeeping task failed; retrying');
+      each.failures++;
+    }
+  }
+}
 
 interface PartitionStores {
   readonly calls: Pick<CallsStore, 'prepareMonths' | 'summariseRequestIds'>;
@@ -22,19 +152,20 @@ interface PartitionStores {
   readonly dropping: Dropping;
 }
 
-interface HousekeepingParts {
-  /** The database's clock, as far as this node knows it. */
-  readonly clock: Clock;
-  /** For tests: in place of the database's clock. */
+interface HousekeepingDependencies {
+  /** This node's estimate of the database's clock. */
+  readonly databaseClock: Clock;
+  /** For tests: replaces the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
-  /** What each partition has of its own, by their numbers. */
+  /** By partition number. */
   readonly partitions: readonly PartitionStores[];
   readonly nodes: Pick<NodeStore, 'forget'>;
   readonly endedKeys: EndedKeyStore;
-  /** Whether there are partitions that this process has not opened: what it does not find may be there. */
+  /** Whether the database has partitions that this process has not opened. */
   readonly isOutgrown: () => boolean;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
-  readonly changes: Pick<ChangesStore, 'deleteBefore'>;
+  readonly directory: Pick<DirectoryDatabase, 'lane'>;
+  readonly clock: Clock;
   /** How long records are kept, in milliseconds. */
   readonly retention: () => Config['retention'];
   /** Sets the budgets of bodies by the memory and disk that are available now. */
@@ -43,11 +174,13 @@ interface HousekeepingParts {
 
 const DAY_MS = 86_400_000;
 
-/** What a gateway does every hour: months of call records, and the deletion of what has expired. */
-export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] {
-  const { clock, partitions, nodes, setBodyBudgets } = parts;
-  const testNowMs = (): number | null => parts.testDatabaseClock?.nowMs() ?? null;
-  /** A task of each partition, so that each fails, and is tried again, alone. */
+/** The hourly tasks: they prepare months of call records, and delete what has expired. */
+export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingTask[] {
+  const { databaseClock, partitions } = deps;
+  const pool = deps.directory.lane('housekeeping');
+  const changes = createChangesStore(pool);
+  const testNowMs = (): number | null => deps.testDatabaseClock?.nowMs() ?? null;
+  /** A separate task for each partition, so that each fails and is retried alone. */
   const inEach = (
     name: string,
     run: (stores: PartitionStores, signal: AbortSignal) => Promise<unknown>,
@@ -60,38 +193,68 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       ...when,
     }));
   return [
-    { name: 'budgets of bodies', isBeforeCalls: true, run: setBodyBudgets },
-    // The records of a month without one go to the default, and stay there.
-    ...inEach('months of call records', ({ calls }) => calls.prepareMonths(new Date(clock.nowMs())), {
+    { name: 'budgets of bodies', isBeforeCalls: true, run: deps.setBodyBudgets },
+    // Without its month, a record goes into the default partition of the table and stays there.
+    ...inEach('months of call records', ({ calls }) => calls.prepareMonths(new Date(databaseClock.nowMs())), {
       isBeforeCalls: true,
     }),
-    ...inEach('ids of requests', ({ calls }) => calls.summariseRequestIds(new Date(clock.nowMs()))),
+    ...inEach('ids of requests', ({ calls }) => calls.summariseRequestIds(new Date(databaseClock.nowMs()))),
     ...inEach('continuation keys', ({ continuationKeys }, signal) =>
-      continuationKeys.deleteBefore(oldestContinuationKey(clock.nowMs()), signal),
+      continuationKeys.deleteBefore(oldestContinuationKey(databaseClock.nowMs()), signal),
     ),
     ...inEach('slots of plans', ({ subscriptions }, signal) => subscriptions.forgetSlots(testNowMs(), signal)),
     ...inEach('stored responses', ({ storedResponses }, signal) => storedResponses.forgetExpired(testNowMs(), signal)),
     ...inEach('latency of routes', ({ latency }, signal) =>
-      latency.deleteBefore(clock.nowMs() - parts.retention().latency, signal),
+      latency.deleteBefore(databaseClock.nowMs() - deps.retention().latency, signal),
     ),
     {
       name: 'refusals',
-      run: (signal) => parts.refusals.deleteBefore(clock.nowMs() - parts.retention().refusals, signal),
+      run: (signal) => deps.refusals.deleteBefore(databaseClock.nowMs() - deps.retention().refusals, signal),
     },
     {
-      name: 'change log',
-      run: (signal) => parts.changes.deleteBefore(clock.nowMs() - parts.retention().changes, signal),
+      name: 'audit log',
+      run: (signal) => changes.deleteBefore(databaseClock.nowMs() - deps.retention().changes, signal),
     },
-    { name: 'nodes that are gone', run: () => nodes.forget() },
+    { name: 'dead nodes', run: () => deps.nodes.forget() },
     {
-      name: 'keys that have ended',
-      // A node that has opened all partitions does it.
+      name: 'ended keys',
+      // Only a node that has opened all partitions can tell whether a key is still referenced.
       run: async (signal) =>
-        parts.isOutgrown()
+        deps.isOutgrown()
           ? undefined
-          : parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
+          : deps.endedKeys.forgetEndedBefore(databaseClock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },
-    // Last, because the first time it may take long.
-    ...inEach('call records of months that are over', ({ dropping }, signal) => dropping.run(signal)),
+    // Last, because the first run may take long.
+    ...inEach('call records of past months', ({ dropping }, signal) => dropping.run(signal)),
+    ...peopleTasks(pool, deps.clock),
+  ];
+}
+
+/** Deletes expired sessions, links and sign-ins, and users who have left; revokes what expired admin tokens created. */
+function peopleTasks(pool: DirectoryLane, clock: Clock): HousekeepingTask[] {
+  // Deletion does not read the session times.
+  const sessions = createSessionStore(pool, () => ({ idleMs: 0, maxMs: 0 }));
+  const links = createLinkStore(pool);
+  const flows = createOidcFlowStore(pool);
+  const leftUsers = createLeftUserStore(pool);
+  const tokens = createAdminTokensStore(pool);
+  return [
+    { name: 'expired sessions', run: (signal) => sessions.deleteExpired(clock.nowMs(), signal) },
+    { name: 'expired links', run: (signal) => links.deleteExpired(clock.nowMs(), signal) },
+    { name: 'abandoned sign-ins', run: (signal) => flows.deleteExpired(clock.nowMs(), signal) },
+    {
+      name: 'creations of expired tokens',
+      async run() {
+        const nowMs = clock.nowMs();
+        for (const id of await tokens.listEnded(nowMs)) await tokens.revoke(id, new Date(nowMs), false);
+      },
+    },
+    {
+      name: 'users who have left',
+      run(signal) {
+        const nowMs = clock.nowMs();
+        return leftUsers.forgetLeftBefore(nowMs - LEFT_USERS_KEPT_DAYS * DAY_MS, nowMs, signal);
+      },
+    },
   ];
 }

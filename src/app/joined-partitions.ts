@@ -1,18 +1,35 @@
+import { routedLimits } from '../accounting/accounts/key-limit-store.ts';
+import { routedKeyUses } from '../accounting/accounts/key-use-store.ts';
+import { routedRateLimits } from '../accounting/accounts/rate-limit-store.ts';
+import { routedCalls } from '../accounting/calls/routed-calls.ts';
+import { routedRefunds } from '../accounting/corrections/refund-store.ts';
+import { routedResolutions } from '../accounting/corrections/resolution-store.ts';
 import { routedLedger } from '../accounting/ledger/ledger-store.ts';
 import { inEachPartition, type Routes } from '../accounting/partitions/routes.ts';
 import { routedSubscriptions } from '../accounting/plans/routed-subscriptions.ts';
 import { routedKeyBudgets } from '../accounting/reservations/key-budget-store.ts';
-import { joinPartitionAdmins } from './admin-stores.ts';
-import { joinCalls } from './joined-calls.ts';
-import type { PartitionAccounting } from './partition-accounting.ts';
+import { joinedLatency } from '../accounting/usage/latency-store.ts';
+import { routedStatements } from '../accounting/usage/statement-store.ts';
+import { type Questions, refusedFor } from '../db/questions/database-questions.ts';
+import type { PartitionAccounting, PartitionAdmin } from './partition-accounting.ts';
 
-/** What the housekeeping does in each of them has no joined form (`housekeeping.ts`). */
-type JoinedAccounting = Omit<PartitionAccounting, 'questions' | 'housekeeping'> &
-  Pick<ReturnType<typeof joinCalls>, 'questions'>;
+type CallAccounting = Pick<
+  PartitionAccounting,
+  | 'limitedKeys'
+  | 'continuationKeys'
+  | 'storedResponses'
+  | 'reservations'
+  | 'databaseSettlement'
+  | 'resolveDeadCalls'
+  | 'callsUnresolved'
+> & { readonly questions: Pick<Questions, 'isDown' | 'stop'> };
+
+/** Without `housekeeping`, whose tasks run in each partition separately (`housekeeping.ts`). */
+type JoinedAccounting = Omit<PartitionAccounting, 'questions' | 'housekeeping'> & Pick<CallAccounting, 'questions'>;
 
 /**
- * The accounting of all partitions as one: what is about an account goes to its partition, and what is about all of them to each. With one
- * partition it is that of this one, and costs nothing.
+ * The accounting of all partitions as one: a call about an account goes to the account's partition, and a call about all accounts to every
+ * partition. With a single partition it returns that partition's accounting itself.
  */
 export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccounting {
   const { all } = routes;
@@ -31,9 +48,9 @@ export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccou
       subscriptions: routedSubscriptions(routes.map(({ balances }) => balances.subscriptions)),
       keyBudgets: routedKeyBudgets(routes.map(({ balances }) => balances.keyBudgets)),
     },
-    // What runs in the background: a partition that fails, or says nothing, keeps no other from its turn.
+    // In the background, a partition that fails or does not respond must not delay the others.
     keyUses: {
-      // What is not known now is noted at the next use.
+      // If the partition is not known now, the next use is noted.
       note: (accountId, keyId) => void noteUse(accountId, keyId).catch(() => undefined),
       async stop() {
         await Promise.all(all.map(({ keyUses }) => keyUses.stop()));
@@ -50,5 +67,101 @@ export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccou
         await Promise.all(all.map(({ rollups }) => rollups.stop()));
       },
     },
+  };
+}
+
+/** The management stores of all partitions as one. */
+export function joinPartitionAdmins(routes: Routes<PartitionAdmin>): PartitionAdmin {
+  if (routes.all.length === 1) return routes.all[0]!;
+  return {
+    keyLimits: routedLimits(routes.map(({ keyLimits }) => keyLimits)),
+    memberLimits: routedLimits(routes.map(({ memberLimits }) => memberLimits)),
+    keyBudgets: routedKeyBudgets(routes.map(({ keyBudgets }) => keyBudgets)),
+    keyUses: routedKeyUses(routes.map(({ keyUses }) => keyUses)),
+    rateLimits: routedRateLimits(routes.map(({ rateLimits }) => rateLimits)),
+    ledger: routedLedger(routes.map(({ ledger }) => ledger)),
+    calls: routedCalls(routes.map(({ calls }) => calls)),
+    refunds: routedRefunds(routes.map(({ refunds }) => refunds)),
+    resolutions: routedResolutions(routes.map(({ resolutions }) => resolutions)),
+    subscriptions: routedSubscriptions(routes.map(({ subscriptions }) => subscriptions)),
+    statements: routedStatements(routes.map(({ statements }) => statements)),
+    latency: joinedLatency(routes.map(({ latency }) => latency)),
+  };
+}
+
+function joinCalls(routes: Routes<PartitionAccounting>): CallAccounting {
+  const { all } = routes;
+  const sum = (count: (partition: PartitionAccounting) => number): number =>
+    all.reduce((total, partition) => total + count(partition), 0);
+  const each = async (work: (partition: PartitionAccounting) => Promise<unknown>): Promise<void> => {
+    await Promise.all(all.map(work));
+  };
+
+  /** @throws GatewayError `databaseDown` if the directory does not respond. */
+  async function of(accountId: string): Promise<PartitionAccounting> {
+    try {
+      return await routes.of(accountId);
+    } catch (error) {
+      throw refusedFor(error);
+    }
+  }
+
+  return {
+    questions: {
+      get isDown() {
+        return all.some(({ questions }) => questions.isDown);
+      },
+      stop() {
+        for (const { questions } of all) questions.stop();
+      },
+    },
+    limitedKeys: { find: async (key) => (await of(key.accountId)).limitedKeys.find(key) },
+    continuationKeys: {
+      find: async (accountId, keys) => (await of(accountId)).continuationKeys.find(accountId, keys),
+      drain: () => each(({ continuationKeys }) => continuationKeys.drain()),
+    },
+    storedResponses: {
+      claim: async (call, waiter, holder) => (await of(call.accountId)).storedResponses.claim(call, waiter, holder),
+      isKnown: async (key) => (await of(key.accountId)).storedResponses.isKnown(key),
+      keep: async (responded) => (await of(responded.accountId)).storedResponses.keep(responded),
+      freeLeftClaims: () => each(({ storedResponses }) => storedResponses.freeLeftClaims()),
+      stopWaiting() {
+        for (const { storedResponses } of all) storedResponses.stopWaiting();
+      },
+      drain: () => each(({ storedResponses }) => storedResponses.drain()),
+      get size() {
+        return sum(({ storedResponses }) => storedResponses.size);
+      },
+    },
+    reservations: {
+      admit: async (request) => (await of(request.accountId)).reservations.admit(request),
+      look: async (call) => (await of(call.accountId)).reservations.look(call),
+      ended(call) {
+        for (const { reservations } of all) reservations.ended(call);
+      },
+      releaseUnknown: () => each(({ reservations }) => reservations.releaseUnknown()),
+      drain: () => each(({ reservations }) => reservations.drain()),
+      get open() {
+        return sum(({ reservations }) => reservations.open);
+      },
+      get waiting() {
+        return sum(({ reservations }) => reservations.waiting);
+      },
+      get doubtful() {
+        return sum(({ reservations }) => reservations.doubtful);
+      },
+    },
+    databaseSettlement: {
+      end: async (record) => (await of(record.outcome.accountId)).databaseSettlement.end(record),
+      endLate: async (record) => (await of(record.outcome.accountId)).databaseSettlement.endLate(record),
+      drain: () => each(({ databaseSettlement }) => databaseSettlement.drain()),
+      get waiting() {
+        return sum(({ databaseSettlement }) => databaseSettlement.waiting);
+      },
+    },
+    async resolveDeadCalls(deadAfterMs) {
+      await inEachPartition(routes, (partition) => partition.resolveDeadCalls(deadAfterMs));
+    },
+    callsUnresolved: () => sum((partition) => partition.callsUnresolved()),
   };
 }

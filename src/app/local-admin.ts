@@ -1,4 +1,4 @@
-import { randomBytes, randomFillSync } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { auditLedger } from '../accounting/audit/audit-store.ts';
 import { createAccountPartitionStore } from '../accounting/partitions/account-partition-store.ts';
 import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
@@ -15,7 +15,7 @@ import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { PartitionedDatabases } from '../db/home-lanes.ts';
-import { schemaVersion } from '../db/migrations.ts';
+import { namedPartition, requestPool } from '../db/request-pool.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { ClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';
@@ -24,19 +24,17 @@ import { createHttpServer } from '../http/server.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createAdminTokenMaker } from '../people/admin-token-maker.ts';
+import { systemPace } from '../lib/pace.ts';
 import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
 import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createDrainStore } from '../providers/routing/drains/drain-store.ts';
 import { createDrains } from '../providers/routing/drains/drains.ts';
 import { RouteHealth } from '../providers/routing/health.ts';
-import { exportDatabase } from '../transfer/export.ts';
-import { createAccountDomain } from './account-domain.ts';
-import { createPartitionAdmin, createPlacedAdmin, joinPartitionAdmins } from './admin-stores.ts';
-import { auditPace } from './audit-pace.ts';
+import { createAdminParts, createPlacedAdmin } from './admin-parts.ts';
 import { createGuesses } from './guesses.ts';
-import { namedPartition, requestLane } from './lanes.ts';
+import { joinPartitionAdmins } from './joined-partitions.ts';
 import { createLocalWebhooks } from './notices.ts';
+import { createPartitionAdmin } from './partition-accounting.ts';
 import { createPeople } from './people.ts';
 
 interface LocalAdmin {
@@ -45,11 +43,11 @@ interface LocalAdmin {
 }
 
 /**
- * The admin API for a command that opens the database itself: stores and endpoints, called without a socket. It does no
- * maintenance and no recovery: schema, months of call records, old rows and calls of dead nodes stay as they are.
+ * The admin API for a command that opens the database itself: stores and endpoints, called without a socket. It does no housekeeping and no
+ * recovery, and it does not migrate the schema.
  *
- * @param localUser who is at the command line, for the change log.
- * @param databases open ones with the schema of this program; `close` leaves them open.
+ * @param localUser the user of the command line, for the audit log.
+ * @param databases must have the schema of this program; `close` leaves them open.
  */
 export function createLocalAdmin(
   config: Config,
@@ -60,10 +58,14 @@ export function createLocalAdmin(
 ): LocalAdmin {
   const { directory, partitions } = databases;
   const clock = systemClock;
+  const monotonicMs = () => performance.now();
   const ids = createIds(clock);
-  const localTime = createLocalTime(config.billing.timezone);
-  const catalog = createCatalog(config);
-  const plans = compilePlans(config);
+  const settings = {
+    config,
+    catalog: createCatalog(config),
+    plans: compilePlans(config),
+    localTime: createLocalTime(config.billing.timezone),
+  };
   const app = createHttpServer({
     clock,
     ids,
@@ -73,92 +75,73 @@ export function createLocalAdmin(
     limits: config.server,
   });
   const placed = createAccountPartitionStore(directory);
-  // The command waits for as long as the database takes.
+  // Without a deadline: a command may wait for the database.
   const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
-  const lanes: PlacedLanes = {
-    directory: requestLane(directory),
+  const pools: PlacedLanes = {
+    directory: requestPool(directory),
     partitions: createRoutes(partitions, known).map((partition, number) =>
-      requestLane(partition, namedPartition(number, partitions.length)),
+      requestPool(partition, namedPartition(number, partitions.length)),
     ),
   };
-  const currentPlans = () => plans;
   const stores = {
-    ...joinPartitionAdmins(lanes.partitions.map(createPartitionAdmin)),
-    ...createPlacedAdmin(lanes, currentPlans, createPlacement(partitions.length, placed, clock)),
+    ...joinPartitionAdmins(pools.partitions.map(createPartitionAdmin)),
+    ...createPlacedAdmin(pools, () => settings.plans, createPlacement(partitions.length, placed, clock)),
   };
-  const databaseNowMs = () => stores.subscriptions.nowMs();
   const drainStore = createDrainStore(directory);
-  const adminTokens = createAdminTokensStore(directory);
   const changes = createChangesStore(directory);
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
-  const limits = { addresses: new ClientAddresses([]), brake: new RefusalBrake(() => performance.now()) };
-  const guesses = createGuesses(() => performance.now());
-  const people = createPeople({
-    directory,
-    config: () => config,
-    ownUrl: () => ownUrl(app, config.server),
-    addresses: limits.addresses,
-    clock,
-    monotonicMs: () => performance.now(),
-    guesses,
-    ids,
-    logger,
-  });
-  registerAdmin(
-    app,
-    {
-      ...people,
-      ...stores,
-      // The database notifies running gateways of changed keys and accounts.
-      ...createAccountDomain(stores, {
-        principals: { forget: () => undefined },
-        plans: currentPlans,
-        databaseNowMs,
-        clock,
-        ids,
-      }),
-      adminTokens,
-      tokenMaker: createAdminTokenMaker({ store: adminTokens, clock, ids, fillRandom: randomFillSync }),
-      changes,
-      webhooks: createLocalWebhooks(config, lanes, clock, ids),
-      lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
-      health: new RouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
-      drains: createDrains({
-        store: drainStore,
-        changes: drainStore,
-        listen: async () => ({ isConnected: true, close: async () => undefined }),
-        logger,
-      }),
-      catalog: () => catalog,
+  const limits = { addresses: new ClientAddresses([]), brake: new RefusalBrake(monotonicMs) };
+  const guesses = createGuesses(monotonicMs);
+  const adminParts = createAdminParts({
+    people: createPeople({
+      directory,
       config: () => config,
-      configStatus: () => configLoads.status,
-      nodeId: null,
-      unpricedUses: () => [],
-      // Only a process that calls providers learns which of their credentials work.
-      credentialsOf: () => [],
-      plans: currentPlans,
+      ownUrl: () => ownUrl(app, config.server),
+      addresses: limits.addresses,
       clock,
-      databaseNowMs,
+      monotonicMs,
+      guesses,
       ids,
-      localTime: () => localTime,
-      timezone: () => config.billing.timezone,
-      periods: () => runningPeriods(localTime, clock.nowMs()),
-      // On a server gateways may run beside it.
-      auditLedger: (given) => auditLedger(databases, { ...given, pace: auditPace() }),
-      exportDatabase: () => exportDatabase({ directory: databases.directory, schema: schemaVersion(), clock }),
-    },
-    createGuard({ tokens: [token], localToken: token, readers: [] }, limits),
-    // The operator is at this terminal.
-    {
-      ...limits,
-      changes: createChangeLog({ store: changes, clock, ids, logger }),
-      changeCounts: guesses.changes,
-      onChange: () => undefined,
-      checksResponses: false,
-      shares: null,
-      bodyBudgets: null,
-    },
-  );
+      logger,
+    }),
+    stores,
+    directory,
+    settings: () => settings,
+    adminTokens: createAdminTokensStore(directory),
+    changes,
+    // The database notifies running gateways of changed keys and accounts.
+    principals: { forget: () => undefined },
+    webhooks: createLocalWebhooks(config, pools, clock, ids),
+    lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
+    health: new RouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
+    drains: createDrains({
+      store: drainStore,
+      changes: drainStore,
+      listen: async () => ({ isConnected: true, close: async () => undefined }),
+      logger,
+    }),
+    configStatus: () => configLoads.status,
+    nodeId: null,
+    unpricedUses: () => [],
+    // Only a process that calls providers knows which of their credentials work.
+    credentialsOf: () => [],
+    clock,
+    ids,
+    databaseNowMs: () => stores.subscriptions.nowMs(),
+    periods: () => runningPeriods(settings.localTime, clock.nowMs()),
+    // Paced, because gateways may be using the database.
+    auditLedger: (given) => auditLedger(databases, { ...given, pace: systemPace() }),
+  });
+  registerAdmin(app, adminParts, createGuard({ tokens: [token], localToken: token, readers: [] }, limits), {
+    ...limits,
+    changes: createChangeLog({ store: changes, clock, ids, logger }),
+    changeCounts: guesses.changes,
+    // Changes are not logged: the operator is at this terminal.
+    onChange: () => undefined,
+    checksResponses: false,
+    shares: null,
+    bodyBudgets: null,
+  });
   return { client: localAdminClient(app, token, localUser), close: () => app.close() };
 }

@@ -1,88 +1,198 @@
+import type { FastifyInstance } from 'fastify';
+import type { Principals } from '../accounting/accounts/principals.ts';
+import { auditLedger } from '../accounting/audit/audit-store.ts';
 import { registerConsole } from '../api/console/register.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import { createGuard, type Guard } from '../api/management/guard.ts';
 import { keyReader } from '../api/management/key-reader.ts';
 import { ACCOUNT_PREFIX, ADMIN_PREFIX } from '../api/management/prefixes.ts';
-import type { ManagementWatch } from '../api/management/serve.ts';
+import type { ManagementChange, ManagementWatch } from '../api/management/serve.ts';
 import { registerOpenApi } from '../api/openapi/register.ts';
-import { accountTable, registerAccount } from '../api/registers/account.ts';
+import { type AccountParts, accountTable, registerAccount } from '../api/registers/account.ts';
 import { adminTable, registerAdmin } from '../api/registers/admin.ts';
 import { peopleTable, registerPeople } from '../api/registers/people.ts';
+import { testProviderOf } from '../calls/provider-tester.ts';
+import type { SettingsInForce } from '../calls/settings-in-force.ts';
+import { createChangeLog } from '../changes/change-log.ts';
+import { createChangesStore } from '../changes/changes-store.ts';
+import { ReloadLog } from '../changes/reload-log.ts';
+import type { ConfigLoads } from '../config/loads.ts';
+import type { PartitionedDatabases } from '../db/home-lanes.ts';
+import { orRefused, requestPool } from '../db/request-pool.ts';
+import type { BodyBudgets } from '../http/body-budgets.ts';
+import type { ClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';
-import { createAccountParts } from './account-parts.ts';
-import { type AdministeredParts, createAdminParts } from './admin-parts.ts';
-import { type AdminTokens, createAdminTokens } from './admin-tokens.ts';
-import { logChange } from './changes.ts';
+import type { RefusalBrake } from '../http/refusal-brake.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { systemPace } from '../lib/pace.ts';
+import type { Part } from '../lib/part.ts';
+import { createAdminTokenReader } from '../people/admin-token-reader.ts';
+import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
+import type { RouteHealth } from '../providers/routing/health.ts';
+import type { UnpricedUses } from '../requests/unpriced-uses.ts';
+import type { Accounting } from './accounting.ts';
+import { createAdminParts } from './admin-parts.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { Guesses } from './guesses.ts';
-import { createNotices, type Notices } from './notices.ts';
+import { Notices } from './notices.ts';
 import { createPeople } from './people.ts';
 import { holderLimits } from './worker-limits.ts';
 
-interface ManagementApiParts extends Omit<AdministeredParts, 'adminTokens' | 'notices' | 'people'> {
+interface ManagementDependencies {
+  readonly app: FastifyInstance;
   readonly options: Pick<GatewayOptions, 'adminTokens' | 'localToken' | 'notices' | 'checksResponses'>;
-  /** The public addresses, which are described beside those that are served here. */
-  readonly publicTable: readonly Endpoint[];
+  readonly nodeId: string;
+  /** This process's share of the limits. */
+  readonly part: Part;
+  readonly databases: PartitionedDatabases;
+  readonly accounting: Accounting;
+  readonly settings: SettingsInForce;
+  readonly configLoads: ConfigLoads;
+  readonly principals: Principals;
+  readonly health: RouteHealth;
+  readonly unpricedUses: UnpricedUses;
+  readonly bodyBudgets: BodyBudgets;
+  readonly addresses: ClientAddresses;
+  readonly brake: RefusalBrake;
   readonly guesses: Guesses;
+  /** The public endpoints, for the OpenAPI description. */
+  readonly publicTable: readonly Endpoint[];
+  readonly clock: Clock;
+  readonly monotonicMs: () => number;
+  readonly ids: Ids;
+  readonly logger: Logger;
 }
 
-interface ManagementApis {
-  readonly adminTokens: AdminTokens;
-  /** Who may see what is served elsewhere for operators, such as metrics. */
+/** Serves the admin API, the account API, sign-in, their OpenAPI description, and the console. */
+export class ManagementApis {
+  /** Also decides who may read the metrics. */
   readonly guard: Guard;
   readonly notices: Notices;
+  readonly reloadLog: ReloadLog;
+  readonly #tokenReader: ReturnType<typeof createAdminTokenReader>;
+
+  constructor(deps: ManagementDependencies) {
+    const { app, options, accounting, addresses, brake, databases, settings, guesses, nodeId, clock, ids, logger } =
+      deps;
+    const { directory } = databases;
+    const { databaseClock, adminPools } = accounting;
+    this.notices = new Notices({ ...deps, databaseClock, adminPools, options: options.notices ?? {} });
+    this.notices.start();
+    const people = createPeople({
+      ...deps,
+      directory,
+      config: () => settings.current.config,
+      ownUrl: () => ownUrl(app, settings.current.config.server),
+      deliverLink: this.notices.deliverLink,
+      countMail: this.notices.countMail,
+    });
+    const pool = requestPool(directory.lane('admin'));
+    const changes = createChangesStore(pool);
+    const log = createChangeLog({ store: changes, clock, ids, logger });
+    this.reloadLog = new ReloadLog({ log, nodeId, logger });
+    const adminTokens = createAdminTokensStore(pool);
+    this.#tokenReader = createAdminTokenReader({
+      tokens: adminTokens,
+      uses: createAdminTokensStore(directory.lane('housekeeping')),
+      clock,
+    });
+    this.guard = createGuard(
+      {
+        tokens: options.adminTokens,
+        localToken: options.localToken ?? null,
+        readers: [
+          async ({ bearer }) => (bearer === null ? null : this.#tokenReader.read(bearer)),
+          keyReader({ keyStatuses: accounting.admin.keyStatuses, isMember: people.isMember, addresses, clock }),
+          people.sessionReader,
+        ],
+      },
+      { addresses, brake },
+    );
+    const watch: ManagementWatch = {
+      addresses,
+      brake,
+      changes: log,
+      changeCounts: guesses.changes,
+      onChange: logChange(logger),
+      checksResponses: options.checksResponses ?? false,
+      ...holderLimits(deps.part),
+      bodyBudgets: deps.bodyBudgets,
+    };
+    const adminParts = createAdminParts({
+      people,
+      stores: accounting.admin,
+      directory,
+      settings: () => settings.current,
+      adminTokens,
+      changes,
+      principals: deps.principals,
+      health: deps.health,
+      nodeId,
+      webhooks: this.notices.webhooks,
+      lowBalanceNano: this.notices.lowBalanceNano,
+      drains: accounting.drains,
+      testProvider: (name, asked) => testProviderOf(settings.current, name, asked, clock),
+      configStatus: () => deps.configLoads.status,
+      unpricedUses: () => deps.unpricedUses.list(),
+      credentialsOf: ({ providerId, providerModel }) =>
+        settings.current.providers.get(providerId).credentials.status(providerModel, clock.nowMs()),
+      clock,
+      ids,
+      databaseNowMs: () => accounting.databaseNowMs(accounting.admin),
+      periods: accounting.periods,
+      auditLedger: (given) => orRefused(auditLedger(databases, { ...given, pace: systemPace() })),
+    });
+    const accountParts = { ...adminParts, voucherGuesses: guesses.vouchers, owners: ownersOf(adminParts) };
+    registerAdmin(app, adminParts, this.guard, watch);
+    registerAccount(app, { ...people, ...accountParts }, this.guard, watch);
+    registerPeople(app, people, this.guard, watch);
+    registerConsole(app);
+    registerOpenApi(app, () => ({
+      publicTable: deps.publicTable,
+      managementTables: [
+        { name: 'Account', prefix: ACCOUNT_PREFIX, endpoints: accountTable({ ...people, ...accountParts }) },
+        { name: 'People', prefix: ACCOUNT_PREFIX, endpoints: peopleTable(people) },
+        { name: 'Admin', prefix: ADMIN_PREFIX, endpoints: adminTable(adminParts) },
+      ],
+    }));
+  }
+
+  /** Resolves when the last uses of admin tokens and the last reloads are recorded. */
+  async stop(): Promise<void> {
+    await this.#tokenReader.stop();
+    await this.reloadLog.stop();
+  }
 }
 
-/** Wires the admin API, the account API and the addresses of people, and serves them with their description and the console. */
-export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
-  const { app, options, accounting, addresses, brake, changes, databases, settings, clock, guesses } = parts;
-  const { databaseClock, adminLanes } = accounting;
-  const notices = createNotices({ ...parts, databaseClock, adminLanes, options: options.notices ?? {} });
-  notices.start();
-  const people = createPeople({
-    ...parts,
-    directory: databases.directory,
-    config: () => settings.current.config,
-    ownUrl: () => ownUrl(app, settings.current.config.server),
-    deliverLink: notices.deliverLink,
-    countMail: notices.countMail,
-  });
-  const adminTokens = createAdminTokens(databases.directory, clock);
-  const guard = createGuard(
-    {
-      tokens: options.adminTokens,
-      localToken: options.localToken ?? null,
-      readers: [
-        adminTokens.read,
-        keyReader({ keyStatuses: accounting.admin.keyStatuses, isMember: people.isMember, addresses, clock }),
-        people.sessionReader,
-      ],
+/** Finds the owners of resources. */
+function ownersOf({
+  accounts,
+  calls,
+  webhooks,
+}: Pick<ReturnType<typeof createAdminParts>, 'accounts' | 'calls' | 'webhooks'>): AccountParts['owners'] {
+  return {
+    async key(id) {
+      const key = await accounts.findKey(id);
+      return key && { accountId: key.accountId, userId: key.userId };
     },
-    { addresses, brake },
-  );
-  const watch: ManagementWatch = {
-    addresses,
-    brake,
-    changes: changes.log,
-    changeCounts: guesses.changes,
-    onChange: logChange(parts.logger),
-    checksResponses: options.checksResponses ?? false,
-    ...holderLimits(parts.part),
-    bodyBudgets: parts.bodyBudgets,
+    async webhook(id) {
+      const endpoint = await webhooks.find(id);
+      return endpoint?.accountId == null ? null : { accountId: endpoint.accountId, userId: null };
+    },
+    async call(id) {
+      const call = await calls.find(id);
+      const key = call && (await accounts.findKey(call.keyId));
+      return call && { accountId: call.accountId, userId: key?.userId ?? null };
+    },
   };
-  const adminParts = createAdminParts({ ...parts, adminTokens: adminTokens.store, notices, people });
-  registerAdmin(app, adminParts, guard, watch);
-  const accountParts = createAccountParts(adminParts, people, guesses.vouchers);
-  registerAccount(app, accountParts, guard, watch);
-  registerPeople(app, people, guard, watch);
-  registerConsole(app);
-  registerOpenApi(app, () => ({
-    publicTable: parts.publicTable,
-    managementTables: [
-      { name: 'Account', prefix: ACCOUNT_PREFIX, endpoints: accountTable(accountParts) },
-      { name: 'People', prefix: ACCOUNT_PREFIX, endpoints: peopleTable(people) },
-      { name: 'Admin', prefix: ADMIN_PREFIX, endpoints: adminTable(adminParts) },
-    ],
-  }));
-  return { adminTokens, guard, notices };
+}
+
+/** Logs a line for each change through the admin API or the account API. */
+function logChange(logger: Logger): (change: ManagementChange) => void {
+  return ({ by, ...change }) => {
+    const byId = 'id' in by && by.id !== null ? { byId: by.id } : {};
+    logger.info({ by: by.kind, ...byId, ...change }, 'a change by the admin API');
+  };
 }

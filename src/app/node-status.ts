@@ -1,39 +1,247 @@
+import type { FastifyInstance } from 'fastify';
+import type { Principals } from '../accounting/accounts/principals.ts';
+import type { Guard } from '../api/management/guard.ts';
+import { registerMetrics } from '../api/metrics.ts';
+import { createMetricsServer, type MetricsServer, type MetricsServerOptions } from '../api/metrics-server.ts';
+import type { AdmissionQueue } from '../calls/admission-queue.ts';
+import type { RequestWorkers } from '../calls/request-workers.ts';
+import type { SettingsInForce } from '../calls/settings-in-force.ts';
+import type { Databases } from '../db/databases.ts';
 import type { DirectoryDatabase } from '../db/home-lanes.ts';
-import type { ReadReadiness } from '../http/health.ts';
+import type { BodyBudgets } from '../http/body-budgets.ts';
+import type { Readiness } from '../http/health.ts';
+import type { RefusalBrake } from '../http/refusal-brake.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import { InTime } from '../lib/in-time.ts';
+import type { Logger } from '../lib/logger.ts';
+import { shareUnderWay } from '../lib/shared-reads.ts';
+import { programVersion } from '../lib/version.ts';
+import { allRoutes } from '../providers/catalog/catalog.ts';
+import type { RouteHealth } from '../providers/routing/health.ts';
+import type { EventLoopMonitor } from '../telemetry/event-loop.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { NodeFigures, ProviderFigures, RouteFigures } from '../telemetry/node-figures.ts';
+import type { MetricsReport } from '../telemetry/summed-metrics.ts';
 import type { Accounting } from './accounting.ts';
-import { createReadiness } from './readiness.ts';
+import type { WorkerOptions } from './gateway-options.ts';
+import type { Notices } from './notices.ts';
 
-/** Whether a node takes calls, and what it says of that to load balancers, people and metrics. */
-export interface NodeStatus {
-  /** Whether this node is ready: one worker of several, too. */
-  readonly readReadiness: ReadReadiness;
-  /** Whether the node takes calls, where the database responds. */
-  readonly takesCalls: () => boolean;
-  readonly isDatabaseUp: () => Promise<boolean>;
-  /** From now on the node is not ready; it serves calls as before. */
-  announceClose(): void;
+/** How long `/readyz` waits for the database. */
+const READINESS_MS = 1_000;
+
+/** Returns a function that tests whether a ping succeeds in time. Concurrent callers share one ping. */
+export function createReadiness(ping: () => Promise<unknown>, timeoutMs = READINESS_MS): () => Promise<boolean> {
+  const inTime = new InTime(timeoutMs);
+  const ask = shareUnderWay(() =>
+    ping().then(
+      () => true,
+      () => false,
+    ),
+  );
+  return async () => (await inTime.of(ask())) === true;
 }
 
 const CLOSE_ANNOUNCED = 'This node is about to stop; it still serves calls.';
 
-export function createNodeStatus(
-  directory: DirectoryDatabase,
-  { databaseClock, settlement, addedPartitions }: Pick<Accounting, 'databaseClock' | 'settlement' | 'addedPartitions'>,
-): NodeStatus {
-  let isCloseAnnounced = false;
-  // A node without a partition serves the accounts of the others.
-  const isDatabaseUp = createReadiness(() => directory.lane('probes').query({ name: 'health.ping', text: 'select 1' }));
-  const takesCalls = (): boolean => !isCloseAnnounced && settlement.canTakeCalls;
-  return {
-    takesCalls,
-    isDatabaseUp,
-    async readReadiness() {
-      const isReady = takesCalls() && (await isDatabaseUp());
-      const warnings = [databaseClock.warning, addedPartitions.warning].filter((warning) => warning !== null);
-      return { isReady, detail: [...(isCloseAnnounced ? [CLOSE_ANNOUNCED] : []), ...warnings] };
-    },
-    announceClose() {
-      isCloseAnnounced = true;
-    },
+interface StatusDependencies {
+  readonly directory: DirectoryDatabase;
+  readonly accounting: Pick<Accounting, 'databaseClock' | 'settlement' | 'addedPartitions'>;
+  readonly clock: Clock;
+}
+
+/** Whether a node takes calls, for load balancers, people and metrics. */
+export class NodeStatus {
+  readonly #accounting: StatusDependencies['accounting'];
+  readonly #clock: Clock;
+  #isCloseAnnounced = false;
+  /** The last reload, and whether the configuration file as last read is valid and in deps. */
+  reload: NodeFigures['reload'];
+  /** Whether the directory responds in time. A node that has lost a partition still serves the accounts of the others. */
+  readonly isDatabaseUp: () => Promise<boolean>;
+
+  constructor({ directory, accounting, clock }: StatusDependencies) {
+    this.#accounting = accounting;
+    this.#clock = clock;
+    this.reload = { isInForce: true, lastAtMs: clock.nowMs() };
+    this.isDatabaseUp = createReadiness(() =>
+      directory.lane('probes').query({ name: 'health.ping', text: 'select 1' }),
+    );
+  }
+
+  /** Whether the node takes calls if the database responds. */
+  get takesCalls(): boolean {
+    return !this.#isCloseAnnounced && this.#accounting.settlement.canTakeCalls;
+  }
+
+  /** The readiness of this process, even if it is one of several workers. */
+  readonly readReadiness = async (): Promise<Readiness> => {
+    const { databaseClock, addedPartitions } = this.#accounting;
+    const isReady = this.takesCalls && (await this.isDatabaseUp());
+    const warnings = [databaseClock.warning, addedPartitions.warning].filter((warning) => warning !== null);
+    return { isReady, detail: [...(this.#isCloseAnnounced ? [CLOSE_ANNOUNCED] : []), ...warnings] };
   };
+
+  /** Makes the node not ready; it keeps serving calls. */
+  announceClose(): void {
+    this.#isCloseAnnounced = true;
+  }
+
+  reloaded(): void {
+    this.reload = { isInForce: true, lastAtMs: this.#clock.nowMs() };
+  }
+
+  configDecided(isInForce: boolean): void {
+    this.reload = { ...this.reload, isInForce };
+  }
+}
+
+/** The components of a node that metrics are read from. */
+interface MeasuredNode {
+  readonly app: FastifyInstance;
+  readonly accounting: Accounting;
+  readonly databases: Pick<Databases, 'figures'>;
+  readonly settings: SettingsInForce;
+  readonly principals: Principals;
+  readonly health: RouteHealth;
+  readonly admissionQueue: AdmissionQueue;
+  readonly requestWorkers: RequestWorkers;
+  readonly bodyBudgets: BodyBudgets;
+  readonly brake: RefusalBrake;
+  readonly notices: Pick<Notices, 'figures'>;
+  readonly eventLoop: EventLoopMonitor;
+  readonly status: NodeStatus;
+  /** The number of workers that the gateway was started with; 1 for a single process. */
+  readonly workers: number;
+  readonly clock: Clock;
+}
+
+/** Returns a function that reads the figures of this moment. */
+export function createNodeFigures(node: MeasuredNode): () => Promise<NodeFigures> {
+  const { app, accounting, bodyBudgets, databases, principals, settings, status } = node;
+  const { reservations, settlement, databaseSettlement, journal, databaseClock, storedResponses } = accounting;
+  const { questions, directoryQuestions } = accounting;
+  const build = { version: programVersion(), nodeVersion: process.version, engine: 'postgresql' };
+  return async () => {
+    const [isUp, open] = await Promise.all([status.isDatabaseUp(), connectionsOf(app)]);
+    return {
+      build,
+      workers: node.workers,
+      isReady: isUp && status.takesCalls,
+      reload: status.reload,
+      requestsInFlight: settings.requestsInFlight,
+      connections: { open, max: settings.current.config.server.connections },
+      refusalsDelayed: node.brake.held,
+      callsQueued: node.admissionQueue.size,
+      reservations: { open: reservations.open, waiting: reservations.waiting, doubtful: reservations.doubtful },
+      settlements: { waiting: databaseSettlement.waiting, unwritten: settlement.unwritten },
+      callsUnresolved: accounting.callsUnresolved(),
+      journal: { entries: journal.size, fileBytes: journal.fileBytes, isWritable: journal.isWritable },
+      claims: storedResponses.size,
+      cachedKeys: principals.cachedKeys,
+      database: {
+        isUp,
+        isSilent: questions.isDown || directoryQuestions.isDown,
+        isNotified: principals.isNotified,
+        clockAheadMs: databaseClock.aheadMs,
+        pools: databases.figures(),
+        partitions: accounting.partitionQuestions.map(({ isDown: isSilent }, number) => ({ number, isSilent })),
+        partitionsUnopened: accounting.addedPartitions.count,
+      },
+      providers: providersOf(settings, node.clock.nowMs()),
+      routes: routesOf(settings, node.health),
+      requestWorkers: node.requestWorkers.tasks,
+      bodies: {
+        used: { memoryBytes: bodyBudgets.memoryUsedBytes, diskBytes: bodyBudgets.diskUsedBytes },
+        max: bodyBudgets.limits,
+      },
+      notices: node.notices.figures(),
+      eventLoop: node.eventLoop.read(),
+    };
+  };
+}
+
+function providersOf({ current: { config, providers } }: SettingsInForce, nowMs: number): ProviderFigures[] {
+  return Object.entries(config.providers).map(([id, { connections }]) => {
+    const { gate, pool, credentials } = providers.get(id);
+    return {
+      id,
+      callsInFlight: gate.callsUnderWay,
+      callsMax: connections,
+      callsWaiting: gate.callsWaiting,
+      callsRefused: gate.callsRefused,
+      connectionsOpen: pool.stats.connected,
+      credentials: credentials.counts(nowMs),
+    };
+  });
+}
+
+function routesOf({ current: { catalog } }: SettingsInForce, health: RouteHealth): RouteFigures[] {
+  return allRoutes(catalog).map(({ model, route }) => {
+    const { state, accounts } = health.status(route.id);
+    return {
+      model: model.id,
+      provider: route.providerId,
+      providerModel: route.providerModel,
+      state,
+      accountsLeftOut: accounts.length,
+    };
+  });
+}
+
+function connectionsOf({ server }: FastifyInstance): Promise<number> {
+  return new Promise((resolve) => server.getConnections((error, count) => resolve(error === null ? count : 0)));
+}
+
+interface ServedMetricsDependencies {
+  readonly app: FastifyInstance;
+  readonly metrics: Metrics;
+  readonly readNode: () => Promise<NodeFigures>;
+  /** Stopped by `close`. */
+  readonly eventLoop: EventLoopMonitor;
+  /** Decides who may read the metrics at the gateway's own address. */
+  readonly guard: Guard;
+  /** Where metrics are served without a token; undefined: nowhere. */
+  readonly address: MetricsServerOptions['address'] | undefined;
+  readonly status: NodeStatus;
+  /** Undefined if this process is not a worker. The primary serves the metrics of all workers. */
+  readonly worker: WorkerOptions | undefined;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+/** Serves the metrics of a node. */
+export class ServedMetrics {
+  readonly #metrics: Metrics;
+  readonly #readNode: () => Promise<NodeFigures>;
+  readonly #eventLoop: EventLoopMonitor;
+  readonly #server: MetricsServer | null;
+
+  constructor(deps: ServedMetricsDependencies) {
+    const { app, metrics, readNode, guard, address, status, worker, clock, ids, logger } = deps;
+    this.#metrics = metrics;
+    this.#readNode = readNode;
+    this.#eventLoop = deps.eventLoop;
+    const scrape = worker?.scrapeAll ?? (() => metrics.scrape(readNode));
+    registerMetrics(app, scrape, guard);
+    const { readReadiness } = status;
+    this.#server =
+      address === undefined || worker !== undefined
+        ? null
+        : createMetricsServer({ address, scrape, readReadiness, clock, ids, logger });
+  }
+
+  /** The metrics of this process alone. */
+  readonly report = (): Promise<MetricsReport> => this.#metrics.report(this.#readNode);
+
+  /** Starts the server without a token and returns its address; null if none is configured. */
+  async listen(): Promise<string | null> {
+    return (await this.#server?.listen()) ?? null;
+  }
+
+  async close(): Promise<void> {
+    await this.#server?.close();
+    this.#eventLoop.stop();
+  }
 }

@@ -1,12 +1,16 @@
+import { createKeyLimitStore, createMemberLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
 import { createLimitedKeyStore } from '../accounting/accounts/limited-key-store.ts';
 import { createLimitedKeys } from '../accounting/accounts/limited-keys.ts';
+import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createCallBatches } from '../accounting/batches/call-batches.ts';
 import { createBatchStore } from '../accounting/batches/store.ts';
 import { createCallsStore } from '../accounting/calls/calls-store.ts';
 import { createContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { createContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
+import { createRefundStore } from '../accounting/corrections/refund-store.ts';
+import { createResolutionStore } from '../accounting/corrections/resolution-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { type BillingTime, runningPeriods } from '../accounting/pricing/running-periods.ts';
@@ -26,37 +30,37 @@ import { createSettlementStore } from '../accounting/settlement/store.ts';
 import { createLatencyStore } from '../accounting/usage/latency-store.ts';
 import { createRollupStore } from '../accounting/usage/rollup-store.ts';
 import { createRollups } from '../accounting/usage/rollups.ts';
-import type { HomeDatabases } from '../db/home-lanes.ts';
+import { createStatementStore } from '../accounting/usage/statement-store.ts';
+import type { SettingsInForce } from '../calls/settings-in-force.ts';
+import type { HomeDatabases, PartitionLane } from '../db/home-lanes.ts';
 import type { DatabaseClock } from '../db/nodes/database-clock.ts';
 import { probeDatabase } from '../db/nodes/probe-store.ts';
 import { createQuestions, type QuestionTiming } from '../db/questions/database-questions.ts';
+import { requestPool } from '../db/request-pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { systemPace } from '../lib/pace.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
-import { createPartitionAdmin } from './admin-stores.ts';
-import { auditPace } from './audit-pace.ts';
-import { requestLane } from './lanes.ts';
-import type { SettingsInForce } from './settings-in-force.ts';
 
-/** What a partition has from its node: one clock, one journal, one budget of bodies, whichever partitions there are. */
-export interface PartitionAccountingParts {
-  /** The directory says which nodes are dead; all else is in the partition. */
+/** What a partition uses of its node. */
+export interface PartitionAccountingDependencies {
+  /** Only the list of dead nodes is read from the directory. */
   readonly databases: HomeDatabases;
-  /** Which of several partitions it is, for errors to name; `null`: there is one. */
+  /** Partition number, for error messages; null if there is only one. */
   readonly number: number | null;
   readonly settings: SettingsInForce;
   /** The id of this process in its reservations and journals. */
   readonly nodeId: string;
   readonly clock: Clock;
-  /** For tests: in place of the database's clock. */
+  /** For tests: replaces the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
   readonly databaseClock: DatabaseClock;
-  /** Writes to this partition what dead nodes of this machine have left in their journals. */
+  /** Settles the journal entries of this partition that dead nodes of this machine have left. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Of bodies, which stored responses count as. */
+  /** The memory budget of bodies, which includes stored responses. */
   readonly budget: StoredResponseBudget;
   /** For tests: how often usage is summed. */
   readonly usageIntervalMs: number | undefined;
@@ -67,12 +71,11 @@ export interface PartitionAccountingParts {
 export type PartitionAccounting = ReturnType<typeof createPartitionAccounting>;
 
 /**
- * Wires what a partition has: the calls of its accounts from admission to end, the questions that they ask and for how long, recovery, and
- * the stores of its tables for requests and for the background. Nothing of it runs yet.
+ * Wires a partition: its calls from admission to settlement, their database deadlines, recovery, and the stores of its tables for requests
+ * and for background work. It starts nothing.
  */
-export function createPartitionAccounting(parts: PartitionAccountingParts) {
-  const { databases, settings, nodeId, clock, testDatabaseClock, databaseClock, ids, logger, budget, observers } =
-    parts;
+export function createPartitionAccounting(deps: PartitionAccountingDependencies) {
+  const { databases, settings, nodeId, clock, testDatabaseClock, databaseClock, ids, logger, budget, observers } = deps;
   const { partition } = databases;
   const time = (): BillingTime => {
     const { localTime } = settings.current;
@@ -81,11 +84,11 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
   const questions = createQuestions({
     probe: (signal) => probeDatabase(partition, signal),
     logger,
-    ...parts.timing,
+    ...deps.timing,
   });
   const reservationStore = createReservationStore(databases, logger);
   const settlementStore = createSettlementStore(partition, logger);
-  const reservationParts = {
+  const reservationTerms = {
     testClock: testDatabaseClock,
     nodeId,
     terms: () => ({
@@ -98,9 +101,9 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
   const batches = createCallBatches({
     store: createBatchStore(partition, logger),
     questions,
-    terms: () => admissionTerms(reservationParts),
+    terms: () => admissionTerms(reservationTerms),
     onEnded: (call) => reservations.ended(call),
-    onLocked: (accountId) => logger.warn({ accountId }, 'the row of an account is locked; its calls wait apart'),
+    onLocked: (accountId) => logger.warn({ accountId }, 'the row of an account is locked; only its own calls wait'),
     observer: {
       admissions: (count, tookMs) => observers.admissions?.batch(count, tookMs),
       ends: (count, tookMs) => observers.settlementBatch?.(count, tookMs),
@@ -109,7 +112,7 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
   const reservations = createReservations({
     store: reservationStore,
     questions,
-    ...reservationParts,
+    ...reservationTerms,
     admissions: batches.admissions,
     logger,
     observer: observers.admissions,
@@ -127,8 +130,8 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
     },
   });
   let callsUnresolved = 0;
-  const balances = requestLane(partition.lane('balances'), parts.number);
-  const admin = requestLane(partition.lane('admin'), parts.number);
+  const balances = requestPool(partition.lane('balances'), deps.number);
+  const admin = requestPool(partition.lane('admin'), deps.number);
   const housekeeping = partition.lane('housekeeping');
   return {
     questions,
@@ -150,16 +153,16 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
         timezone: () => settings.current.config.billing.timezone,
         clock: databaseClock,
         runId: nodeId,
-        pace: auditPace(),
+        pace: systemPace(),
         logger,
       }),
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
     rollups: createRollups({
-      store: createRollupStore(housekeeping, parts.number ?? 0),
+      store: createRollupStore(housekeeping, deps.number ?? 0),
       timezone: () => settings.current.config.billing.timezone,
       logger,
-      ...(parts.usageIntervalMs !== undefined && { intervalMs: parts.usageIntervalMs }),
+      ...(deps.usageIntervalMs !== undefined && { intervalMs: deps.usageIntervalMs }),
     }),
     limitedKeys: createLimitedKeys(createLimitedKeyStore(partition), questions),
     continuationKeys: createContinuationKeys(createContinuationKeyStore(partition), questions),
@@ -171,7 +174,7 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
       settlement: settlementStore,
       nodeId,
       time,
-      recoverJournals: parts.recoverJournals,
+      recoverJournals: deps.recoverJournals,
       logger,
       onUnresolved() {
         callsUnresolved++;
@@ -180,3 +183,21 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
     callsUnresolved: () => callsUnresolved,
   };
 }
+
+/** The stores of one partition that both management APIs deps. */
+export const createPartitionAdmin = (partition: PartitionLane) => ({
+  keyLimits: createKeyLimitStore(partition),
+  memberLimits: createMemberLimitStore(partition),
+  keyBudgets: createKeyBudgetStore(partition),
+  keyUses: createKeyUseStore(partition),
+  rateLimits: createRateLimitStore(partition),
+  ledger: createLedgerStore(partition),
+  calls: createCallsStore(partition),
+  refunds: createRefundStore(partition),
+  resolutions: createResolutionStore(partition),
+  subscriptions: createSubscriptionStore(partition),
+  statements: createStatementStore(partition),
+  latency: createLatencyStore(partition),
+});
+
+export type PartitionAdmin = ReturnType<typeof createPartitionAdmin>;

@@ -1,30 +1,30 @@
 import { randomFillSync } from 'node:crypto';
 import type { KeyAdminParts } from '../api/keys/key-keeper.ts';
+import { ACCOUNT_PREFIX } from '../api/management/prefixes.ts';
 import type { PeopleParts } from '../api/registers/people.ts';
 import { createSessionReader } from '../api/sessions/session-reader.ts';
 import type { AdminPeopleParts } from '../api/users/admin.ts';
 import type { Config } from '../config/schema.ts';
 import type { DirectoryDatabase } from '../db/home-lanes.ts';
+import { requestPool } from '../db/request-pool.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
-import { createLeftUserStore, LEFT_USERS_KEPT_DAYS } from '../people/left-user-store.ts';
+import { createIdentityStore } from '../people/identity-store.ts';
 import { createLinkStore } from '../people/link-store.ts';
 import { createMembershipStore } from '../people/membership-store.ts';
+import { createOidcClient } from '../people/oidc-client.ts';
 import { createOidcFlowStore } from '../people/oidc-flow-store.ts';
+import { createOidcSignIn } from '../people/oidc-sign-in.ts';
 import { type CountMail, createOneTimeLinks, type DeliverLink } from '../people/one-time-links.ts';
 import { createSessionStore } from '../people/session-store.ts';
 import { createUserStore } from '../people/user-store.ts';
 import type { Guesses } from './guesses.ts';
-import { requestLane } from './lanes.ts';
-import type { HousekeepingTask } from './maintenance.ts';
-import { createOidc } from './oidc.ts';
 
-interface PeopleOptions {
+interface PeopleDependencies {
   readonly directory: Pick<DirectoryDatabase, 'lane'>;
-  /** The configuration in force. */
+  /** The current configuration. */
   readonly config: () => Config;
   /** Where the gateway listens, for links if no public address is configured. */
   readonly ownUrl: () => string;
@@ -34,44 +34,63 @@ interface PeopleOptions {
   readonly guesses: Pick<Guesses, 'attempts' | 'passwords'>;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Sends links to people; absent: whoever makes a link passes it on. */
+  /** Mails links to people; absent: whoever creates a link passes it on. */
   readonly deliverLink?: DeliverLink;
-  /** Absent: no mails are sent. */
+  /** Absent: no mail is sent. */
   readonly countMail?: CountMail;
 }
 
 export type People = PeopleParts & AdminPeopleParts & Pick<KeyAdminParts, 'isMember'>;
 
-/** Wires people: their sessions, what they are asked at signing in, and what operators and owners do about them. */
-export function createPeople(options: PeopleOptions): People {
-  const { config, addresses, clock, ids } = options;
-  const lane = requestLane(options.directory.lane('admin'));
+/** Wires users, their sessions, sign-in, and memberships. */
+export function createPeople(deps: PeopleDependencies): People {
+  const { config, addresses, clock, ids } = deps;
+  const pool = requestPool(deps.directory.lane('admin'));
   const sessionTimes = () => {
     const { sessionIdle, sessionMax } = config().people;
     return { idleMs: sessionIdle, maxMs: sessionMax };
   };
   const publicUrl = () => config().server.publicUrl ?? null;
-  const sessions = createSessionStore(lane, sessionTimes);
-  const links = createLinkStore(lane);
-  const members = createMembershipStore(lane);
+  const sessions = createSessionStore(pool, sessionTimes);
+  const links = createLinkStore(pool);
+  const members = createMembershipStore(pool);
+  const identities = createIdentityStore(pool);
   return {
-    users: createUserStore(lane),
+    users: createUserStore(pool),
     members,
     isMember: async (accountId, userId) => (await members.find(accountId, userId))?.status === 'active',
     sessions,
     links,
     oneTimeLinks: createOneTimeLinks({
       links,
-      baseUrl: () => publicUrl() ?? options.ownUrl(),
-      deliverLink: options.deliverLink ?? (() => undefined),
-      countMail: options.countMail ?? (async () => 0),
+      baseUrl: () => publicUrl() ?? deps.ownUrl(),
+      deliverLink: deps.deliverLink ?? (() => undefined),
+      countMail: deps.countMail ?? (async () => 0),
       clock,
       ids,
       fillRandom: randomFillSync,
     }),
-    ...createOidc({ ...options, lane, links, publicUrl }),
-    passwords: options.guesses.passwords,
-    limits: options.guesses.attempts,
+    identities,
+    oidcProviders: () =>
+      Object.entries(config().oidc).map(([name, settings]) => ({
+        name,
+        displayName: settings.displayName ?? name,
+        settings,
+        // The configuration is only valid with a public address if it has OpenID Connect providers.
+        redirectUri: `${publicUrl() ?? ''}${ACCOUNT_PREFIX}/oidc/${name}/callback`,
+      })),
+    oidc: createOidcSignIn({
+      client: createOidcClient(deps.monotonicMs),
+      flows: createOidcFlowStore(pool),
+      identities,
+      links,
+      clock,
+      ids,
+      fillRandom: randomFillSync,
+      logger: deps.logger,
+    }),
+    passwords: deps.guesses.passwords,
+    limits: deps.guesses.attempts,
     sessionTimes,
     billingTimezone: () => config().billing.timezone,
     sessionReader: createSessionReader({ sessions, publicUrl, addresses, clock }),
@@ -80,34 +99,4 @@ export function createPeople(options: PeopleOptions): People {
     clock,
     ids,
   };
-}
-
-const DAY_MS = 86_400_000;
-
-/** Removes sessions and links that have expired, and users who have left. */
-export function peopleHousekeeping(directory: Pick<DirectoryDatabase, 'lane'>, clock: Clock): HousekeepingTask[] {
-  const lane = directory.lane('housekeeping');
-  const times = () => ({ idleMs: 0, maxMs: 0 });
-  const [sessions, links, flows] = [createSessionStore(lane, times), createLinkStore(lane), createOidcFlowStore(lane)];
-  const leftUsers = createLeftUserStore(lane);
-  const tokens = createAdminTokensStore(lane);
-  return [
-    { name: 'sessions that are over', run: (signal) => sessions.deleteExpired(clock.nowMs(), signal) },
-    { name: 'links that have expired', run: (signal) => links.deleteExpired(clock.nowMs(), signal) },
-    { name: 'sign-ins that nobody has completed', run: (signal) => flows.deleteExpired(clock.nowMs(), signal) },
-    {
-      name: 'what tokens made that have expired',
-      async run() {
-        const nowMs = clock.nowMs();
-        for (const id of await tokens.listEnded(nowMs)) await tokens.revoke(id, new Date(nowMs), false);
-      },
-    },
-    {
-      name: 'users who have left',
-      run(signal) {
-        const nowMs = clock.nowMs();
-        return leftUsers.forgetLeftBefore(nowMs - LEFT_USERS_KEPT_DAYS * DAY_MS, nowMs, signal);
-      },
-    },
-  ];
 }

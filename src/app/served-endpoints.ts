@@ -1,55 +1,133 @@
+import type { FastifyInstance } from 'fastify';
+import type { Principals } from '../accounting/accounts/principals.ts';
+import { findCurrentPlan } from '../accounting/plans/snapshot.ts';
 import { endpointAliases } from '../api/endpoints/aliases.ts';
-import type { EndpointParts } from '../api/endpoints/endpoint-handler.ts';
+import type { Endpoint } from '../api/endpoints/endpoint.ts';
+import { Refusals } from '../api/endpoints/refusals.ts';
 import { registerEndpoints } from '../api/endpoints/register.ts';
-import type { endpointTable } from '../api/endpoints/table.ts';
+import { publishedOperations } from '../api/endpoints/table.ts';
+import type { QuerySources } from '../api/queries/query.ts';
 import { CallAdmission } from '../calls/admission.ts';
+import { createAdmissionQueue } from '../calls/admission-queue.ts';
 import { CallRunner } from '../calls/call-runner.ts';
+import { IdempotentCalls } from '../calls/idempotency/idempotent-call.ts';
 import { Preparation } from '../calls/preparation.ts';
-import type { AbortLimits } from '../calls/relay/client-abort.ts';
+import { ABORT_LIMITS } from '../calls/relay/client-abort.ts';
+import { createRequestWorkers, type RequestWorkers } from '../calls/request-workers.ts';
+import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { Config } from '../config/schema.ts';
+import type { BodyBudgets } from '../http/body-budgets.ts';
+import type { ClientAddresses } from '../http/client-address.ts';
+import type { RefusalBrake } from '../http/refusal-brake.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Part } from '../lib/part.ts';
+import { shareReads } from '../lib/shared-reads.ts';
 import { OutputSpeeds } from '../protocols/metering/output-speed.ts';
-import type { RandomSource } from '../providers/routing/choose.ts';
-import type { NodeParts } from './node-parts.ts';
+import { createPublicCatalog, type PublicCatalog } from '../providers/catalog/public-catalog.ts';
+import type { RouteHealth } from '../providers/routing/health.ts';
+import type { Accounting } from './accounting.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { requestWorkerLimits } from './worker-limits.ts';
 
-interface ServedEndpointParts
-  extends NodeParts,
-    Pick<EndpointParts, 'refusals' | 'idempotentCalls' | 'querySources' | 'spoolDirectory'> {
-  readonly table: ReturnType<typeof endpointTable>;
-  readonly messagesNames: Config['server']['protocolNames']['messages'];
-  readonly randomSource: RandomSource;
-  readonly abortLimits: AbortLimits;
+interface PublicApiDependencies {
+  readonly app: FastifyInstance;
+  readonly options: Pick<GatewayOptions, 'requestWorkers' | 'randomSource' | 'abortLimits'>;
+  readonly table: readonly Endpoint[];
+  /** This process's share of the limits. */
+  readonly part: Part;
+  readonly accounting: Accounting;
+  readonly settings: SettingsInForce;
+  readonly principals: Principals;
+  readonly health: RouteHealth;
+  readonly addresses: ClientAddresses;
+  readonly brake: RefusalBrake;
+  readonly bodyBudgets: BodyBudgets;
+  /** The directory of spooled uploads. */
+  readonly spoolDirectory: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
 }
 
-/** Wires calls, and serves them and the free queries at the public addresses. */
-export function serveEndpoints(parts: ServedEndpointParts): void {
-  const { table, accounting, settings, health, requestWorkers, bodyBudgets, clock, logger } = parts;
-  const { databaseClock, drains, continuationKeys, reservations, settlement } = accounting;
-  const queue = parts.admissionQueue;
-  const admission = new CallAdmission({ reservations, queue, databaseClock });
-  const { randomSource } = parts;
-  const calls = new CallRunner({
-    preparation: new Preparation({ continuationKeys, health, drained: drains, clock, randomSource }),
-    admission,
-    settlement,
-    onEnded: (accountId) => queue.ended(accountId),
-    health,
-    drained: drains,
-    clock,
-    logger,
-    abortLimits: parts.abortLimits,
-    speeds: new OutputSpeeds(),
-    countInput: requestWorkers.count,
-    unsentOf: (holder) => bodyBudgets.unsentOf(holder),
-  });
-  registerEndpoints(parts.app, [...table, ...endpointAliases(table, parts.messagesNames)], {
-    refusals: parts.refusals,
-    settings: () => settings.current,
-    bodyBudgets,
-    admission,
-    requestWorkers,
-    spoolDirectory: parts.spoolDirectory,
-    calls,
-    idempotentCalls: parts.idempotentCalls,
-    querySources: parts.querySources,
-  });
+/** Serves calls and free queries at the public addresses. */
+export class PublicApi {
+  readonly admissionQueue = createAdmissionQueue();
+  readonly requestWorkers: RequestWorkers;
+  readonly #describeCatalog: (config: Config) => () => PublicCatalog;
+  #catalog: () => PublicCatalog;
+
+  constructor(deps: PublicApiDependencies) {
+    const { options, table, accounting, settings, health, addresses, brake, bodyBudgets, clock, logger } = deps;
+    const { databaseClock, drains, continuationKeys, reservations, settlement, storedResponses } = accounting;
+    const { config } = settings.current;
+    const published = publishedOperations(table);
+    this.#describeCatalog = (described) => createPublicCatalog(described, published, clock);
+    this.#catalog = this.#describeCatalog(config);
+    this.requestWorkers = createRequestWorkers({ ...requestWorkerLimits(deps.part), ...options.requestWorkers });
+    const queue = this.admissionQueue;
+    const admission = new CallAdmission({ reservations, queue, databaseClock });
+    const randomSource = options.randomSource ?? Math.random;
+    const calls = new CallRunner({
+      preparation: new Preparation({ continuationKeys, health, drained: drains, clock, randomSource }),
+      admission,
+      settlement,
+      onEnded: (accountId) => queue.ended(accountId),
+      health,
+      drained: drains,
+      clock,
+      logger,
+      abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
+      speeds: new OutputSpeeds(),
+      countInput: this.requestWorkers.count,
+      unsentOf: (holder) => bodyBudgets.unsentOf(holder),
+    });
+    const idempotentCalls = new IdempotentCalls({
+      storedResponses,
+      budget: bodyBudgets,
+      settings: () => settings.current,
+    });
+    const aliases = endpointAliases(table, config.server.protocolNames.messages);
+    registerEndpoints(deps.app, [...table, ...aliases], {
+      refusals: new Refusals({ principals: deps.principals, addresses, brake, idempotentCalls }),
+      settings: () => settings.current,
+      bodyBudgets,
+      admission,
+      requestWorkers: this.requestWorkers,
+      spoolDirectory: deps.spoolDirectory,
+      calls,
+      idempotentCalls,
+      querySources: createQuerySources(accounting, settings, () => this.#catalog()),
+    });
+  }
+
+  /** Describes the models of another configuration from now on. */
+  reload(config: Config): void {
+    this.#catalog = this.#describeCatalog(config);
+  }
+}
+
+/** What the free queries read. However often an account's keys ask, one read runs and one waits. */
+function createQuerySources(
+  { balances, periods, databaseNowMs }: Pick<Accounting, 'balances' | 'periods' | 'databaseNowMs'>,
+  settings: SettingsInForce,
+  publicCatalog: () => PublicCatalog,
+): QuerySources {
+  return {
+    balanceNano: shareReads(async (accountId) => {
+      const found = await balances.ledger.findBalances([accountId], periods());
+      return found.get(accountId)?.balanceNano ?? 0n;
+    }),
+    budgetLeftNano: async ({ accountId, keyId, isKeyLimited, memberId }) => {
+      const owners = [...(isKeyLimited ? [keyId] : []), ...(memberId === null ? [] : [memberId])];
+      return owners.length === 0 ? null : balances.keyBudgets.smallestLeftNano(accountId, owners, periods());
+    },
+    config: () => settings.current.config,
+    publicCatalog,
+    subscription: shareReads(async (accountId) => {
+      const nowMs = await databaseNowMs(balances);
+      const { plans } = settings.current;
+      const state = await balances.subscriptions.findState(accountId, new Date(nowMs), plans);
+      return { ...findCurrentPlan(state, plans, nowMs), nowMs };
+    }),
+  };
 }

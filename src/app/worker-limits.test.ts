@@ -33,12 +33,12 @@ plans:
 const workers = (count: number): Config[] =>
   Array.from({ length: count }, (_, index) => configOfWorker(CONFIG, { index, count }));
 
-describe('the limits of a worker', () => {
-  it('are those of the configuration if it is alone', () => {
+describe('limits of a worker', () => {
+  it('are the configured limits if it is the only one', () => {
     assert.equal(configOfWorker(CONFIG, { index: 0, count: 1 }), CONFIG);
   });
 
-  it('are parts that make the whole together, of connections, of providers and of queues', () => {
+  it('add up to the configured connections and queues', () => {
     const limits = workers(3).map(({ server, providers, plans }) => [
       server.connections,
       server.connectionsPerAddress,
@@ -54,21 +54,21 @@ describe('the limits of a worker', () => {
     ]);
   });
 
-  it('are one connection of a provider with fewer than workers', () => {
+  it('include one connection of a provider that has fewer connections than there are workers', () => {
     assert.deepEqual(
       workers(3).map(({ providers }) => providers.narrow!.connections),
       [1, 1, 1],
     );
   });
 
-  it('leave everything else of the configuration as it is', () => {
+  it('leave the rest of the configuration unchanged', () => {
     const [first] = workers(2);
     const { server, providers, plans, ...others } = CONFIG;
     assert.deepEqual({ ...first, server, providers, plans }, { ...others, server, providers, plans });
     assert.deepEqual({ ...first!.providers.wide, connections: 10, queue: providers.wide!.queue }, providers.wide);
   });
 
-  it('are parts of memory, disk, threads and statements, as far as a process can work with them', () => {
+  it('are shares of memory, disk, threads and statements, but at least what a process needs', () => {
     const part = { index: 7, count: 8 };
     const budgets = { memoryBytes: 80 * MIB, diskBytes: 32 * MIB };
     assert.deepEqual(budgetsOfWorker(budgets, CONFIG.server, part), { memoryBytes: 10 * MIB, diskBytes: 4 * MIB });
@@ -77,13 +77,13 @@ describe('the limits of a worker', () => {
     assert.deepEqual([statementConnections({ index: 0, count: 2 }), statementConnections(part)], [5, 3]);
   });
 
-  it('are no less memory or disk than one body of the largest size needs, if there is as much', () => {
+  it('include memory and disk for one body of the largest size, if configured', () => {
     const part = { index: 0, count: 8 };
     const budgets = { memoryBytes: 10 * MIB, diskBytes: MIB };
     assert.deepEqual(budgetsOfWorker(budgets, CONFIG.server, part), { memoryBytes: 4 * MIB, diskBytes: MIB });
   });
 
-  it('are named where workers have more of them together than is configured', () => {
+  it("are reported if the workers' shares exceed the configured limit", () => {
     assert.deepEqual(settingsBeyond(CONFIG, 2), []);
     assert.deepEqual(settingsBeyond(CONFIG, 3), ['providers.narrow.connections', 'server.bodyMemory']);
     assert.deepEqual(settingsBeyond(CONFIG, 4), [
@@ -93,20 +93,22 @@ describe('the limits of a worker', () => {
     ]);
   });
 
-  it('let no more refusals leave at once than one process would', async () => {
+  it('send no more refusals at once than one process would', async () => {
     const count = 4;
-    const brakes = Array.from({ length: count }, (_, index) => new RefusalBrake(() => 1_000, { index, count }));
+    const throttles = Array.from({ length: count }, (_, index) => new RefusalBrake(() => 1_000, { index, count }));
     let atOnce = 0;
-    // A refusal that is delayed needs a timer, so those that leave now are those whose promise settles without one.
-    const left = Promise.race(
-      brakes.flatMap((brake) => Array.from({ length: 50 }, () => brake.hold('account', 1).then(() => atOnce++))),
+    // A delayed refusal needs a timer, so promises that settle without one are refusals that are sent at once.
+    const sent = Promise.race(
+      throttles.flatMap((throttle) =>
+        Array.from({ length: 50 }, () => throttle.hold('account', 1).then(() => atOnce++)),
+      ),
     );
-    await left;
-    // Behind all promises that settle without one, and before the first timer.
+    await sent;
+    // After all of those promises, and before the first timer.
     await new Promise((resolve) => process.nextTick(resolve));
     assert.equal(atOnce, 100);
     assert.equal(
-      brakes.reduce((held, brake) => held + brake.held, 0),
+      throttles.reduce((held, throttle) => held + throttle.held, 0),
       100,
     );
   });

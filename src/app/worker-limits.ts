@@ -1,26 +1,35 @@
+import { totalmem } from 'node:os';
 import { BODIES_MAX } from '../api/management/request-body.ts';
 import type { ManagementWatch } from '../api/management/serve.ts';
 import { STREAMS_MAX } from '../api/management/streamed-lines.ts';
 import { PLACES_MAX, QUICK_THREADS_MAX, type RequestWorkersOptions } from '../calls/request-workers.ts';
 import type { Config } from '../config/schema.ts';
 import { STATEMENT_CONNECTIONS_MAX } from '../db/lanes.ts';
-import { type BodyBudgetLimits, LARGEST_IN_MEMORY, LARGEST_ON_DISK } from '../http/body-budgets.ts';
+import {
+  type BodyBudgetLimits,
+  type BodyBudgets,
+  defaultBodyMemoryBytes,
+  defaultUploadDiskBytes,
+  LARGEST_IN_MEMORY,
+  LARGEST_ON_DISK,
+} from '../http/body-budgets.ts';
 import { perAddressMax } from '../http/connections.ts';
+import type { Disk } from '../journal/disk.ts';
 import { TimeShares } from '../lib/fair/time-shares.ts';
 import { type Part, partOf } from '../lib/part.ts';
 import { RECORDED_A_MINUTE } from '../requests/refusal.ts';
 
 /**
- * What workers share is divided here, and nowhere else: each limit that a process keeps in memory, and the part that a worker has of it. The
- * primary deals connections out by turns, so that parts are used evenly; together they are never more than the whole, but where a part
- * would be less than a single call needs (`settingsBeyond`).
+ * The only place that divides limits among workers: each limit that a process keeps in memory, and a worker's share of it. The primary
+ * assigns connections round-robin, so the shares are used evenly. The shares add up to the configured limit, except where a share would be
+ * too small for a single call (`settingsBeyond`).
  *
- * Not divided: what protects the thread and the memory of a single process from one request (what is read or decoded at a time, the
- * journal's entries), breakers, mails and webhooks under way, and what the database decides. Counted by the primary for all: `guesses.ts`. The brake of refusals divides itself
- * by the same part (`http/refusal-brake.ts`).
+ * Not divided: what protects the thread and the memory of one process from a single request (bytes read or decoded at a time, entries of
+ * the journal), breakers, deliveries of notices in flight, and limits that the database checks. The primary counts guesses for all workers
+ * (`guesses.ts`). The throttle of refusals divides itself (`http/refusal-brake.ts`).
  */
 
-/** The limits of the server and of providers, and the queues of plans, as a worker has them. Everything else is as configured. */
+/** The configuration with a worker's share of the limits of the server and of providers, and of the queues of plans. */
 export function configOfWorker(config: Config, part: Part): Config {
   if (part.count === 1) return config;
   const { server } = config;
@@ -44,8 +53,8 @@ export function configOfWorker(config: Config, part: Part): Config {
 }
 
 /**
- * The settings that so many workers cannot share: each of them has to have what a single call needs, so that together they have more than
- * is configured.
+ * The settings that are too small to divide by this number of workers. Each worker gets what a single call needs, so together they exceed
+ * the configured limit.
  */
 export function settingsBeyond({ server, providers }: Config, workers: number): string[] {
   const narrow = Object.entries(providers).filter(([, { connections }]) => connections < workers);
@@ -57,7 +66,7 @@ export function settingsBeyond({ server, providers }: Config, workers: number): 
   ];
 }
 
-/** Memory and disk for bodies: the worker's part, but no less than a body of the largest size needs. */
+/** A worker's share of memory and disk for bodies, but at least what one body of the largest size needs. */
 export function budgetsOfWorker(
   { memoryBytes, diskBytes }: BodyBudgetLimits,
   server: Pick<Config['server'], 'bodyLimit' | 'editBodyLimit'>,
@@ -70,18 +79,37 @@ export function budgetsOfWorker(
   };
 }
 
+/** Sets the budgets of bodies from the configuration and from the memory and disk that are available now. */
+export async function setBodyBudgets(
+  bodyBudgets: BodyBudgets,
+  disk: Disk,
+  dataDir: string,
+  config: () => Config,
+  part: Part,
+): Promise<void> {
+  const freeBytes = await disk.freeBytes(dataDir).catch(() => Number.POSITIVE_INFINITY);
+  const { server } = config();
+  // Without a limit of the system, this is 0 or far more than the memory of the machine.
+  const constrainedBytes = process.constrainedMemory();
+  const memoryBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
+  const whole = {
+    memoryBytes: server.bodyMemory ?? defaultBodyMemoryBytes(memoryBytes, server.bodyLimit),
+    diskBytes: server.uploadDisk ?? defaultUploadDiskBytes(freeBytes + bodyBudgets.diskUsedBytes),
+  };
+  bodyBudgets.change(budgetsOfWorker(whole, server, part));
+}
+
 function largestBodies({ bodyLimit, editBodyLimit }: Pick<Config['server'], 'bodyLimit' | 'editBodyLimit'>) {
   return { memoryBytes: LARGEST_IN_MEMORY * bodyLimit, diskBytes: LARGEST_ON_DISK * editBodyLimit };
 }
 
 /**
- * What each account holder may use of the time for what it reads and changes. A page of the console asks for ten things at most, which
- * take a part of the burst. In this process most of their work is waiting for the database. One connection of their pool is left to
- * others.
+ * Limits of each account and user at the management APIs. A page of the console sends at most ten requests, which use a fraction of the
+ * burst. Their time is mostly spent waiting for the database: two at once leave connections of the pool to others.
  */
 export const HOLDER_SHARE = { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 };
 
-/** What account holders may have of the time, and under way at a time. */
+/** A worker's share of these limits, and of concurrent streams and bodies. */
 export function holderLimits(part: Part): Required<Pick<ManagementWatch, 'shares' | 'atOnceMax'>> {
   const { atOnceMax, waitingMax, burstMs, share } = HOLDER_SHARE;
   return {
@@ -95,20 +123,20 @@ export function holderLimits(part: Part): Required<Pick<ManagementWatch, 'shares
   };
 }
 
-/** The threads that read large bodies, and the bodies that may wait for them. */
+/** A worker's share of the threads that parse large bodies, and of the bodies that may wait for them. */
 export function requestWorkerLimits(part: Part): Pick<RequestWorkersOptions, 'quickThreadsMax' | 'placesMax'> {
   return { quickThreadsMax: partOf(QUICK_THREADS_MAX, part), placesMax: partOf(PLACES_MAX, part) };
 }
 
-/** Refusals that are recorded one by one in a minute. */
+/** A worker's share of the refusals that are recorded individually per minute. */
 export function refusalsRecorded(part: Part): number {
   return partOf(RECORDED_A_MINUTE, part);
 }
 
-/** Fewer connections for single statements would make key look-ups wait for each other. */
+/** With fewer connections, key look-ups would wait for each other. */
 const STATEMENT_CONNECTIONS_MIN = 3;
 
-/** Connections to the database for single statements; those of batches and lanes are few, and each worker needs its own. */
+/** A worker's share of the database connections for single statements. Batches and other pools need few, so each worker has its own. */
 export function statementConnections(part: Part): number {
   return Math.max(partOf(STATEMENT_CONNECTIONS_MAX, part), STATEMENT_CONNECTIONS_MIN);
 }

@@ -1,13 +1,13 @@
 import { type FileHandle, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { makeDurableDirectory, syncDirectory } from '../lib/files/durable-files.ts';
 
-/** An open file, read and written at offsets in bytes. Every operation fails with the system's own error. */
+/** An open file, with offsets in bytes. Every operation fails with the system's own error. */
 export interface DiskFile {
-  /** Writes the beginning of `bytes`, perhaps not all of it; returns how many bytes. */
+  /** Returns the number of bytes written, which can be less than all. */
   write(bytes: Buffer, offset: number): Promise<number>;
-  /** Reads into the beginning of `into`, perhaps not filling it; returns how many bytes, 0 at the end of the file. */
+  /** Returns the number of bytes read, which can be less than `into` takes; 0 at the end of the file. */
   read(into: Buffer, offset: number): Promise<number>;
-  /** When it resolves, what was written is on the disk. */
+  /** Resolves when everything written is on the disk. */
   sync(): Promise<void>;
   truncate(bytes: number): Promise<void>;
   identity(): Promise<string>;
@@ -15,35 +15,34 @@ export interface DiskFile {
 }
 
 interface FileFacts {
-  /** The same for two names, or a name and an open file, exactly where both are one file. */
+  /** Equal for two names, or a name and an open file, if and only if they are the same file. */
   readonly identity: string;
-  /** When it was last written to, in milliseconds since the Unix epoch. */
+  /** In milliseconds since the Unix epoch. */
   readonly modifiedMs: number;
 }
 
-/** The few operations of a file system that the journal needs: a port, so that a test can let each of them fail. */
+/** The file system operations that the journal uses. Tests replace it to make operations fail. */
 export interface Disk {
-  /** Makes the directory, for this user only, and those above it, if they are missing; durable when it resolves. */
+  /** Creates a missing directory and its missing parents durably, with access for this user only. */
   makeDirectory(directory: string): Promise<void>;
-  /** The names in the directory, in no order. */
+  /** The names in the directory, unordered. */
   list(directory: string): Promise<readonly string[]>;
-  /** Makes a file that only this user may read. Fails with EEXIST if there is one. */
+  /** Creates a file that only this user can access. Fails with EEXIST if it exists. */
   create(path: string): Promise<DiskFile>;
-  /** Opens a file to read it. */
+  /** Opens a file for reading. */
   open(path: string): Promise<DiskFile>;
-  /** Null if there is no regular file of this name. */
+  /** Null if there is no regular file with this name. */
   facts(path: string): Promise<FileFacts | null>;
-  /** Atomic. Fails with ENOENT if there is no such file, and replaces one that has the new name. */
+  /** Atomic; replaces a file that has the new name. Fails with ENOENT if `from` does not exist. */
   rename(from: string, to: string): Promise<void>;
-  /** Removes the name; a process that has the file open still reads it. Fails with ENOENT if there is no such file. */
+  /** Removes the name; a process that has the file open can still read it. Fails with ENOENT if the file does not exist. */
   remove(path: string): Promise<void>;
-  /** When it resolves, the names of files made before are on the disk: syncing a file alone may leave it nameless. */
+  /** Makes the names of created files durable, which syncing the files does not guarantee. */
   syncDirectory(directory: string): Promise<void>;
-  /** Bytes this process may still write to the file system; infinite where the file system does not report it. */
+  /** Bytes that this process can still write; infinite if the file system does not report it. */
   freeBytes(directory: string): Promise<number>;
 }
 
-/** Whether the error of a file system is that there is no such file. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

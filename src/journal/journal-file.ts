@@ -2,27 +2,26 @@ import { crc32 } from 'node:zlib';
 import type { Disk, DiskFile } from './disk.ts';
 
 /**
- * One file of a journal: lines, each an entry behind the CRC-32 of its bytes.
+ * One file of a journal. Each line is the CRC-32 of an entry's bytes, a space, and the entry.
  *
  *   \n9ae0daaf {"call":"call_01…"}\n
  *
- * A line begins with a line break of its own, so that a torn or damaged line before it does not damage it as well. Empty
- * lines mean nothing. A line without a line break at its end was being written when its process died; it was never
- * acknowledged.
+ * A line also starts with a line break, so that a torn or damaged line does not damage the next one. Empty lines are ignored. A last line
+ * without a line break was being written when its process died, and was never acknowledged.
  */
 
 const LINE_FEED = 0x0a;
-/** The line break before it, the checksum, a space. */
+/** A line break, the checksum, and a space. */
 const HEAD_BYTES = 10;
-/** The checksum and the space. */
-const MARK_BYTES = 9;
-/** About the size of a write, so that a batch of large entries is never in memory a second time. */
+/** The checksum and a space. */
+const CHECKSUM_BYTES = 9;
+/** The approximate size of a write: a batch of large entries is not copied as a whole. */
 const WRITE_BYTES = 1024 * 1024;
 const READ_BYTES = 64 * 1024;
-/** Large enough that it does not fit in the rest of a block that the file already has. */
+/** Too large for the free space in the last block of the file, so that writing it needs new blocks. */
 const TRIAL = Buffer.alloc(64 * 1024, LINE_FEED);
 
-/** Where the text of an entry stands in its file, in bytes, and the CRC-32 that it has. */
+/** The position of an entry's text in its file, in bytes, and its CRC-32. */
 export interface EntrySpan {
   readonly offset: number;
   readonly length: number;
@@ -31,14 +30,14 @@ export interface EntrySpan {
 
 interface ScannedFile {
   readonly entries: readonly EntrySpan[];
-  /** Lines that are no entries although a line break ends them. */
+  /** Complete lines that are not valid entries. */
   readonly damagedLines: number;
   readonly bytes: number;
 }
 
 /**
- * A file that this process writes, or one that it took over and only reads. After a failed write or sync the file is cut to
- * where it ended before; if that is not possible, `isUsable` is false and nothing more may be appended.
+ * A file that this process writes, or that it took over and only reads. After a failed write or sync, the file is truncated to its previous
+ * end. If that fails, `isUsable` is false and nothing may be appended any more.
  */
 export class JournalFile {
   readonly path: string;
@@ -47,10 +46,10 @@ export class JournalFile {
   readonly #identity: string;
   #bytes: number;
   #isUsable = true;
-  #hasRest = false;
-  /** Entries in it that are not removed. Counted by the journal. */
+  #hasTail = false;
+  /** Entries that are not removed. The journal keeps this count. */
   entries = 0;
-  /** Whether it has damage that an operator should see. */
+  /** Whether the file is damaged and must be kept for an operator. */
   isDamaged = false;
 
   private constructor(disk: Disk, path: string, file: DiskFile, identity: string, bytes: number) {
@@ -61,7 +60,7 @@ export class JournalFile {
     this.#bytes = bytes;
   }
 
-  /** Makes a new file whose name survives a crash of the machine. */
+  /** Creates a file whose name survives a crash of the machine. */
   static async create(disk: Disk, directory: string, path: string): Promise<JournalFile> {
     const file = await disk.create(path);
     try {
@@ -74,12 +73,12 @@ export class JournalFile {
     }
   }
 
-  /** A file that another process wrote, already scanned. */
+  /** A scanned file of another process. */
   static async ofAnother(disk: Disk, path: string, file: DiskFile, bytes: number): Promise<JournalFile> {
     return new JournalFile(disk, path, file, await file.identity(), bytes);
   }
 
-  /** Bytes up to the end of the last entry that is stored. */
+  /** Bytes up to the end of the last stored entry. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -88,14 +87,14 @@ export class JournalFile {
     return this.#isUsable;
   }
 
-  /** Whether something of a refused append may still stand behind the last entry. */
-  get hasRest(): boolean {
-    return this.#hasRest;
+  /** Whether bytes of a failed append may follow the last entry. */
+  get hasTail(): boolean {
+    return this.#hasTail;
   }
 
   /**
-   * Stores entries: when it resolves they are on the disk. Returns null, with nothing stored, if the file has lost its
-   * name: another process took it over, and may not read its end again.
+   * Stores entries durably. Returns null and stores nothing if the file no longer has its name: another process has taken it over, and may
+   * already have read it.
    */
   async append(entries: readonly string[]): Promise<readonly EntrySpan[] | null> {
     const spans: EntrySpan[] = [];
@@ -124,7 +123,7 @@ export class JournalFile {
     });
   }
 
-  /** Writes and syncs empty lines, and cuts them off again: throws if the disk does not take them. */
+  /** Writes, syncs and removes empty lines. @throws if the disk does not take them. */
   async tryOut(): Promise<void> {
     await this.#keepOrUndo(async () => {
       await this.#write(TRIAL, this.#bytes);
@@ -133,21 +132,21 @@ export class JournalFile {
     });
   }
 
-  /** Ends the file after its last entry again. Safe to repeat. */
-  async cutRest(): Promise<void> {
-    this.#hasRest = true;
+  /** Truncates the file after its last entry. Idempotent. */
+  async cutTail(): Promise<void> {
+    this.#hasTail = true;
     await this.#file.truncate(this.#bytes);
     await this.#file.sync();
-    this.#hasRest = false;
+    this.#hasTail = false;
   }
 
-  /** Empties the file. Not synced: entries that come back after a crash do no harm. */
+  /** Empties the file without a sync: entries that reappear after a crash are applied only once. */
   async empty(): Promise<void> {
     await this.#file.truncate(0);
     this.#bytes = 0;
   }
 
-  /** The text of an entry, or null if the file does not have it any more. */
+  /** The text of an entry, or null if the file no longer has it. */
   async read(span: EntrySpan): Promise<string | null> {
     const bytes = Buffer.allocUnsafe(span.length);
     for (let done = 0; done < span.length; ) {
@@ -173,7 +172,7 @@ export class JournalFile {
 
   async #undo(): Promise<void> {
     try {
-      await this.cutRest();
+      await this.cutTail();
     } catch {
       this.#isUsable = false;
     }
@@ -186,7 +185,7 @@ export class JournalFile {
   async #write(bytes: Buffer, offset: number): Promise<number> {
     for (let done = 0; done < bytes.length; ) {
       const count = await this.#file.write(bytes.subarray(done), offset + done);
-      // A disk that writes nothing and returns no error would make this loop endless.
+      // Prevents an endless loop.
       if (count === 0) throw new Error('the disk took no more bytes');
       done += count;
     }
@@ -197,7 +196,7 @@ export class JournalFile {
     try {
       await this.#file.sync();
     } catch (error) {
-      // The kernel may have dropped the pages and called them clean: a second sync would succeed and prove nothing.
+      // The kernel may have dropped the pages and marked them clean, so a second sync could succeed without writing them.
       this.#isUsable = false;
       throw error;
     }
@@ -218,24 +217,24 @@ function checksumText(checksum: number): string {
   return checksum.toString(16).padStart(8, '0');
 }
 
-/** Finds the entries of a file. Reads it in pieces: neither the file nor a line of it is ever in memory as a whole. */
+/** Finds the entries of a file. Reads it in chunks: neither the file nor a line is in memory as a whole. */
 export async function scanJournalFile(file: DiskFile): Promise<ScannedFile> {
   const entries: EntrySpan[] = [];
-  const piece = Buffer.allocUnsafe(READ_BYTES);
-  const mark = Buffer.alloc(MARK_BYTES);
+  const chunk = Buffer.allocUnsafe(READ_BYTES);
+  const head = Buffer.alloc(CHECKSUM_BYTES);
   let damagedLines = 0;
   let bytes = 0;
   let lineBytes = 0;
   let checksum = 0;
 
   const takePart = (part: Buffer): void => {
-    const markBytes = lineBytes < MARK_BYTES ? part.copy(mark, lineBytes) : 0;
-    if (part.length > markBytes) checksum = crc32(part.subarray(markBytes), checksum);
+    const headBytes = lineBytes < CHECKSUM_BYTES ? part.copy(head, lineBytes) : 0;
+    if (part.length > headBytes) checksum = crc32(part.subarray(headBytes), checksum);
     lineBytes += part.length;
   };
   const endLine = (end: number): void => {
-    if (lineBytes > MARK_BYTES && mark.toString('latin1') === `${checksumText(checksum)} `) {
-      entries.push({ offset: end - lineBytes + MARK_BYTES, length: lineBytes - MARK_BYTES, checksum });
+    if (lineBytes > CHECKSUM_BYTES && head.toString('latin1') === `${checksumText(checksum)} `) {
+      entries.push({ offset: end - lineBytes + CHECKSUM_BYTES, length: lineBytes - CHECKSUM_BYTES, checksum });
     } else if (lineBytes > 0) {
       damagedLines++;
     }
@@ -244,12 +243,12 @@ export async function scanJournalFile(file: DiskFile): Promise<ScannedFile> {
   };
 
   for (;;) {
-    const count = await file.read(piece, bytes);
+    const count = await file.read(chunk, bytes);
     if (count === 0) return { entries, damagedLines, bytes };
     for (let at = 0; at < count; ) {
-      const found = piece.indexOf(LINE_FEED, at);
+      const found = chunk.indexOf(LINE_FEED, at);
       const end = found === -1 || found >= count ? count : found;
-      takePart(piece.subarray(at, end));
+      takePart(chunk.subarray(at, end));
       if (end < count) endLine(bytes + end);
       at = end + 1;
     }

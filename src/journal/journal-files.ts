@@ -13,30 +13,29 @@ interface Stored {
   readonly spans: readonly EntrySpan[];
 }
 
-/** More open files of either sort than this are a sign that none of them can be finished. */
+/** Limit for own files and for taken-over files. More open files than this are a sign that none of them can be deleted. */
 const FILES_MAX = 64;
-/** How often in a row a file may be taken over between its creation and its first sync. */
+/** How often in a row another process may take a new file over before its first sync. */
 const MOVES_MAX = 8;
 
 /**
- * The open files of a journal: one that is written, own ones from before with entries left, and ones taken over from
- * other processes. No two of its asynchronous methods may run at once.
+ * The open files of a journal: the current file, earlier own files that still have entries, and files taken over from other processes. Its
+ * asynchronous methods must not run concurrently.
  *
- *   written ─▶ full, taken over, or in doubt after a failure ─▶ no entry left ─▶ deleted (damaged: renamed)
- *      └─▶ no entry left ─▶ emptied, and written on
+ *   current ─▶ full, taken over, or in an unknown state after a failure ─▶ no entries left ─▶ deleted (if damaged: renamed)
+ *      └─▶ no entries left ─▶ emptied and reused
  */
 export class JournalFiles {
   readonly #options: JournalFilesOptions;
   readonly #own = new Set<JournalFile>();
   readonly #takenOver = new Set<JournalFile>();
-  /** The file that is written; null until the next one is needed. */
+  /** The file that takes new entries; null until one is needed. */
   #current: JournalFile | null = null;
 
   constructor(options: JournalFilesOptions) {
     this.#options = options;
   }
 
-  /** Entries in own files that are not removed. */
   get ownEntries(): number {
     return entriesOf(this.#own);
   }
@@ -57,9 +56,9 @@ export class JournalFiles {
     return this.#takenOver.size < FILES_MAX;
   }
 
-  /** Whether a file waits for the disk to let it be deleted or cut. */
+  /** Whether a file could not be deleted or truncated yet. */
   get isUnfinished(): boolean {
-    return this.#all().some((file) => file.hasRest || (file.entries === 0 && file !== this.#current));
+    return this.#all().some((file) => file.hasTail || (file.entries === 0 && file !== this.#current));
   }
 
   isOwn(file: JournalFile): boolean {
@@ -70,9 +69,9 @@ export class JournalFiles {
     this.#takenOver.add(file);
   }
 
-  /** Opens a file to write, if none is open. */
+  /** Returns the current file. Creates one if there is none, or if the current one is full. */
   async open(): Promise<JournalFile> {
-    if (this.#current !== null && this.#current.bytes >= this.#options.fileBytesMax) await this.#leave(this.#current);
+    if (this.#current !== null && this.#current.bytes >= this.#options.fileBytesMax) await this.#retire(this.#current);
     if (this.#current !== null) return this.#current;
     if (this.#own.size >= FILES_MAX) throw new Error(`${this.#own.size} journal files are open already`);
     const { disk, directory, names } = this.#options;
@@ -87,7 +86,7 @@ export class JournalFiles {
     return this.#current;
   }
 
-  /** Stores entries with one sync, or none of them. Fails with the system's own error. */
+  /** Stores all entries with one sync, or none. @throws the system's own error. */
   async store(entries: readonly string[]): Promise<Stored> {
     for (let moves = 0; moves < MOVES_MAX; moves++) {
       const file = await this.open();
@@ -96,31 +95,31 @@ export class JournalFiles {
         file.entries += spans.length;
         return { file, spans };
       }
-      await this.#leave(file);
+      await this.#retire(file);
     }
     throw new Error(`its file was taken over ${MOVES_MAX} times in a row`);
   }
 
-  /** Tests whether the disk takes a write; fails with the system's own error if it does not. */
+  /** Tests whether the disk takes a write. @throws the system's own error if it does not. */
   async tryOut(): Promise<void> {
     const file = await this.open();
     await this.#writing(file, () => file.tryOut());
   }
 
-  /** Cleans a file up as far as possible now: deletes or empties it, or cuts it behind its last entry. Never rejects. */
+  /** Deletes or empties a file without entries, or truncates it after its last entry. Logs failures; never rejects. */
   async tidy(file: JournalFile): Promise<void> {
     if (!this.#own.has(file) && !this.#takenOver.has(file)) return;
     const { logger } = this.#options;
     try {
       if (file.entries > 0) {
-        if (file.hasRest) await file.cutRest();
+        if (file.hasTail) await file.cutTail();
       } else if (file === this.#current && !file.isDamaged) {
         if (file.bytes > 0) await file.empty();
       } else {
         await this.#discard(file);
       }
     } catch (error) {
-      logger.warn({ err: error, file: file.path }, 'a journal file cannot be deleted or cut yet');
+      logger.warn({ err: error, file: file.path }, 'failed to delete or truncate a journal file; retrying');
     }
   }
 
@@ -140,12 +139,12 @@ export class JournalFiles {
     try {
       return await work();
     } finally {
-      if (!file.isUsable) await this.#leave(file);
+      if (!file.isUsable) await this.#retire(file);
     }
   }
 
-  /** Writes no more to the file; it stays until its entries are removed. */
-  async #leave(file: JournalFile): Promise<void> {
+  /** Stops writing to the file, which stays until its entries are removed. */
+  async #retire(file: JournalFile): Promise<void> {
     if (file === this.#current) this.#current = null;
     await this.tidy(file);
   }
@@ -157,7 +156,7 @@ export class JournalFiles {
       if (file.isDamaged) await disk.rename(file.path, damagedName(file.path));
       else await disk.remove(file.path);
     } catch (error) {
-      // Another process has taken it over, and applies its entries.
+      // Another process has taken it over.
       if (!isMissing(error)) throw error;
     }
     this.#own.delete(file);

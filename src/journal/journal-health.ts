@@ -7,7 +7,7 @@ interface JournalHealthOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The journal's own limit that is reached, in words, or null. */
+  /** The limit that the journal has reached, or null. */
   readonly limits: () => Problem | null;
 }
 
@@ -16,13 +16,13 @@ export interface Problem {
   readonly text: string;
 }
 
-/** With less free space than this, no new call should be begun: the rest is for calls in flight. */
+/** With less free space, no new call may begin: this much is reserved for calls in flight. */
 const FREE_BYTES_MIN = 8 * 1024 * 1024;
 const CHECK_MS = 1000;
 
 /**
- * Whether a journal takes new calls, and why not. A fault is a write that failed; it ends when a trial succeeds. The free
- * space is read in the background, at most once every `CHECK_MS`, and only while calls come. Each change is logged once.
+ * Whether a journal is writable, and why not. A failed write is a fault until a trial write succeeds. Free space is read in the background,
+ * at most every `CHECK_MS`, and only while calls arrive. Each change is logged once.
  */
 export class JournalHealth {
   readonly #options: JournalHealthOptions;
@@ -51,16 +51,16 @@ export class JournalHealth {
     this.log();
   }
 
-  mend(): void {
+  recovered(): void {
     this.#fault = null;
     this.log();
   }
 
-  /** Starts to read the free space if that is due. */
+  /** Starts to read the free space if the last check is older than `CHECK_MS`. */
   checkSpaceWhenDue(): void {
     const nowMs = this.#options.clock.nowMs();
     const agoMs = nowMs - this.#spaceCheckedMs;
-    // A clock that was set back must not put the check off.
+    // Also checks if the clock was set back.
     if (this.#isCheckingSpace || (agoMs >= 0 && agoMs < CHECK_MS)) return;
     void this.checkSpace();
   }
@@ -75,7 +75,7 @@ export class JournalHealth {
       this.#space =
         freeBytes >= FREE_BYTES_MIN
           ? null
-          : `the disk of ${directory} has ${freeBytes} bytes free, less than the ${FREE_BYTES_MIN} that are kept for calls in flight`;
+          : `the disk of ${directory} has ${freeBytes} bytes free, less than the ${FREE_BYTES_MIN} that are reserved for calls in flight`;
     } catch (error) {
       this.#space = `the free space of ${directory} cannot be read: ${reasonOf(error)}`;
     }
@@ -83,15 +83,15 @@ export class JournalHealth {
     this.log();
   }
 
-  /** Logs the problem if it is of another kind than the one logged last. */
+  /** Logs the problem if its kind has changed since the last log line. */
   log(): void {
     const problem = this.problem;
     const kind = problem?.kind ?? null;
     if (kind === this.#loggedKind) return;
     this.#loggedKind = kind;
     const { logger, directory } = this.#options;
-    if (problem === null) logger.info({ directory }, 'the journal can be written again');
-    else logger.warn({ directory, problem: problem.text }, 'the journal cannot be written: new calls are refused');
+    if (problem === null) logger.info({ directory }, 'the journal is writable again');
+    else logger.warn({ directory, problem: problem.text }, 'the journal is not writable; new calls are refused');
   }
 }
 

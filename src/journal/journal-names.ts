@@ -2,15 +2,15 @@ const SUFFIX = '.journal';
 const DAMAGED_SUFFIX = '.damaged';
 
 /**
- * The names of one process's journal files: `node_01.journal`, `node_01.2.journal` and so on. A number is used once,
- * also if an earlier process of the same name left files behind: a file is never renamed onto another.
+ * The names of one process's journal files: `node_01.journal`, `node_01.2.journal` and so on. A number is never reused, even if an earlier
+ * process of the same name left files behind, so that no file replaces another one.
  */
 export class JournalNames {
   readonly #name: string;
   readonly #taken = new Set<string>();
   #next = 1;
 
-  /** @param present The names that the directory holds already. */
+  /** @param present the names in the directory. */
   constructor(name: string, present: readonly string[]) {
     this.#name = name;
     for (const other of present) {
@@ -26,18 +26,17 @@ export class JournalNames {
     return taken;
   }
 
-  /** The file of this name is gone, or another process has it. */
+  /** Call when the file is deleted, or when another process has taken it over. */
   giveBack(taken: string): void {
     this.#taken.delete(taken);
   }
 
-  /** Whether it is a journal file of another process. */
   isOfAnother(fileName: string): boolean {
     return fileName.endsWith(SUFFIX) && !this.#taken.has(fileName);
   }
 }
 
-/** The name that a damaged file gets when its entries have been applied. */
+/** The new name of a damaged file whose entries have been applied. */
 export function damagedName(path: string): string {
   return path.slice(0, -SUFFIX.length) + DAMAGED_SUFFIX;
 }

@@ -17,21 +17,19 @@ export interface TakeoverOptions {
 }
 
 /**
- * Takes over the journal files of other processes one at a time, the one that was last written longest ago first. A file
- * that cannot be taken or read is logged and stays for the next taker.
+ * Takes over the journal files of other processes one at a time, the least recently written first. A file that cannot be taken or read is
+ * logged and left for the next taker.
  *
- * Any process may take any file, also that of a process that is alive, by renaming it to a name of its own. Why no entry
- * is lost that was acknowledged:
- * - The taker renames first and reads then. The owner writes, syncs, looks whether the file still has its name, and
- *   acknowledges then. If it has, the renaming, and so the reading, comes after the writing: the taker finds the
- *   entry. If it has not, the owner stores the entry in a new file instead.
- * - The owner empties a file only when each of its entries was removed, because it was applied. A taker that reads one of
- *   these finds it gone, or by the checksum that another entry stands in its place. A taker that meets this while it scans
- *   the file may take it for damage, and keeps the file.
- * - The taker deletes a file when all entries that it found in it are removed. What the owner wrote there later was not
- *   acknowledged for this file; what it wrote there before, it still reads: it has the file open.
- * - A taker that dies leaves the file under a name that the next one takes over.
- * This holds for the processes of one machine: it needs one view of the file system.
+ * Any process can take any file, even that of a live process, by renaming it to a name of its own. No acknowledged entry is lost:
+ * - The taker renames the file, then reads it. The owner writes, syncs, checks that the file still has its name, and then acknowledges. If
+ *   the name is unchanged, the rename, and therefore the read, follows the write: the taker finds the entry. Otherwise the owner stores the
+ *   entry in a new file.
+ * - The owner empties a file only when all of its entries are applied and removed. If the taker reads such an entry later, it is missing, or
+ *   its checksum does not match. If this happens during the taker's scan, the taker may regard the file as damaged and keep it.
+ * - The taker deletes a file when all entries that it found are removed. The owner has not acknowledged entries that it wrote later, and can
+ *   still read earlier ones, because it has the file open.
+ * - If the taker dies, the file has a name that the next process takes over.
+ * This requires one view of the file system, so all processes must be on one machine.
  */
 export async function* takeOver(options: TakeoverOptions): AsyncGenerator<TakenOver> {
   for (const name of await namesByAge(options)) {
@@ -39,7 +37,7 @@ export async function* takeOver(options: TakeoverOptions): AsyncGenerator<TakenO
       const takenOver = await takeFile(options, name);
       if (takenOver !== null) yield takenOver;
     } catch (error) {
-      options.logger.error({ err: error, file: join(options.directory, name) }, 'a journal file cannot be taken over');
+      options.logger.error({ err: error, file: join(options.directory, name) }, 'failed to take over a journal file');
     }
   }
 }
@@ -55,7 +53,7 @@ async function namesByAge({ disk, directory, names }: TakeoverOptions): Promise<
   return found.map(({ name }) => name);
 }
 
-/** Null if another process was quicker. */
+/** Null if another process has taken it first. */
 async function takeFile({ disk, directory, names, logger }: TakeoverOptions, name: string): Promise<TakenOver | null> {
   const ownName = names.take();
   const path = join(directory, ownName);
@@ -69,7 +67,7 @@ async function takeFile({ disk, directory, names, logger }: TakeoverOptions, nam
       if (damagedLines > 0) {
         file.isDamaged = true;
         const details = { file: path, was: name, damagedLines, entries: entries.length };
-        logger.error(details, 'a journal file is damaged; it is kept when its other entries have been applied');
+        logger.error(details, 'a journal file is damaged; its intact entries are applied, and the file is kept');
       }
       return { file, entries };
     } catch (error) {

@@ -45,18 +45,18 @@ afterEach(async () => {
   await Promise.all(opened.map((journal) => journal.close()));
 });
 
-const REFUSED = 'warn: the journal cannot be written: new calls are refused';
-const TAKEN_AGAIN = 'info: the journal can be written again';
+const REFUSED = 'warn: the journal is not writable; new calls are refused';
+const WRITABLE_AGAIN = 'info: the journal is writable again';
 
 type Operation = 'create' | 'write' | 'sync' | 'truncate' | 'remove' | 'facts' | 'syncDirectory' | 'freeBytes';
 
-/** The disk of this machine, with a count of what is done to it, and failures on demand. */
+/** The disk of this machine, with a record of its operations, and failures on demand. */
 class TestDisk implements Disk {
   readonly done: Operation[] = [];
   freeSpace: number | null = null;
-  /** Returns an error for an operation that is to fail instead of being done. */
+  /** Returns the error with which an operation fails; null: it is carried out. */
   failure: (operation: Operation) => Error | null = () => null;
-  /** While true, writes store up to so many bytes and then meet a disk that is really full. */
+  /** After this many bytes, writes go to a device that is full; null: never. */
   fullAfterBytes: number | null = null;
 
   count(operation: Operation): number {
@@ -89,9 +89,9 @@ class TestDisk implements Disk {
 
   async #write(file: DiskFile, bytes: Buffer, offset: number): Promise<number> {
     if (this.fullAfterBytes === null) return file.write(bytes, offset);
-    const room = Math.min(bytes.length, this.fullAfterBytes);
-    this.fullAfterBytes -= room;
-    if (room > 0) return file.write(bytes.subarray(0, room), offset);
+    const freeBytes = Math.min(bytes.length, this.fullAfterBytes);
+    this.fullAfterBytes -= freeBytes;
+    if (freeBytes > 0) return file.write(bytes.subarray(0, freeBytes), offset);
     const full = await open('/dev/full', constants.O_WRONLY);
     try {
       return (await full.write(bytes)).bytesWritten;
@@ -118,10 +118,10 @@ function failing(...operations: Operation[]): (operation: Operation) => Error | 
   return (operation) => (operations.includes(operation) ? BROKEN : null);
 }
 
-/** `said`: the lines of the log, with their levels. */
+/** `logged` returns the log lines with their levels. */
 async function openIt(
   options: Partial<JournalOptions> = {},
-): Promise<{ journal: Journal; said: () => string[]; disk: TestDisk }> {
+): Promise<{ journal: Journal; logged: () => string[]; disk: TestDisk }> {
   const { logger, lines } = recordLogs();
   const disk = new TestDisk();
   const journal = await openJournal({
@@ -133,14 +133,14 @@ async function openIt(
     ...options,
   });
   opened.push(journal);
-  return { journal, said: () => lines.map(({ level, message }) => `${level}: ${message}`), disk };
+  return { journal, logged: () => lines.map(({ level, message }) => `${level}: ${message}`), disk };
 }
 
-/** What the next process finds. */
+/** Opens the journal of the next process, which takes over everything. */
 async function takeOverAll(name = 'node_99') {
-  const { journal, said } = await openIt({ name });
+  const { journal, logged } = await openIt({ name });
   const ids = await journal.takeOver();
-  return { entries: await Promise.all(ids.map((id) => journal.read(id))), journal, said };
+  return { entries: await Promise.all(ids.map((id) => journal.read(id))), journal, logged };
 }
 
 function leave(name: string, bytes: Buffer | string): void {
@@ -154,13 +154,13 @@ function lineOf(entry: string): string {
 
 const entryOf = (number: number): string => JSON.stringify({ call: `call_${number}`, text: 'Grüße, 世界 🙂' });
 
-/** Resolves when all tasks that the journal has begun are done: an append waits its turn. */
+/** Resolves when all tasks that the journal has begun are done: an append runs after them. */
 async function settle(journal: Journal): Promise<void> {
   journal.remove(await journal.append('"settle"'));
 }
 
-describe('a journal', () => {
-  it('stores an entry and returns it as it was', async () => {
+describe('journal', () => {
+  it('stores an entry and returns it unchanged', async () => {
     const { journal } = await openIt();
     const id = await journal.append(entryOf(1));
     assert.equal(await journal.read(id), entryOf(1));
@@ -168,13 +168,13 @@ describe('a journal', () => {
     assert.equal(readFileSync(join(directory, 'node_01.journal'), 'utf8'), lineOf(entryOf(1)));
   });
 
-  it('keeps its directory and its files from other users', async () => {
+  it('makes its directory and files inaccessible to other users', async () => {
     await openIt();
     assert.equal(statSync(directory).mode & 0o777, 0o700);
     assert.equal(statSync(join(directory, 'node_01.journal')).mode & 0o777, 0o600);
   });
 
-  it('makes the name of a new file last before it stores an entry in it', async () => {
+  it('makes the name of a new file durable before it stores an entry there', async () => {
     const { journal, disk } = await openIt();
     await journal.append(entryOf(1));
     assert.deepEqual(
@@ -192,7 +192,7 @@ describe('a journal', () => {
     assert.deepEqual(await Promise.all(ids.map((id) => journal.read(id))), entries);
   });
 
-  it('stores what is larger than a write, and what is larger than a piece of reading', async () => {
+  it('stores entries larger than a write, and larger than a read', async () => {
     const { journal, disk } = await openIt();
     const entries = [1, 2, 3].map((n) => JSON.stringify(String(n).repeat(700_000)));
     await Promise.all(entries.map((entry) => journal.append(entry)));
@@ -201,13 +201,13 @@ describe('a journal', () => {
     assert.deepEqual((await takeOverAll()).entries, entries);
   });
 
-  it('refuses what is not one line of text', async () => {
+  it('refuses entries that are not one line of text', async () => {
     const { journal } = await openIt();
     for (const entry of ['', 'a\nb', '"\ud800"']) await assert.rejects(journal.append(entry), /one line of text/);
     assert.equal(journal.size, 0);
   });
 
-  it('says that a removed entry is gone', async () => {
+  it('reports a removed entry as gone', async () => {
     const { journal } = await openIt();
     const id = await journal.append(entryOf(1));
     journal.remove(id);
@@ -216,7 +216,7 @@ describe('a journal', () => {
     await assert.rejects(journal.read(id), JournalEntryGoneError);
   });
 
-  it('empties its file when no entry is left, and not before', async () => {
+  it('empties its file when the last entry is removed, and not before', async () => {
     const { journal } = await openIt();
     const [first, second] = await Promise.all([journal.append(entryOf(1)), journal.append(entryOf(2))]);
     journal.remove(first!);
@@ -234,7 +234,7 @@ describe('a journal', () => {
     assert.equal(await journal.read(fourth), entryOf(4));
   });
 
-  it('does not empty its file under an append that is under way', async () => {
+  it('does not empty its file during an append', async () => {
     const { journal } = await openIt();
     const first = await journal.append(entryOf(1));
     const second = journal.append(entryOf(2));
@@ -243,7 +243,7 @@ describe('a journal', () => {
     assert.deepEqual((await takeOverAll()).entries.at(-1), entryOf(2));
   });
 
-  it('goes on in a new file when one has grown large, and deletes the old one with its last entry', async () => {
+  it('starts a new file at the size limit, and deletes the old one with its last entry', async () => {
     const { journal } = await openIt({ fileBytesMax: 100 });
     const ids = [];
     for (let n = 1; n <= 4; n++) ids.push(await journal.append(entryOf(n)));
@@ -255,7 +255,7 @@ describe('a journal', () => {
     assert.equal(await journal.read(ids[2]!), entryOf(3));
   });
 
-  it('leaves nothing behind when it is closed with no entry left', async () => {
+  it('leaves no file if it has no entry when it is closed', async () => {
     const { journal } = await openIt();
     journal.remove(await journal.append(entryOf(1)));
     await journal.close();
@@ -264,9 +264,9 @@ describe('a journal', () => {
     await assert.rejects(journal.append(entryOf(2)), JournalUnwritableError);
   });
 
-  it('finishes what was appended before it was closed, and leaves it for the next process', async () => {
+  it('stores what was appended before it was closed, for the next process', async () => {
     const { journal } = await openIt();
-    // More than one batch takes.
+    // More than one batch.
     const entries = Array.from({ length: 600 }, (_, i) => entryOf(i));
     const stored = entries.map((entry) => journal.append(entry));
     await journal.close();
@@ -275,11 +275,11 @@ describe('a journal', () => {
     assert.deepEqual((await takeOverAll()).entries, entries);
   });
 
-  it('keeps no entry in memory', async () => {
+  it('does not keep entries in memory', async () => {
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
     const usedBytes = (): number => {
-      // Buffers are swept beside the collector: the second collection waits for what the first one has freed.
+      // Buffers are swept concurrently: the second collection waits for the sweep of the first one.
       collectGarbage();
       collectGarbage();
       const { heapUsed, external } = process.memoryUsage();
@@ -294,27 +294,27 @@ describe('a journal', () => {
 });
 
 describe('opening a journal', () => {
-  it('says what to do if the directory cannot be made', async () => {
+  it('gives advice if the directory cannot be created', async () => {
     const file = join(root, 'a-file');
     writeFileSync(file, '');
     await assert.rejects(
       openIt({ directory: join(file, 'journal') }),
       (error) =>
         error instanceof JournalUnwritableError &&
-        /^The journal .*node_01 cannot be written: ENOTDIR: .*database\.dataDir has to be a directory/.test(
+        /^The journal .*node_01 is not writable: ENOTDIR: .*database\.dataDir must be a writable directory/.test(
           error.message,
         ),
     );
   });
 
-  it('fails, and leaves no file, if the name of its file cannot be made to last', async () => {
+  it('fails, and leaves no file, if the name of its file cannot be made durable', async () => {
     const disk = new TestDisk();
     disk.failure = failing('syncDirectory');
     await assert.rejects(openIt({ disk }), JournalUnwritableError);
     assert.deepEqual(readdirSync(directory), []);
   });
 
-  it('goes round the files that an earlier process of the same name has left', async () => {
+  it('does not overwrite files of an earlier process with the same name', async () => {
     leave('node_01.journal', lineOf(entryOf(1)));
     leave('node_01.7.damaged', 'x');
     const { journal } = await openIt();
@@ -326,22 +326,22 @@ describe('opening a journal', () => {
   });
 });
 
-describe('reading a journal that a process has left', () => {
-  it('skips a torn last line silently, at whichever byte it is torn', async () => {
+describe('taking over a journal', () => {
+  it('ignores a torn last line, wherever it is torn', async () => {
     const whole = Buffer.from(lineOf(entryOf(1)) + lineOf(entryOf(2)));
     const firstBytes = Buffer.byteLength(lineOf(entryOf(1)));
     for (let cut = firstBytes; cut < whole.length; cut++) {
       leave('node_02.journal', whole.subarray(0, cut));
-      const { entries, journal, said } = await takeOverAll();
+      const { entries, journal, logged } = await takeOverAll();
       assert.deepEqual(entries, [entryOf(1)], `torn at byte ${cut}`);
-      assert.deepEqual(said(), [], `torn at byte ${cut}`);
+      assert.deepEqual(logged(), [], `torn at byte ${cut}`);
       journal.remove(1);
       await journal.close();
       assert.deepEqual(readdirSync(directory), []);
     }
   });
 
-  it('never returns what was not stored, whichever bit flips, and keeps the file for the operator', async () => {
+  it('never returns an altered entry, whichever bit flips, and keeps the file for an operator', async () => {
     const lines = [1, 2, 3].map((n) => lineOf(entryOf(n)));
     const bytes = Buffer.from(lines.join(''));
     await fc.assert(
@@ -349,11 +349,11 @@ describe('reading a journal that a process has left', () => {
         const flipped = Buffer.from(bytes);
         flipped[at]! ^= 1 << bit;
         leave('node_02.journal', flipped);
-        const { entries, journal, said } = await takeOverAll();
+        const { entries, journal, logged } = await takeOverAll();
         const intact = [1, 2, 3].map(entryOf).filter((entry) => entries.includes(entry));
         assert.deepEqual(entries, intact);
         assert(entries.length >= 2 - (bytes[at] === 0x0a ? 1 : 0));
-        if (entries.length < 3) assert.equal(said().filter((line) => line.startsWith('error:')).length, 1);
+        if (entries.length < 3) assert.equal(logged().filter((line) => line.startsWith('error:')).length, 1);
         for (let id = 1; id <= entries.length; id++) journal.remove(id);
         await journal.close();
         assert.deepEqual(readdirSync(directory), entries.length < 3 ? ['node_99.2.damaged'] : []);
@@ -363,7 +363,7 @@ describe('reading a journal that a process has left', () => {
     );
   });
 
-  it('finds the entries among any bytes, and in lines of any length', async () => {
+  it('finds the entries among arbitrary bytes, and in lines of any length', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -377,7 +377,7 @@ describe('reading a journal that a process has left', () => {
         async (parts) => {
           const expected: string[] = [];
           const bytes = parts.map((part) => {
-            // Noise without line breaks: it cannot be an entry, and cannot take the next one along.
+            // Noise without line breaks is never an entry and does not damage the next one.
             if ('noise' in part) return Buffer.from(part.noise.map((byte) => (byte === 0x0a ? 0x20 : byte)));
             const entry = 'repeats' in part ? 'x'.repeat(part.repeats) : part.entry.replaceAll('\n', ' ');
             expected.push(entry);
@@ -394,13 +394,13 @@ describe('reading a journal that a process has left', () => {
     );
   });
 
-  it('returns the entries of the file that was last written longest ago first', async () => {
+  it('returns the entries of the least recently written file first', async () => {
     const { journal } = await openIt({ fileBytesMax: 1 });
     for (let n = 1; n <= 3; n++) {
       await journal.append(entryOf(n));
       const name = n === 1 ? 'node_01.journal' : `node_01.${n}.journal`;
       const handle = await open(join(directory, name), 'r');
-      // The last one is the oldest.
+      // Reverses the order.
       await handle.utimes(1000 - n, 1000 - n);
       await handle.close();
     }
@@ -420,7 +420,7 @@ describe('reading a journal that a process has left', () => {
     assert.deepEqual(readdirSync(directory), ['node_99.journal']);
   });
 
-  it('takes over no more than its limit at a time, and the rest the next time', async () => {
+  it('takes over entries up to its limit, and more the next time', async () => {
     for (let n = 1; n <= 5; n++) leave(`node_0${n}.journal`, lineOf(entryOf(n)));
     const { journal } = await openIt({ name: 'node_99', entriesMax: 2 });
     const first = await journal.takeOver();
@@ -428,10 +428,10 @@ describe('reading a journal that a process has left', () => {
     assert.deepEqual(await journal.takeOver(), []);
     for (const id of first) journal.remove(id);
     assert.equal((await journal.takeOver()).length, 2);
-    assert.equal(journal.isWritable, true, 'entries of others refuse no call');
+    assert.equal(journal.isWritable, true, 'entries of others do not count');
   });
 
-  it('leaves to the next process what it has not removed', async () => {
+  it('leaves entries that it has not removed to the next process', async () => {
     leave('node_02.journal', lineOf(entryOf(1)) + lineOf(entryOf(2)));
     const first = await takeOverAll('node_98');
     first.journal.remove(1);
@@ -439,20 +439,20 @@ describe('reading a journal that a process has left', () => {
     assert.deepEqual((await takeOverAll()).entries, [entryOf(1), entryOf(2)]);
   });
 
-  it('logs a file that it cannot read, and goes on with the others', async () => {
+  it('logs a file that it cannot read, and continues with the others', async () => {
     leave('node_02.journal', lineOf(entryOf(2)));
     leave('node_03.journal', lineOf(entryOf(3)));
     mkdirSync(join(directory, 'node_04.journal'));
     const disk = new TestDisk();
     let opens = 0;
     disk.open = async (path) => (opens++ === 0 ? Promise.reject(BROKEN) : nodeDisk.open(path));
-    const { journal, said } = await openIt({ name: 'node_99', disk });
+    const { journal, logged } = await openIt({ name: 'node_99', disk });
     assert.equal((await journal.takeOver()).length, 1);
-    assert.deepEqual(said(), ['error: a journal file cannot be taken over']);
+    assert.deepEqual(logged(), ['error: failed to take over a journal file']);
     assert.equal((await journal.takeOver()).length, 1, 'it is taken the next time');
   });
 
-  it('finds everything acknowledged by a process that was killed', async () => {
+  it('finds every entry that a killed process acknowledged', async () => {
     const program = `
       const { openJournal } = await import(${JSON.stringify(import.meta.resolve('./journal.ts'))});
       const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -489,7 +489,7 @@ describe('reading a journal that a process has left', () => {
   });
 });
 
-describe('a disk that fails', () => {
+describe('journal on a failing disk', () => {
   beforeEach(() => {
     mock.timers.enable({ apis: ['setTimeout'] });
   });
@@ -497,8 +497,8 @@ describe('a disk that fails', () => {
     mock.timers.reset();
   });
 
-  it('refuses the entries of a batch that met a full disk, leaves nothing of them, and goes on when there is space', async () => {
-    const { journal, said, disk } = await openIt();
+  it('refuses a batch that finds the disk full, leaves nothing of it, and recovers when there is space', async () => {
+    const { journal, logged, disk } = await openIt();
     const first = await journal.append(entryOf(1));
     disk.fullAfterBytes = lineOf(entryOf(2)).length + 30;
     const batch = await Promise.allSettled([2, 3, 4].map((n) => journal.append(entryOf(n))));
@@ -512,32 +512,32 @@ describe('a disk that fails', () => {
 
     await assert.rejects(journal.append(entryOf(5)), JournalUnwritableError);
     mock.timers.tick(1000);
-    await assert.rejects(journal.append(entryOf(6)), JournalUnwritableError, 'the trial failed as well');
-    assert.deepEqual(said(), [REFUSED], 'said once');
+    await assert.rejects(journal.append(entryOf(6)), JournalUnwritableError, 'the trial also fails');
+    assert.deepEqual(logged(), [REFUSED], 'logged once');
 
     disk.fullAfterBytes = null;
     mock.timers.tick(1000);
-    await until(() => said().includes(TAKEN_AGAIN));
+    await until(() => logged().includes(WRITABLE_AGAIN));
     assert.equal(journal.isWritable, true);
     assert.equal(journal.problem, null);
     const last = await journal.append(entryOf(7));
     assert.equal(await journal.read(first), entryOf(1));
     assert.equal(await journal.read(last), entryOf(7));
     assert.equal(readFileSync(join(directory, 'node_01.journal'), 'utf8'), lineOf(entryOf(1)) + lineOf(entryOf(7)));
-    assert.deepEqual(said(), [REFUSED, TAKEN_AGAIN]);
+    assert.deepEqual(logged(), [REFUSED, WRITABLE_AGAIN]);
   });
 
-  it('tries appends of calls in flight also while it takes no new calls', async () => {
+  it('tries appends of calls in flight even while it takes no new calls', async () => {
     const { journal, disk } = await openIt();
     disk.fullAfterBytes = 0;
     await assert.rejects(journal.append(entryOf(1)), JournalUnwritableError);
     disk.fullAfterBytes = null;
     const id = await journal.append(entryOf(2));
     assert.equal(await journal.read(id), entryOf(2));
-    assert.equal(journal.isWritable, false, 'a trial has to say so');
+    assert.equal(journal.isWritable, false, 'only a trial ends the fault');
   });
 
-  it('takes entries as not stored when the sync failed, and writes no more to that file', async () => {
+  it('treats entries as not stored if the sync failed, and stops writing to that file', async () => {
     const { journal, disk } = await openIt();
     const first = await journal.append(entryOf(1));
     let failures = 1;
@@ -553,7 +553,7 @@ describe('a disk that fails', () => {
     assert.deepEqual(readdirSync(directory), ['node_01.2.journal']);
   });
 
-  it('cuts a refused entry out as soon as the disk lets it, and goes on in a new file until then', async () => {
+  it('truncates a refused entry as soon as the disk allows it, and uses a new file until then', async () => {
     const { journal, disk } = await openIt();
     await journal.append(entryOf(1));
     disk.failure = failing('facts', 'truncate');
@@ -570,7 +570,7 @@ describe('a disk that fails', () => {
     assert(entries.includes(entryOf(1)) && entries.includes(entryOf(3)) && !entries.includes(entryOf(2)));
   });
 
-  it('opens no more and more files on a disk where nothing succeeds', async () => {
+  it('opens a bounded number of files on a disk where every operation fails', async () => {
     const { journal, disk } = await openIt();
     disk.failure = failing('sync', 'truncate', 'remove');
     for (let n = 0; n < 200; n++) await assert.rejects(journal.append(entryOf(n)), JournalUnwritableError);
@@ -582,27 +582,27 @@ describe('a disk that fails', () => {
     assert.equal(readdirSync(directory).length, 1);
   });
 
-  it('stays unwritable while no new file can be made, and recovers', async () => {
-    const { journal, said, disk } = await openIt();
+  it('is not writable while no new file can be created, and recovers', async () => {
+    const { journal, logged, disk } = await openIt();
     disk.failure = failing('sync', 'create');
     await assert.rejects(journal.append(entryOf(1)), JournalUnwritableError);
     mock.timers.tick(1000);
     await assert.rejects(journal.append(entryOf(2)), JournalUnwritableError);
     disk.failure = () => null;
     mock.timers.tick(1000);
-    await until(() => said().includes(TAKEN_AGAIN));
+    await until(() => logged().includes(WRITABLE_AGAIN));
     assert.equal(await journal.read(await journal.append(entryOf(3))), entryOf(3));
   });
 
-  it('keeps an own file in which an entry was damaged, and calls the entry gone', async () => {
-    const { journal, said } = await openIt();
+  it('keeps its own file if an entry is damaged, and reports the entry as gone', async () => {
+    const { journal, logged } = await openIt();
     const ids = await Promise.all([1, 2].map((n) => journal.append(entryOf(n))));
     const handle = await open(join(directory, 'node_01.journal'), 'r+');
     await handle.write('#', 20);
     await handle.close();
     await assert.rejects(journal.read(ids[0]!), JournalEntryGoneError);
     assert.equal(await journal.read(ids[1]!), entryOf(2));
-    assert.deepEqual(said(), ['error: an entry of the journal is damaged']);
+    assert.deepEqual(logged(), ['error: a journal entry is damaged']);
     journal.remove(ids[1]!);
     const third = await journal.append(entryOf(3));
     assert.equal(await journal.read(third), entryOf(3));
@@ -610,13 +610,13 @@ describe('a disk that fails', () => {
   });
 });
 
-describe('the reserve of free space', () => {
-  it('is kept for calls in flight, and read at most once a second, when calls come', async () => {
+describe('reserve of free space', () => {
+  it('is kept for calls in flight; free space is read at most once a second, when calls arrive', async () => {
     let nowMs = 0;
     const clock: Clock = { nowMs: () => nowMs };
     const disk = new TestDisk();
     disk.freeSpace = 2 ** 30;
-    const { journal, said } = await openIt({ clock, disk });
+    const { journal, logged } = await openIt({ clock, disk });
     assert.equal(disk.count('freeBytes'), 1, 'at the start');
 
     disk.freeSpace = 5000;
@@ -625,7 +625,7 @@ describe('the reserve of free space', () => {
     assert.equal(disk.count('freeBytes'), 1);
     nowMs = 1000;
     assert.equal(journal.isWritable, true, 'it does not wait');
-    await until(() => said().includes(REFUSED));
+    await until(() => logged().includes(REFUSED));
     assert.equal(journal.isWritable, false);
     assert.equal(disk.count('freeBytes'), 2);
     assert.match(journal.problem!, /has 5000 bytes free, less than the 8388608/);
@@ -634,11 +634,11 @@ describe('the reserve of free space', () => {
     disk.freeSpace = 2 ** 30;
     nowMs = 2000;
     assert.equal(journal.isWritable, false);
-    await until(() => said().includes(TAKEN_AGAIN));
+    await until(() => logged().includes(WRITABLE_AGAIN));
     assert.equal(journal.isWritable, true);
   });
 
-  it('counts as used up at the start, and if it cannot be read', async () => {
+  it('is checked at the start, and is missing if free space cannot be read', async () => {
     const disk = new TestDisk();
     disk.freeSpace = 0;
     assert.equal((await openIt({ disk })).journal.isWritable, false);
@@ -648,40 +648,40 @@ describe('the reserve of free space', () => {
   });
 });
 
-describe('the limits of a journal', () => {
-  it('refuse new calls at so many entries, and entries at twice as many', async () => {
-    const { journal, said } = await openIt({ entriesMax: 3 });
+describe('limits of a journal', () => {
+  it('refuse new calls at the number of entries, and entries at twice that number', async () => {
+    const { journal, logged } = await openIt({ entriesMax: 3 });
     const ids = [];
     for (let n = 1; n <= 6; n++) {
       assert.equal(journal.isWritable, n <= 3);
       ids.push(await journal.append(entryOf(n)));
     }
-    assert.match(journal.problem!, /holds 6 entries; 3 are its limit/);
+    assert.match(journal.problem!, /has 6 entries, and its limit is 3/);
     await assert.rejects(journal.append(entryOf(7)), JournalUnwritableError);
     for (const id of ids) journal.remove(id);
     assert.equal(journal.isWritable, true);
-    assert.deepEqual(said(), [REFUSED, TAKEN_AGAIN]);
+    assert.deepEqual(logged(), [REFUSED, WRITABLE_AGAIN]);
   });
 
-  it('count entries that wait for the disk', async () => {
+  it('include entries that wait for the disk', async () => {
     const { journal } = await openIt({ entriesMax: 3 });
     const results = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8].map((n) => journal.append(entryOf(n))));
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 6);
     assert.equal(journal.size, 6);
   });
 
-  it('refuse new calls at so many bytes in files, and entries at twice as many', async () => {
-    const { journal, said } = await openIt({ bytesMax: 1000, fileBytesMax: 300 });
+  it('refuse new calls at the size of the files, and entries at twice that size', async () => {
+    const { journal, logged } = await openIt({ bytesMax: 1000, fileBytesMax: 300 });
     const entry = JSON.stringify('x'.repeat(189 - 2));
     const ids = [];
     for (let n = 1; n <= 10; n++) {
       assert.equal(journal.isWritable, n <= 5);
       ids.push(await journal.append(entry));
     }
-    assert.match(journal.problem!, /holds 2000 bytes; 1000 are its limit/);
+    assert.match(journal.problem!, /has 2000 bytes, and its limit is 1000/);
     await assert.rejects(journal.append(entry), JournalUnwritableError);
     for (const id of ids.slice(0, 6)) journal.remove(id);
-    await until(() => said().includes(TAKEN_AGAIN));
+    await until(() => logged().includes(WRITABLE_AGAIN));
     assert.equal(journal.isWritable, true);
   });
 });

@@ -10,7 +10,7 @@ import { JournalHealth, type Problem, reasonOf } from './journal-health.ts';
 import { JournalNames } from './journal-names.ts';
 import { type TakeoverOptions, takeOver } from './journal-takeover.ts';
 
-/** Names an entry within one open journal. */
+/** Identifies an entry of one open journal. */
 export type EntryId = number;
 
 export interface JournalOptions {
@@ -20,17 +20,17 @@ export interface JournalOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly disk?: Disk;
-  /** Own entries beyond which no new call should be begun; twice as many are stored. */
+  /** Own entries at which new calls are refused. At twice this number, entries are refused too. */
   readonly entriesMax?: number;
-  /** Bytes of own files beyond which no new call should be begun; twice as many are stored. */
+  /** Bytes of own files at which new calls are refused. At twice this number, entries are refused too. */
   readonly bytesMax?: number;
-  /** A file of this size gets no more entries, so that one entry that stays does not keep the files of all later ones. */
+  /** The size at which a file takes no more entries, so that one remaining entry does not keep all later ones on the disk. */
   readonly fileBytesMax?: number;
-  /** After a failed write, the disk is tried this often. */
+  /** The interval of trial writes after a failed write. */
   readonly retryMs?: number;
 }
 
-/** The disk did not take an entry, or there are too many already. */
+/** The disk did not take an entry, or a limit of the journal is reached. */
 export class JournalUnwritableError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -38,18 +38,18 @@ export class JournalUnwritableError extends Error {
   }
 }
 
-/** The entry was removed, after it was applied by this process or another one. */
+/** The entry was removed after this process or another one applied it. */
 export class JournalEntryGoneError extends Error {
   constructor() {
-    super('the journal does not have this entry any more');
+    super('the journal no longer has this entry');
     this.name = 'JournalEntryGoneError';
   }
 }
 
 /**
- * Opens the journal of this process in the directory, which is made if it is missing.
+ * Opens the journal of this process. Creates the directory if it is missing.
  *
- * @throws JournalUnwritableError where no file can be made there; its message says what to do.
+ * @throws JournalUnwritableError if no file can be created; its message says what to do.
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   assert.match(options.name, /^[\w-]+$/, 'the name of a journal becomes the name of a file');
@@ -61,8 +61,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     return journal;
   } catch (error) {
     throw new JournalUnwritableError(
-      `The journal ${join(directory, name)} cannot be written: ${reasonOf(error)}. ` +
-        'database.dataDir has to be a directory on a disk that this process may write to and that is not full.',
+      `The journal ${join(directory, name)} is not writable: ${reasonOf(error)}. ` +
+        'database.dataDir must be a writable directory on a disk with free space.',
       { cause: error },
     );
   }
@@ -77,15 +77,14 @@ const BATCH_ENTRIES_MAX = 256;
 const MIB = 1024 * 1024;
 
 /**
- * A local journal: entries that have to survive this process while the database is down. An entry is one line of text, which
- * the journal does not interpret. In memory the journal has only if an entry stands.
+ * A local journal: entries that must survive this process while the database is down. An entry is one line of text, which the journal does
+ * not interpret. Entries are not kept in memory, only their positions.
  *
- * Files. A journal writes one file at a time, and goes on in a new one where the old one has grown large, was taken
- * over, or failed in a way that leaves its end in doubt. A file is deleted when all its entries are removed; the one being
- * written is emptied instead.
+ * A journal writes one file at a time. It starts a new file if the current one is full, was taken over, or has an unknown end after a
+ * failure. A file is deleted when all its entries are removed; the current file is emptied instead.
  *
- * An entry may be there twice, and may come back after a crash although it was removed: its reader has to apply it once, by
- * an identity in the entry. Why no entry is lost when a process takes over the file of another: `journal-takeover.ts`.
+ * An entry can exist twice, and can reappear after a crash although it was removed. Its reader must apply it only once, by an id in the
+ * entry. `journal-takeover.ts` explains why no entry is lost when one process takes over the files of another.
  */
 export class Journal {
   readonly #options: TakeoverOptions;
@@ -97,7 +96,7 @@ export class Journal {
   readonly #retryMs: number;
   readonly #entries = new Map<EntryId, Entry>();
   #lastId: EntryId = 0;
-  /** Appended and neither stored nor refused yet. */
+  /** Appended, but neither stored nor refused yet. */
   #waitingEntries = 0;
   #waitingBytes = 0;
   #retryTimer: NodeJS.Timeout | null = null;
@@ -115,49 +114,48 @@ export class Journal {
     const limits = (): Problem | null => this.#limitReached(1);
     this.#health = new JournalHealth({ disk, directory, clock, logger, limits });
     this.#batcher = new ItemBatcher({
-      run: (entries) => this.#inTurn(() => this.#store(entries)),
+      run: (entries) => this.#inSequence(() => this.#store(entries)),
       isItemFault: () => false,
       batchItemsMax: BATCH_ENTRIES_MAX,
       waitingItemsMax: Number.POSITIVE_INFINITY,
     });
   }
 
-  /** Makes the first file. */
+  /** Creates the first file. */
   async open(): Promise<void> {
     await this.#files.open();
     await this.#health.checkSpace();
   }
 
-  /** Whether a new call should be begun. Cheap. Reading it also starts the check of the free space if that is due. */
+  /** Whether new calls may begin. Cheap; also starts the check of the free space if it is due. */
   get isWritable(): boolean {
     if (this.#isClosed) return false;
     this.#health.checkSpaceWhenDue();
     return this.#health.problem === null;
   }
 
-  /** Why not, in words for a log and an operator; null if it is writable. */
+  /** Why the journal is not writable, for operators; null if it is writable. */
   get problem(): string | null {
     return this.#isClosed ? 'the journal is closed' : (this.#health.problem?.text ?? null);
   }
 
-  /** Entries stored and not removed, those of other processes included. */
+  /** Stored entries, including those taken over from other processes. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** What the files take that have entries, or are written to. */
   get fileBytes(): number {
     return this.#files.allBytes;
   }
 
   /**
-   * Stores an entry, one line of text; when it resolves, the entry is on the disk. What is appended meanwhile shares
-   * the next write and sync. It is tried also where `isWritable` is false: the reserve is for calls in flight.
+   * Stores an entry, one line of text, durably. Entries that are appended meanwhile share the next write and sync. It also tries if
+   * `isWritable` is false: the reserve is for calls in flight.
    *
-   * @throws JournalUnwritableError if the disk does not take it, or entries reach twice a limit. Nothing is stored then.
+   * @throws JournalUnwritableError if the disk does not take the entry, or at twice a limit. Nothing is stored then.
    */
   async append(entry: string): Promise<EntryId> {
-    assert(entry !== '' && !entry.includes('\n') && entry.isWellFormed(), 'an entry is one line of text');
+    assert(entry !== '' && !entry.includes('\n') && entry.isWellFormed(), 'an entry must be one line of text');
     if (this.#isClosed) throw new JournalUnwritableError('the journal is closed');
     const limit = this.#limitReached(2);
     if (limit !== null) throw new JournalUnwritableError(limit.text);
@@ -167,10 +165,9 @@ export class Journal {
   }
 
   /**
-   * An entry as it was stored.
+   * Returns an entry as it was stored.
    *
-   * @throws JournalEntryGoneError if it was removed, here or by the process whose file was taken over. It then counts
-   * as removed.
+   * @throws JournalEntryGoneError if it was removed here or by the process that wrote it; it then counts as removed.
    */
   async read(id: EntryId): Promise<string> {
     if (this.#isClosed) throw new Error('the journal is closed');
@@ -179,34 +176,33 @@ export class Journal {
     const text = await entry.file.read(entry.span);
     if (text !== null) return text;
     if (this.#files.isOwn(entry.file) && this.#entries.has(id)) {
-      // No other process writes to an own file, so the disk is at fault. The file is kept for the operator.
+      // No other process writes to this file, so the disk is at fault. The file is kept for an operator.
       entry.file.isDamaged = true;
-      this.#options.logger.error({ file: entry.file.path, ...entry.span }, 'an entry of the journal is damaged');
+      this.#options.logger.error({ file: entry.file.path, ...entry.span }, 'a journal entry is damaged');
     }
     this.remove(id);
     throw new JournalEntryGoneError();
   }
 
-  /** The size of an entry; 0 if it was removed. */
+  /** 0 if the entry was removed. */
   sizeBytes(id: EntryId): number {
     return this.#entries.get(id)?.span.length ?? 0;
   }
 
-  /** Removes an entry that is not needed any more. Safe to repeat. */
+  /** Removes an entry. Idempotent. */
   remove(id: EntryId): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
     this.#entries.delete(id);
     entry.file.entries--;
     this.#health.log();
-    if (entry.file.entries === 0) void this.#inTurn(() => this.#files.tidy(entry.file));
+    if (entry.file.entries === 0) void this.#inSequence(() => this.#files.tidy(entry.file));
   }
 
   /**
-   * Takes over journals that other processes left in the directory, and returns their entries, those of the file that was
-   * last written longest ago first. Takes no more files once it has `entriesMax` of such entries that are not removed; the
-   * next call goes on there. It takes files of processes that are alive as well, which then store their entries again: call
-   * it at the start of a process, or when another one is known to have died.
+   * Takes over files of other processes and returns their entries, the least recently written file first. It stops at `entriesMax`
+   * taken-over entries that are not removed; the next call continues. Call it at the start of a process, or when another one is known to
+   * have died: it also takes files of live processes, which then have to store their entries again.
    */
   takeOver(): Promise<EntryId[]> {
     const takeover = this.#lastTakeover.then(() => this.#takeOver());
@@ -214,13 +210,13 @@ export class Journal {
     return takeover;
   }
 
-  /** Waits for what is under way and closes the files. Those with entries left stay for the next process. */
+  /** Waits for pending appends and closes the files. Files with entries stay for the next process. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
     await this.#batcher.drain();
     await this.#lastTakeover;
-    await this.#inTurn(() => this.#files.close());
+    await this.#inSequence(() => this.#files.close());
     this.#entries.clear();
   }
 
@@ -230,7 +226,7 @@ export class Journal {
       return spans.map((span) => this.#enter(file, span));
     } catch (error) {
       this.#health.fail(error);
-      throw new JournalUnwritableError(`the journal cannot be written: ${reasonOf(error)}`, { cause: error });
+      throw new JournalUnwritableError(`the journal is not writable: ${reasonOf(error)}`, { cause: error });
     } finally {
       this.#waitingEntries -= entries.length;
       for (const entry of entries) this.#waitingBytes -= Buffer.byteLength(entry);
@@ -245,14 +241,14 @@ export class Journal {
 
   async #takeOver(): Promise<EntryId[]> {
     const ids: EntryId[] = [];
-    const hasRoom = (): boolean =>
+    const hasCapacity = (): boolean =>
       !this.#isClosed && this.#files.canTakeOver && this.#files.takenOverEntries < this.#entriesMax;
-    if (!hasRoom()) return ids;
+    if (!hasCapacity()) return ids;
     for await (const { file, entries } of takeOver(this.#options)) {
       this.#files.addTakenOver(file);
       for (const span of entries) ids.push(this.#enter(file, span));
-      if (entries.length === 0) await this.#inTurn(() => this.#files.tidy(file));
-      if (!hasRoom()) break;
+      if (entries.length === 0) await this.#inSequence(() => this.#files.tidy(file));
+      if (!hasCapacity()) break;
     }
     return ids;
   }
@@ -262,14 +258,14 @@ export class Journal {
     if (!this.#health.isFaulty) return;
     try {
       await this.#files.tryOut();
-      this.#health.mend();
+      this.#health.recovered();
     } catch (error) {
       this.#health.fail(error);
     }
   }
 
-  /** Runs tasks on the files one after another, and comes back later if one left something to do. */
-  #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
+  /** Runs tasks on the files in sequence, and schedules a retry if one left work. */
+  #inSequence<Result>(task: () => Promise<Result>): Promise<Result> {
     const result = this.#lastTask.then(task);
     const end = (): void => {
       this.#health.log();
@@ -284,11 +280,11 @@ export class Journal {
     if (!this.#health.isFaulty && !this.#files.isUnfinished) return;
     this.#retryTimer = setTimeout(() => {
       this.#retryTimer = null;
-      void this.#inTurn(() => this.#retry());
+      void this.#inSequence(() => this.#retry());
     }, this.#retryMs).unref();
   }
 
-  /** A limit that own entries have reached `times` times, or null. Entries of other processes refuse no call. */
+  /** The limit that own entries have reached `times` times, or null. Entries of other processes do not count. */
   #limitReached(times: number): Problem | null {
     const entries = this.#files.ownEntries + this.#waitingEntries;
     const bytes = this.#files.ownBytes + this.#waitingBytes;
@@ -299,5 +295,5 @@ export class Journal {
 }
 
 function limitProblem(kind: 'entries' | 'bytes', count: number, limit: number): Problem {
-  return { kind, text: `the journal holds ${count} ${kind}; ${limit} are its limit` };
+  return { kind, text: `the journal has ${count} ${kind}, and its limit is ${limit}` };
 }

@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 /** Runs pieces of work that nobody waits for, and rests in between for as long as they took, so that others come to their turn. */
 export type Pace = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
@@ -8,6 +10,11 @@ interface PaceParts {
 
 /** Shorter rests are gathered: a timer is late by about a millisecond. */
 const REST_MIN_MS = 20;
+
+/** A pace by the real clock. */
+export function systemPace(): Pace {
+  return createPace({ nowMs: () => performance.now(), wait: (ms) => setTimeout(ms) });
+}
 
 export function createPace({ nowMs, wait }: PaceParts): Pace {
   let owedMs = 0;

@@ -6,8 +6,8 @@ import { silentLogger } from '../lib/logger.ts';
 import { createRefusalRecorder } from './refusal-recorder.ts';
 import type { Refusal } from './refusals-store.ts';
 
-describe('the recorder of refusals', () => {
-  it('counts what cannot wait for the database, so that no sum is wrong', async () => {
+describe('refusal recorder', () => {
+  it('counts refusals that find its queue full, so that the sums stay correct', async () => {
     const clock = createTestClock('2026-11-20T04:00:00Z');
     const stored: Refusal[] = [];
     const recorder = createRefusalRecorder({

@@ -2,15 +2,17 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { systemTimers, type Timers } from '../lib/timers.ts';
+import { scrub } from '../providers/upstream/secrets.ts';
 import { RefusalMinute } from './refusal.ts';
 import type { Refusal, RefusalsStore } from './refusals-store.ts';
+import type { RequestObserver, RequestReport } from './request-report.ts';
 
-/** Refusals that may wait for the database; more are only counted. */
+/** Refusals that may wait for the database; beyond that, refusals are only counted. */
 const WAITING_MAX = 2_000;
-/** Those and counts, of which a minute can have many; more are dropped. */
+/** Refusals and counts that may wait; beyond that they are dropped. One minute can have 10,000 counts. */
 const ROWS_WAITING_MAX = 12_000;
 const BATCH_MAX = 500;
-/** How long a refusal waits for others, so that they are written together. */
+/** How long a refusal waits for others to share its insert. */
 const PAUSE_MS = 1_000;
 
 interface RefusalRecorderOptions {
@@ -19,13 +21,13 @@ interface RefusalRecorderOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly timers?: Timers;
-  /** Refusals that are recorded one by one in a minute, of an account and code, and of all strangers together. */
+  /** Individual records per minute: for each account and code, and for all unknown accounts together. */
   readonly recordedMax?: number;
 }
 
 export type RefusalRecorder = ReturnType<typeof createRefusalRecorder>;
 
-/** Records refusals in the background: nothing waits for it, and where the database is slow it drops some and counts them. */
+/** Records refusals in the background. No request waits for it: if the database is slow, it drops refusals and counts the drops. */
 export function createRefusalRecorder(options: RefusalRecorderOptions) {
   const { store, clock, ids, logger, timers = systemTimers } = options;
   const minute = new RefusalMinute(options.recordedMax);
@@ -40,7 +42,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
     else dropped += refusal.count;
   }
 
-  /** The counts of a minute that is over become rows. */
+  /** Turns the counts of a finished minute into rows. */
   function turnMinute(nowMs: number): void {
     for (const { minuteMs, accountId, code, count } of minute.takeCounts(nowMs)) {
       enqueueCount({ ...NOTHING_KNOWN, id: ids.next('req'), atMs: minuteMs, accountId, code, count });
@@ -64,7 +66,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
         isFailing = false;
       } catch (error) {
         for (const { count } of batch) dropped += count;
-        if (!isFailing) logger.warn({ err: error, dropped }, 'refusals could not be recorded; they are dropped');
+        if (!isFailing) logger.warn({ err: error, dropped }, 'failed to record refusals; they are dropped');
         isFailing = true;
       }
     }
@@ -76,19 +78,19 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
       turnMinute(clock.nowMs());
       const fate = minute.decide(accountId, code);
       if (fate === 'recorded' && waiting.length < WAITING_MAX) waiting.push(make());
-      // What cannot wait is counted as well: it may be a flood over many accounts.
+      // A refusal that finds the queue full is still counted: it may be part of a flood over many accounts.
       else if (fate === 'dropped' || (fate === 'recorded' && !minute.count(accountId, code))) dropped++;
       schedule();
     },
-    /** How many were neither recorded nor counted since the start. */
+    /** Refusals since the start that were neither recorded nor counted. */
     get dropped(): number {
       return dropped;
     },
-    /** Writes what waits, once. */
+    /** Writes the waiting rows; each is tried once. */
     async close(): Promise<void> {
       cancel?.();
       await writing;
-      // The minute is not over, but nothing more comes.
+      // Closes the current minute early: no more refusals come.
       turnMinute(Number.POSITIVE_INFINITY);
       do await write();
       while (waiting.length > 0);
@@ -97,7 +99,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
   };
 }
 
-/** Of counts only time, account and code are known. */
+/** The row of a count has only time, account and code. */
 const NOTHING_KNOWN = {
   keyId: null,
   clientRequestId: null,
@@ -110,3 +112,54 @@ const NOTHING_KNOWN = {
   message: null,
   param: null,
 } as const;
+
+const TEXT_LENGTH_MAX = 500;
+const MODEL_LENGTH_MAX = 200;
+
+interface RecordedWhen {
+  readonly isOff: () => boolean;
+  /** The operation whose refusals leave no record. */
+  readonly exceptOperation: string;
+}
+
+/** Records refused requests (`docs/logging.md`). */
+export function createRefusalRecords(
+  recorder: RefusalRecorder,
+  { isOff, exceptOperation }: RecordedWhen,
+): RequestObserver {
+  return (report) => {
+    if (!isRecorded(report) || report.operation === exceptOperation || isOff()) return;
+    recorder.record(report.principal?.accountId ?? null, report.errorCode ?? 'unknown', () => toRefusal(report));
+  };
+}
+
+/** Excludes health checks, requests of operators, and connections that were closed before a request. */
+function isRecorded({ end, kind }: Pick<RequestReport, 'end' | 'kind'>): boolean {
+  return end === 'refused' && (kind === 'call' || kind === 'estimate' || kind === 'query' || kind === 'unknown');
+}
+
+function toRefusal(report: RequestReport): Refusal {
+  const { modelAsked, errorMessage, errorParam } = report;
+  return {
+    id: report.requestId,
+    atMs: report.startedAtMs,
+    count: 1,
+    accountId: report.principal?.accountId ?? null,
+    keyId: report.principal?.keyId ?? null,
+    clientRequestId: report.clientRequestId,
+    clientAddress: report.clientAddress === '' ? null : report.clientAddress,
+    method: report.method,
+    path: report.path,
+    operation: report.operation,
+    model: modelAsked === null ? null : storable(modelAsked, MODEL_LENGTH_MAX),
+    status: report.status,
+    code: report.errorCode ?? 'unknown',
+    message: errorMessage === null ? null : storable(errorMessage, TEXT_LENGTH_MAX),
+    param: errorParam === null ? null : storable(errorParam, MODEL_LENGTH_MAX),
+  };
+}
+
+/** A text that may quote the client, as the database can store it: shortened, without keys, addresses and control characters. */
+function storable(text: string, lengthMax: number): string {
+  return scrub(text.slice(0, lengthMax), []).toWellFormed();
+}

@@ -8,7 +8,7 @@ const fates = (minute: RefusalMinute, accountId: string | null, code: string, ti
 const over = RECORDED_A_MINUTE + 3;
 
 describe('refusals of a minute', () => {
-  it('are recorded up to a hundred of an account and code, and counted beyond that', () => {
+  it('are recorded up to a hundred per account and code, and counted beyond that', () => {
     const minute = new RefusalMinute();
     minute.takeCounts(120_000);
     const decided = fates(minute, 'a', 'x', over);
@@ -21,7 +21,7 @@ describe('refusals of a minute', () => {
     assert.equal(minute.decide('a', 'x'), 'recorded');
   });
 
-  it('of strangers share one allowance, whatever their codes', () => {
+  it('share one allowance if their account is unknown, whatever their codes', () => {
     const minute = new RefusalMinute();
     minute.takeCounts(0);
     fates(minute, null, 'invalid_api_key', RECORDED_A_MINUTE);
@@ -29,7 +29,7 @@ describe('refusals of a minute', () => {
     assert.equal(minute.decide('a', 'not_found'), 'recorded');
   });
 
-  it('need bounded memory, however many accounts and codes there are', () => {
+  it('use bounded memory, however many accounts and codes there are', () => {
     const minute = new RefusalMinute();
     minute.takeCounts(0);
     const decided = Array.from({ length: 20_001 }, (_, n) => minute.decide(`account ${n}`, 'x'));

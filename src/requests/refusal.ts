@@ -1,12 +1,12 @@
 type RefusalFate = 'recorded' | 'counted' | 'dropped';
 
-/** Refusals that are recorded one by one in a minute: of an account and code, and of all strangers together. */
+/** Individual records per minute: for each account and code, and for all unknown accounts together. */
 export const RECORDED_A_MINUTE = 100;
-/** Accounts and codes that are counted in a minute; what comes beyond is dropped. */
+/** Pairs of account and code that are counted per minute; refusals of further pairs are dropped. */
 const COUNTED_MAX = 10_000;
 const MINUTE_MS = 60_000;
 
-/** A refusal that is not recorded by itself, with how many there were of its account and code in that minute. */
+/** The refusals of an account and code in a minute that have no record of their own. */
 interface CountedRefusals {
   readonly minuteMs: number;
   readonly accountId: string | null;
@@ -15,8 +15,8 @@ interface CountedRefusals {
 }
 
 /**
- * Decides which refusals of a minute are recorded one by one, and counts the others. Strangers, of whom there are as many as
- * addresses, share one allowance: guessing keys must not fill the database.
+ * Decides which refusals of a minute get a record of their own, and counts the others. Refusals without a known account share one allowance,
+ * so that guessing keys from many addresses cannot fill the database.
  */
 export class RefusalMinute {
   readonly #recordedMax: number;
@@ -24,12 +24,12 @@ export class RefusalMinute {
   readonly #recorded = new Map<string, number>();
   readonly #counted = new Map<string, { accountId: string | null; code: string; count: number }>();
 
-  /** `recordedMax`: of an account and code, and of all strangers together. */
+  /** @param recordedMax for each account and code, and for all unknown accounts together. */
   constructor(recordedMax = RECORDED_A_MINUTE) {
     this.#recordedMax = recordedMax;
   }
 
-  /** What becomes of a refusal. Call `takeCounts` first, which begins a minute. */
+  /** Call `takeCounts` first, which starts a new minute. */
   decide(accountId: string | null, code: string): RefusalFate {
     const allowance = accountId === null ? '' : nameOf(accountId, code);
     const recorded = this.#recorded.get(allowance) ?? 0;
@@ -40,7 +40,7 @@ export class RefusalMinute {
     return this.count(accountId, code) ? 'counted' : 'dropped';
   }
 
-  /** Counts a refusal; false where too many accounts and codes are counted already. */
+  /** Counts a refusal. Returns false if too many pairs of account and code are counted already. */
   count(accountId: string | null, code: string): boolean {
     const name = nameOf(accountId, code);
     const counted = this.#counted.get(name);
@@ -50,12 +50,11 @@ export class RefusalMinute {
     return true;
   }
 
-  /** Whether there are counts that are not taken yet. */
   get hasCounts(): boolean {
     return this.#counted.size > 0;
   }
 
-  /** The counts of the minute before, if another one has begun. */
+  /** Returns the counts of the previous minute, once a new one has started. */
   takeCounts(nowMs: number): CountedRefusals[] {
     const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
     if (minuteMs === this.#minuteMs) return [];

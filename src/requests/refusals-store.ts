@@ -10,21 +10,21 @@ import type { LookedThrough, SliceTiming } from '../lib/slices.ts';
 /** The SQL of refusals. */
 
 const columns = tableColumns({
-  /** The request id; of a count an id of its own. Ids sort by time. */
+  /** The request id, or a new id for a count. Ids sort by time. */
   id: textColumn('id'),
   atMs: instantColumn('at'),
-  /** 1, or how many refusals of that minute, account and code were not recorded one by one. */
+  /** 1, or the number of refusals of a minute, account and code without records of their own. */
   count: countColumn('count'),
-  /** `null` if it is not known whose key it was. */
+  /** Null if the key is unknown. */
   accountId: orNull(textColumn('account_id')),
   keyId: orNull(textColumn('key_id')),
   clientRequestId: orNull(textColumn('client_request_id')),
   clientAddress: orNull(textColumn('client_address')),
   method: orNull(textColumn('method')),
-  /** The pattern of the address; `null` if nothing is there. */
+  /** The path's pattern; null if the address does not exist. */
   path: orNull(textColumn('path')),
   operation: orNull(textColumn('operation')),
-  /** As the client wrote it, shortened. */
+  /** As sent by the client, shortened. */
   model: orNull(textColumn('model')),
   status: orNull(countColumn('status')),
   code: textColumn('code'),
@@ -32,10 +32,10 @@ const columns = tableColumns({
   param: orNull(textColumn('param')),
 });
 
-/** The record of a request that was refused, or the count of those of a minute that have no record each. */
+/** The record of a refused request, or a count of a minute's refusals without records of their own. */
 export type Refusal = RowOf<typeof columns>;
 
-/** A repeat after a lost result inserts nothing twice. */
+/** Safe to repeat if the result of the first attempt is lost. */
 const insertRefusals: Statement = {
   name: 'refusals.insert',
   text: `insert into refusals (${columns.list}) select * from ${columns.rows.as('v')} on conflict do nothing`,
@@ -43,7 +43,7 @@ const insertRefusals: Statement = {
 
 const IS_OWN = 'and ($3::text is null or r.account_id = $3) and ($4::text[] is null or r.key_id = any ($4::text[]))';
 
-/** By primary key, or by refusals_by_client_request. */
+/** Plan: primary key; refusals_by_client_request. */
 const findRefusals: Statement = {
   name: 'refusals.find',
   text: `select ${columns.of('r')} from refusals r where r.id = $1 ${IS_OWN}
@@ -52,7 +52,7 @@ select ${columns.of('r')} from refusals r where r.client_request_id = $1 and r.i
 order by id desc limit $2::int`,
 };
 
-/** The oldest come first in the primary key, because ids sort by time: a deletion reads no more than it deletes. */
+/** Plan: primary key. Ids sort by time, so it reads only what it deletes. */
 const deleteOld: Statement = {
   name: 'refusals.delete-old',
   text: `delete from refusals where id in (
@@ -62,14 +62,14 @@ const deleteOld: Statement = {
 returning 1 as gone`,
 };
 
-/** What is absent or `null` filters nothing. */
+/** Absent and null members do not filter. */
 interface RefusalFilter {
   readonly accountId?: string | null | undefined;
   readonly keyId?: string | null | undefined;
-  /** Refusals of these keys alone, which are of the account that is named. */
+  /** Only refusals of these keys, which belong to the account in `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly code?: string | null | undefined;
-  /** As the client wrote it, shortened. */
+  /** As sent by the client, shortened. */
   readonly model?: string | null | undefined;
   readonly from: Date | null;
   readonly to: Date | null;
@@ -92,7 +92,7 @@ export function createRefusalsStore(database: DirectoryLane) {
     async insert(refusals: readonly Refusal[]): Promise<void> {
       await database.query(insertRefusals, [columns.rows.parameter(refusals)]);
     },
-    /** Newest first. If the time is over before there are enough, it returns what it has found and where to look on. */
+    /** Newest first. If the time runs out, it returns what it has found and where to continue. */
     list(
       { accountId = null, keyId = null, ownKeyIds = null, code = null, model = null, from, to }: RefusalFilter,
       beforeId: string | null,
@@ -100,16 +100,16 @@ export function createRefusalsStore(database: DirectoryLane) {
       timing: SliceTiming,
     ): Promise<LookedThrough<Refusal>> {
       const anyOf = keyId === null ? ownKeyIds : (ownKeyIds?.filter((id) => id === keyId) ?? null);
-      // Keys of a person are of the account that is named.
+      // These keys belong to the account, so filtering by account as well is not needed.
       const of = anyOf === null ? { key_id: keyId, account_id: accountId } : { key_id: null, account_id: null };
       return list({ values: { ...of, code, model }, anyOf, from, to }, beforeId, limit, timing);
     },
-    /** Those of a request: by the gateway's id or the client's. */
+    /** Finds the refusals of a request by the gateway's or the client's request id. */
     async find(requestId: string, limit: number, { accountId, keyIds }: OwnedBy = EVERYBODY): Promise<Refusal[]> {
       const of = [accountId, keyIds === null ? null : toArray(keyIds)];
       return columns.all(await database.query(findRefusals, [requestId, limit, ...of]));
     },
-    /** In batches, until none is left or the signal has aborted. */
+    /** Deletes in batches, until the signal aborts. */
     deleteBefore: (instantMs: number, signal: AbortSignal) =>
       deleteInBatches(database, deleteOld, toTimestamp(instantMs), signal),
   };

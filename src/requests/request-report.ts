@@ -8,23 +8,23 @@ import type { Logger } from '../lib/logger.ts';
 
 /**
  * How a request ended:
- * - `succeeded`, `failed`, `aborted`: as the call record says; without a call, whether there was a whole response, the
- *   gateway failed, or the client left.
- * - `refused`: it got an error before there was a call.
- * - `repeated`: it got the stored response of an earlier call.
+ * - `succeeded`, `failed`, `aborted`: as in the call record. Without a call: the response was complete, the gateway failed, or the client
+ *   disconnected.
+ * - `refused`: an error before there was a call.
+ * - `repeated`: the stored response of an earlier call.
  */
 export type RequestEnd = 'succeeded' | 'failed' | 'aborted' | 'refused' | 'repeated';
 
 /**
- * A request and what became of it: made once for each, when its response is closed and its call, if any, has ended. Log,
- * records, metrics and traces are made of it.
+ * A request and its result, completed when the response is closed and the call, if any, has ended. Logs, records, metrics and traces are
+ * created from it.
  */
 export type RequestReport = Readonly<Omit<OpenReport, 'failed' | 'sentPastResponse' | 'enter' | 'leave' | 'closed'>>;
 
-/** Gets every report. It returns at once; what it throws is logged and goes no further. */
+/** Gets every report. It must return at once. Errors are logged and not passed on. */
 export type RequestObserver = (report: RequestReport) => void;
 
-/** A report that is being filled in. Observers read it as it is, without a copy. What it says of a call is described in `CallReport`. */
+/** A report in progress; observers get this object itself. `CallReport` describes the members about the call. */
 export class OpenReport extends HttpReport implements CallReport {
   context: Context | null = null;
   principal: Principal | null = null;
@@ -37,11 +37,11 @@ export class OpenReport extends HttpReport implements CallReport {
   outcome: CallOutcome | null = null;
   chunks = 0;
   readonly startedAtMs: number;
-  /** From the arrival of the head to the end of the response. */
+  /** From the arrival of the request's head to the end of the response. */
   durationMs = 0;
   /** Set when the report is complete. */
   end: RequestEnd = 'aborted';
-  /** Set when the report is complete: the code of the response, or else of the call's end, such as of an error inside of a stream. */
+  /** Set when the report is complete: the response's error code, or else the call's, such as for an error within a stream. */
   errorCode: string | null = null;
   readonly trace: CallTrace | null;
   readonly #nowMs: () => number;
@@ -85,41 +85,41 @@ export class OpenReport extends HttpReport implements CallReport {
   }
 }
 
-/** Begins the trace of a call, given the client's `traceparent`, in which anything may stand. */
+/** Opens the trace of a call. `traceparent` is the client's and not validated. */
 export type OpenTrace = (traceparent: string | null) => CallTrace;
 
 interface ReportOptions {
   readonly clock: Clock;
-  /** A clock in milliseconds that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly monotonicMs: () => number;
   readonly logger: Logger;
   readonly observers: readonly RequestObserver[];
-  /** `null`: calls are not traced. */
+  /** Null if calls are not traced. */
   readonly openTrace: OpenTrace | null;
 }
 
-/** Makes the reports of requests, and gives each to the observers when it is complete. */
+/** Opens a report for each request and passes it to the observers when it is complete. */
 export function createReports(options: ReportOptions): OpenHttpReport {
   const { logger, observers } = options;
   let hasWarned = false;
 
-  function tell(report: OpenReport): void {
+  function notify(report: OpenReport): void {
     for (const observe of observers) {
       try {
         observe(report);
       } catch (error) {
-        // What fails for one request is likely to fail for all.
-        if (!hasWarned) logger.error({ err: error }, 'a request could not be reported; this is said once');
+        // Logged once, because an observer that fails for one request is likely to fail for all.
+        if (!hasWarned) logger.error({ err: error }, 'a request observer failed; further failures are not logged');
         hasWarned = true;
       }
     }
   }
 
-  return (arrival) => new OpenReport(arrival, options, tell);
+  return (arrival) => new OpenReport(arrival, options, notify);
 }
 
-/** The report of a request of a server that is observed. */
+/** @throws if the server has no observers. */
 export function reportOf({ report }: { readonly report: HttpReport | null }): OpenReport {
   if (report instanceof OpenReport) return report;
-  throw new Error('the server makes no reports');
+  throw new Error('the server has no reports');
 }

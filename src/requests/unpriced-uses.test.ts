@@ -12,8 +12,8 @@ function unpricedUses() {
   return { clock, lines, uses: new UnpricedUses({ clock, logger }) };
 }
 
-describe('uses without a price', () => {
-  it('are counted by model and price, with the time of the last', () => {
+describe('usage without a price', () => {
+  it('is counted by model and price, with the time of the last occurrence', () => {
     const { clock, uses } = unpricedUses();
     uses.note('call_1', 'writer', 'acme', ['perWebSearch', 'speeds.fast']);
     clock.advance(1_000);
@@ -27,7 +27,7 @@ describe('uses without a price', () => {
     ]);
   });
 
-  it('are logged the first, the tenth and the hundredth time of each', () => {
+  it('is logged at the first, tenth and hundredth occurrence', () => {
     const { lines, uses } = unpricedUses();
     for (let no = 1; no <= 150; no++) uses.note(`call_${no}`, 'writer', 'acme', ['perWebSearch']);
     assert.deepEqual(
@@ -40,7 +40,7 @@ describe('uses without a price', () => {
     );
   });
 
-  it('take a bounded amount of memory, whatever names a provider makes up', () => {
+  it('uses bounded memory, whatever names a provider invents', () => {
     const { uses } = unpricedUses();
     for (let no = 0; no < 2_000; no++) uses.note('call_1', 'writer', 'acme', [`serviceTiers.${no}`]);
     assert.equal(uses.list().length, 1_000);

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
-/** How often calls used something that the price list of their model has no price for. */
+/** Calls with usage for which their model has no price. */
 export interface UnpricedUse {
   readonly model: string;
   /** The key of the price, such as `perWebSearch` or `serviceTiers.flex`. */
@@ -10,10 +10,10 @@ export interface UnpricedUse {
   readonly lastAtMs: number;
 }
 
-/** The pairs of model and price that are counted; names of tiers come from providers. */
+/** Pairs of model and price. Bounded, because names of tiers come from providers. */
 const PAIRS_MAX = 1_000;
 
-/** Counts uses without a price since the start of the process, and logs the first, the tenth, the hundredth ... of each. */
+/** Counts usage without a price since the start of the process, and logs the 1st, 10th, 100th … occurrence of each. */
 export class UnpricedUses {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -32,12 +32,12 @@ export class UnpricedUses {
       const calls = (before?.calls ?? 0) + 1;
       this.#uses.set(pair, { model, price, calls, lastAtMs: this.#clock.nowMs() });
       if (Number.isInteger(Math.log10(calls))) {
-        this.#logger.warn({ callId, model, provider, price, calls }, 'a provider reported a use that has no price');
+        this.#logger.warn({ callId, model, provider, price, calls }, 'a provider reported usage that has no price');
       }
     }
   }
 
-  /** By model and price. */
+  /** Sorted by model and price. */
   list(): readonly UnpricedUse[] {
     return [...this.#uses.values()].sort(
       (left, right) => compare(left.model, right.model) || compare(left.price, right.price),

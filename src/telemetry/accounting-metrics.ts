@@ -1,53 +1,53 @@
 import { type NodeMetric, ofNode } from './node-figures.ts';
 
-/** Reservations and the ends of calls. */
+/** Reservations and settlement. */
 export const accountingMetrics: readonly NodeMetric[] = [
   ofNode.sum('faregate_reservations_open', 'calls', {
-    help: 'Calls of this node that have a reservation, or are about to have one.',
+    help: 'Calls of this node that hold a reservation or are being admitted.',
     value: ({ reservations }) => reservations.open,
   }),
   ofNode.sum('faregate_reservations_doubtful', 'calls', {
-    help: 'Failed admissions of which it is not known whether they reserved anything; they are released again and again.',
+    help: 'Failed admissions that may have left a reservation; their release is retried.',
     value: ({ reservations }) => reservations.doubtful,
   }),
   ofNode.sum('faregate_admissions_waiting', 'calls', {
-    help: 'Admissions that wait for a batch, or are in one.',
+    help: 'Admissions that are waiting for a batch or are in one.',
     value: ({ reservations }) => reservations.waiting,
   }),
   ofNode.sum('faregate_admission_queue_calls', 'calls', {
-    help: 'Calls in the admission queues, at the concurrency limits of their plans.',
+    help: 'Calls in admission queues, because their plans are at the concurrency limit.',
     value: ({ callsQueued }) => callsQueued,
   }),
   ofNode.sum('faregate_settlements_waiting', 'calls', {
-    help: 'Ends of calls that wait for a batch, or are in one.',
+    help: 'Settlements that are waiting for a batch or are in one.',
     value: ({ settlements }) => settlements.waiting,
   }),
   ofNode.sum('faregate_settlements_unwritten', 'calls', {
-    help: 'Ends of calls that the database has not taken: those in the journal, and those that this process alone knows.',
+    help: 'Settlements that are not in the database: those in the journal, and those in the memory of this process only.',
     value: ({ settlements }) => settlements.unwritten,
   }),
   ofNode.counter('faregate_calls_unresolved_total', 'calls', {
-    help: 'Calls of dead nodes that this node has recorded as unresolved; nothing is charged for them.',
+    help: 'Calls of dead nodes that this node has recorded as unresolved; they are not charged.',
     value: ({ callsUnresolved }) => callsUnresolved,
   }),
   ofNode.sum('faregate_journal_entries', 'calls', {
-    help: 'Ends of calls in the journal.',
+    help: 'Settlements in the journal.',
     value: ({ journal }) => journal.entries,
   }),
   ofNode.sum('faregate_journal_bytes', 'bytes', {
-    help: 'What the files of the journal take.',
+    help: 'Size of the journal files.',
     value: ({ journal }) => journal.fileBytes,
   }),
   ofNode.lowest('faregate_journal_writable', '', {
-    help: 'Whether the journal takes entries: 1, or 0 if the node takes no calls.',
+    help: 'Whether the journal is writable: 1, or 0 if the node takes no calls for that reason.',
     value: ({ journal }) => journal.isWritable,
   }),
   ofNode.sum('faregate_idempotency_claims_open', 'calls', {
-    help: 'Idempotency keys whose call runs on this node, or that are being looked up.',
+    help: 'Idempotency keys whose call is running on this node, or that are being looked up.',
     value: ({ claims }) => claims,
   }),
   ofNode.highest('faregate_api_keys_cached', 'keys', {
-    help: 'API keys that this node knows without asking the database.',
+    help: 'API keys in the cache of this node.',
     value: ({ cachedKeys }) => cachedKeys,
   }),
 ];

@@ -26,8 +26,8 @@ function counted(counts: CallCounts): [model: string, provider: string, end: str
   );
 }
 
-describe('counts of calls', () => {
-  it('put models and codes that nobody configured under one label', () => {
+describe('call counts', () => {
+  it('use one label for unknown models and codes', () => {
     const counts = createCounts();
     for (let i = 0; i < 100; i++) {
       counts.observe({ ...refused, modelAsked: `made-up-${i}`, errorCode: `code_${i}` });
@@ -39,7 +39,7 @@ describe('counts of calls', () => {
     ]);
   });
 
-  it('stay within a number of models and providers, however many configurations come and go', () => {
+  it('have a bounded number of models and providers, however often the configuration changes', () => {
     const counts = createCounts();
     for (let i = 0; i < 3_000; i++) counts.observe({ ...refused, model: `model-${i}` });
     const routes = [...counts.routes()];
@@ -48,7 +48,7 @@ describe('counts of calls', () => {
     assert.equal(calls, 3_000);
   });
 
-  it('count requests that are no calls by kind and status alone', () => {
+  it('count other requests by kind and status only', () => {
     const counts = createCounts();
     counts.observe({ ...refused, kind: 'query', status: 200, end: 'succeeded' });
     counts.observe({ ...refused, kind: 'health', status: null, end: 'aborted' });

@@ -2,13 +2,12 @@ import { errorCatalogue } from '../errors/catalogue.ts';
 import { type UnitCounts, type UnitName, unitNames } from '../protocols/metering/usage-units.ts';
 import type { RequestEnd, RequestReport } from '../requests/request-report.ts';
 
-/** What the metrics count of a report. */
+/** The members of a report that metrics use. */
 export type CountedReport = Pick<
   RequestReport,
   'kind' | 'status' | 'end' | 'errorCode' | 'model' | 'modelAsked' | 'durationMs' | 'chunks' | 'outcome'
 >;
 
-/** Hears of the times of a call, for histograms. */
 interface CallTimes {
   readonly duration: { observe(seconds: number): void };
   readonly firstByte: { observe(seconds: number): void };
@@ -16,11 +15,11 @@ interface CallTimes {
 
 const unitIndex: ReadonlyMap<string, number> = new Map(unitNames.map((name, index) => [name, index]));
 
-/** What the calls of a model by one provider came to. */
+/** The counts of one pair of model and provider. */
 export class RouteCounts {
   readonly model: string;
   readonly provider: string;
-  /** Calls by how they ended and by code. */
+  /** Calls by end and error code. */
   readonly ends = new Map<RequestEnd, Map<string, number>>();
   /** In the order of `unitNames`. */
   readonly units = new Float64Array(unitNames.length);
@@ -38,7 +37,7 @@ export class RouteCounts {
   }
 
   addUnits(usage: UnitCounts): void {
-    // The members of an object are read faster in their own order, and most of them are zero.
+    // Reading an object's members in their own order is faster than in the order of `unitNames`, and most of them are zero.
     for (const name in usage) {
       const count = usage[name as UnitName];
       if (count === 0) continue;
@@ -48,10 +47,10 @@ export class RouteCounts {
   }
 }
 
-/** Pairs of model and provider that are counted apart: a configuration has as many, and reloads may bring others. */
+/** Pairs of model and provider with counts of their own. Reloads may add pairs without end. */
 const PAIRS_MAX = 2_000;
 
-/** The value of a label if there is nothing that it could name, and where what there is has no value of its own. */
+/** The value of a label that has nothing to name, and of one that must not take an arbitrary value. */
 const NONE = 'none';
 const OTHER = 'other';
 
@@ -60,11 +59,11 @@ const CODES: ReadonlySet<string> = new Set(Object.values(errorCatalogue).map(({ 
 const codeLabel = (code: string | null): string => (code === null ? NONE : CODES.has(code) ? code : OTHER);
 
 /**
- * Counts requests and calls from their reports. A call is counted once its end is durable, as it is on record; sums agree
- * with the call records and the ledger of this node's calls since it started.
+ * Counts requests and calls from their reports. A call is counted once its end is durable, so the sums agree with the call records and the
+ * ledger entries of this node since its start.
  */
 export class CallCounts {
-  /** Requests by what they were for and their status. */
+  /** Requests by kind and status. */
   readonly requests = new Map<string, Map<string, number>>();
   /** Failed attempts by provider and code. */
   readonly providerFailures = new Map<string, Map<string, number>>();
@@ -76,8 +75,8 @@ export class CallCounts {
     this.#timesOf = timesOf;
   }
 
-  /** Shows routes with zero as long as nothing is counted, so that the first call is seen as an increase. */
-  know(routes: readonly { readonly model: string; readonly provider: string }[]): void {
+  /** Adds routes with a count of zero, so that Prometheus sees their first call as an increase. */
+  addRoutes(routes: readonly { readonly model: string; readonly provider: string }[]): void {
     for (const { model, provider } of routes) add(this.#routeOf(model, provider).ends, 'succeeded', NONE, 0);
   }
 

@@ -8,7 +8,7 @@ const ofRoute = metricsOf((counts: CallCounts) => counts.routes(), {
   provider: ({ provider }) => provider,
 });
 
-/** A sample for each unit of a route that was used. */
+/** A sample for each route and unit with usage. */
 function* byUnit(counts: CallCounts, shows: (name: UnitName) => boolean): Iterable<Sample> {
   for (const route of counts.routes()) {
     for (const [index, name] of unitNames.entries()) {
@@ -18,7 +18,7 @@ function* byUnit(counts: CallCounts, shows: (name: UnitName) => boolean): Iterab
   }
 }
 
-/** `cacheWrite1hTokens` is `cache_write_1h`. */
+/** Such as `cache_write_1h` for `cacheWrite1hTokens`. */
 export function unitLabel(name: UnitName): string {
   return name
     .replace(/Tokens$/, '')
@@ -35,7 +35,7 @@ function* pairs(counts: ReadonlyMap<string, ReadonlyMap<string, number>>): Itera
   for (const [outer, inner] of counts) for (const [label, value] of inner) yield { labels: [outer, label], value };
 }
 
-/** Requests and calls, counted from their reports. */
+/** Metrics that are counted from reports. */
 export const callMetrics: readonly ReadMetric<CallCounts>[] = [
   {
     name: 'faregate_requests_total',
@@ -43,8 +43,8 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     labels: ['kind', 'http_status'],
     unit: 'requests',
     help:
-      'Requests by what they were for, and the status that was sent; none if the client left before. Counted when the ' +
-      'response is closed and the call, if any, has ended.',
+      'Requests by kind and response status; none if the client disconnected before a response. Counted when the response ' +
+      'is closed and the call, if any, has ended.',
     read: ({ requests }) => pairs(requests),
   },
   {
@@ -53,8 +53,8 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     labels: ['model', 'provider', 'status', 'code'],
     unit: 'calls',
     help:
-      'Calls by how they ended: succeeded, failed, aborted as on record; refused before admission; repeated, with the stored ' +
-      'response of an earlier call. The code is that of the error, none if there was none.',
+      'Calls by their end: succeeded, failed or aborted as in the call record; refused before admission; repeated, with the ' +
+      'stored response of an earlier call. The code is the error code, or none.',
     *read(counts) {
       for (const route of counts.routes()) {
         for (const [end, codes] of route.ends) {
@@ -68,11 +68,11 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     type: 'counter',
     labels: ['model', 'provider', 'kind'],
     unit: 'tokens',
-    help: 'Tokens of calls by kind, as on record. The kinds are disjoint: their sum is what was read and written.',
+    help: 'Tokens of calls by kind, as in the call records. The kinds are disjoint, so they can be summed.',
     read: (counts) => byUnit(counts, isToken),
   },
   ofRoute.counter('faregate_reasoning_tokens_total', 'tokens', {
-    help: 'The output tokens among them that were reasoning.',
+    help: 'Reasoning tokens, which are included in the output tokens.',
     value: ({ units }) => units[REASONING]!,
   }),
   {
@@ -80,32 +80,31 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     type: 'counter',
     labels: ['model', 'provider', 'unit'],
     unit: 'uses',
-    help: 'What calls used beside tokens, such as searches, by the unit in which the provider counts it.',
+    help: 'Usage other than tokens, such as searches, by the unit that the provider counts.',
     read: (counts) => byUnit(counts, isOther),
   },
   ofRoute.counter('faregate_charged_yuan_total', 'yuan', {
-    help: 'What was charged for calls, as in the ledger.',
-    // The nearest number to the exact sum.
+    help: 'Charges of calls, as in the ledger.',
     value: ({ chargedNano }) => Number(formatYuan(chargedNano)),
   }),
   ofRoute.counter('faregate_response_chunks_total', 'chunks', {
-    help: 'Pieces of responses of providers that were passed on.',
+    help: 'Chunks of provider responses that were relayed.',
     value: ({ chunks }) => chunks,
   }),
   ofRoute.counter('faregate_calls_estimated_total', 'calls', {
-    help: 'Calls whose usage was estimated, because the provider had not reported all of it: most are aborted streams.',
+    help: 'Calls whose usage was estimated, because the provider did not report all of it; most are aborted streams.',
     value: ({ estimated }) => estimated,
   }),
   ofRoute.counter('faregate_streams_without_usage_total', 'calls', {
-    help: 'Of those, streams that came to their end: their provider does not report usage.',
+    help: 'Completed streams with estimated usage: their provider does not report usage.',
     value: ({ streamsWithoutUsage }) => streamsWithoutUsage,
   }),
   ofRoute.counter('faregate_calls_unpriced_total', 'calls', {
-    help: 'Calls that used something for which the price list of their model has no price; GET /admin/v1/unpriced names it.',
+    help: 'Calls with usage for which their model has no price; GET /admin/v1/unpriced lists it.',
     value: ({ unpriced }) => unpriced,
   }),
   ofRoute.counter('faregate_calls_excess_usage_total', 'calls', {
-    help: 'Calls whose provider reported more than they can have used; the excess is not charged.',
+    help: 'Calls whose provider reported more usage than is possible; the excess is not charged.',
     value: ({ excess }) => excess,
   }),
   {
@@ -113,19 +112,18 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     type: 'counter',
     labels: ['provider', 'code'],
     unit: 'attempts',
-    help: 'Attempts that failed, also if another route took the call; the code is that of their error.',
+    help: 'Failed attempts at providers, including those after which another route took the call, by error code.',
     read: ({ providerFailures }) => pairs(providerFailures),
   },
 ];
 
-/** The times of calls. */
 export const callHistograms = {
   duration: histogram('faregate_call_duration_seconds', 'seconds', SLOW_BUCKETS, {
     labels: ['model', 'provider'],
-    help: 'From the arrival of a call to the end of its response.',
+    help: 'Time from the arrival of a call to the end of its response.',
   }),
   firstByte: histogram('faregate_call_first_byte_seconds', 'seconds', SLOW_BUCKETS, {
     labels: ['model', 'provider'],
-    help: "From the beginning of a call to the first byte of the provider's response.",
+    help: "Time from the start of a call to the first byte of the provider's response.",
   }),
 };

@@ -7,7 +7,7 @@ import type { RequestReport } from '../requests/request-report.ts';
 
 type SpanAttributes = Record<string, string | number | boolean>;
 
-/** A span before it is put into the form of a library. */
+/** A span, independent of the OpenTelemetry packages. */
 export interface CallSpan {
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
@@ -20,7 +20,6 @@ export interface CallSpan {
   readonly events: readonly { readonly name: string; readonly atMs: number }[];
 }
 
-/** A host and a port, as spans name a server. */
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
@@ -28,11 +27,11 @@ export interface ServerAddress {
 
 interface CallSpanSources {
   readonly nextSpanId: () => string;
-  /** Where a provider is reached; `null` if it is in the configuration no more. */
+  /** The address of a provider; null if the configuration no longer has it. */
   readonly providerAddress: (provider: string) => ServerAddress | null;
 }
 
-/** What the GenAI conventions call our operations; for those that they do not know, our own word. */
+/** Operation names of OpenTelemetry's GenAI conventions; our own where the conventions have none. */
 const OPERATION_NAMES: Readonly<Record<OperationName, string>> = {
   chat: 'chat',
   messages: 'chat',
@@ -44,10 +43,7 @@ const OPERATION_NAMES: Readonly<Record<OperationName, string>> = {
   'images.edit': 'generate_content',
 };
 
-/**
- * The spans of a call, the first one that of its request: all of `docs/tracing.md`. Nothing in them is text of the client, a key, or
- * a provider's message.
- */
+/** The spans of a call, with the request's span first (`docs/tracing.md`). They contain no client text, key, or provider message. */
 export function callSpans(report: RequestReport, trace: CallTrace, sources: CallSpanSources): CallSpan[] {
   const { context } = trace;
   const operation = OPERATION_NAMES[report.operation as OperationName] ?? report.operation ?? 'call';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Histogram, type OpenMetricsContentType, Registry } from 'prom-client';
 import { Distributions } from './distribution.ts';
-import { DistributionMetric } from './exposition.ts';
+import { registerDistributions } from './exposition.ts';
 
 function createRegistry(): Registry<OpenMetricsContentType> {
   const registry = new Registry<OpenMetricsContentType>();
@@ -10,8 +10,8 @@ function createRegistry(): Registry<OpenMetricsContentType> {
   return registry;
 }
 
-describe('a distribution', () => {
-  it('is printed as a histogram of prom-client with the same events', async () => {
+describe('distribution', () => {
+  it('has the same text as a prom-client histogram with the same observations', async () => {
     const [ours, theirs] = [createRegistry(), createRegistry()];
     const buckets = [0.5, 1, 2.5];
     const row = {
@@ -23,7 +23,7 @@ describe('a distribution', () => {
       buckets,
     } as const;
     const distributions = new Distributions(row);
-    new DistributionMetric(distributions, ours);
+    registerDistributions(distributions, ours);
     const reference = new Histogram({
       name: row.name,
       help: row.help,

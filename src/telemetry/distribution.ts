@@ -1,9 +1,9 @@
 import { type HistogramRow, labelled } from './metric.ts';
 
-/** Events sorted by size, for one set of labels. */
+/** Observed values in buckets, for one set of labels. */
 export class Distribution {
   readonly #bounds: readonly number[];
-  /** Those that are no greater than a bound, and greater than the one before; behind them the rest. */
+  /** Values above the previous bound, up to this one; the last bucket counts values above all bounds. */
   readonly #counts: Float64Array;
   #count = 0;
   #sum = 0;
@@ -21,7 +21,7 @@ export class Distribution {
     this.#sum += value;
   }
 
-  /** The samples of a histogram: what is below each bound and in all, and the sum. */
+  /** The samples of a Prometheus histogram: cumulative buckets, sum and count. */
   samples(name: string, labels: Readonly<Record<string, string>>) {
     let below = 0;
     const buckets = this.#bounds.map((bound, bucket) => {
@@ -37,7 +37,7 @@ export class Distribution {
   }
 }
 
-/** The distributions of a histogram, by their labels. */
+/** The distributions of a histogram, one for each set of labels. */
 export class Distributions {
   readonly row: HistogramRow;
   readonly #distributions: { readonly labels: Record<string, string>; readonly distribution: Distribution }[] = [];
@@ -46,14 +46,13 @@ export class Distributions {
     this.row = row;
   }
 
-  /** Adds a distribution; each set of labels once. */
+  /** Adds a distribution. Call it once for each set of labels. */
   add(...values: readonly string[]): Distribution {
     const distribution = new Distribution(this.row.buckets);
     this.#distributions.push({ labels: labelled(this.row.labels, values), distribution });
     return distribution;
   }
 
-  /** The samples of all of them. */
   samples() {
     return this.#distributions.flatMap(({ labels, distribution }) => distribution.samples(this.row.name, labels));
   }

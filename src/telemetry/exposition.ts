@@ -5,69 +5,85 @@ import { labelled, type ReadMetric } from './metric.ts';
 import type { NodeFigures } from './node-figures.ts';
 import type { MetricsReport, MetricsText } from './summed-metrics.ts';
 
-interface ExposedParts {
+interface ExposedMetrics {
+  readonly calls: CallCounts;
   readonly distributions: readonly Distributions[];
   readonly callMetrics: readonly ReadMetric<CallCounts>[];
   readonly nodeMetrics: readonly ReadMetric<NodeFigures>[];
 }
 
-/** The metrics of a node as others read them. */
+/** The metrics of a process, with the figures of the node at the moment of a scrape. */
 export interface Exposition {
-  /** Takes the figures of this moment. */
-  readonly copy: (calls: CallCounts, node: NodeFigures) => void;
-  /** What was taken, as a text of OpenMetrics. */
-  readonly text: () => Promise<MetricsText>;
-  /** The same as values. */
-  readonly values: () => Promise<MetricsReport>;
-}
-
-/** Registers all metrics at prom-client, and its own of the process, which watch that until it ends. */
-export function createExposition({ distributions, callMetrics, nodeMetrics }: ExposedParts): Exposition {
-  const registry = new Registry<OpenMetricsContentType>();
-  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  for (const each of distributions) new DistributionMetric(each, registry);
-  const copyCalls = callMetrics.map((row) => copierOf(row, registry));
-  const copyNode = nodeMetrics.map((row) => copierOf(row, registry));
-  collectDefaultMetrics({ register: registry });
-  return {
-    copy(calls, node) {
-      for (const copy of copyCalls) copy(calls);
-      for (const copy of copyNode) copy(node);
-    },
-    text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
-    values: () => registry.getMetricsAsJSON(),
-  };
+  /** In the OpenMetrics text format. */
+  text(node: NodeFigures): Promise<MetricsText>;
+  values(node: NodeFigures): Promise<MetricsReport>;
 }
 
 type OpenRegistry = Registry<OpenMetricsContentType>;
 
-/** Registers a metric, and returns a function that replaces its values by those of figures. */
-function copierOf<Figures>(row: ReadMetric<Figures>, registry: OpenRegistry): (figures: Figures) => void {
-  const { name, help, labels, read, ofWorkers = 'sum' } = row;
-  const options = { name, help, labelNames: labels, registers: [registry], aggregator: ofWorkers };
-  const metric = row.type === 'counter' ? new Counter(options) : new Gauge(options);
-  return (figures) => {
-    metric.reset();
-    for (const sample of read(figures)) metric.inc(labelled(labels, sample.labels), sample.value);
+/** Registers all metrics with prom-client, together with its default metrics of the process. */
+export function createExposition({ calls, distributions, callMetrics, nodeMetrics }: ExposedMetrics): Exposition {
+  const registry: OpenRegistry = new Registry<OpenMetricsContentType>();
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  // The registry collects every metric before it returns a promise, so scrapes at the same time do not mix their figures.
+  let current: NodeFigures;
+  for (const each of distributions) registerDistributions(each, registry);
+  for (const row of callMetrics) registerRead(row, registry, () => calls);
+  for (const row of nodeMetrics) registerRead(row, registry, () => current);
+  collectDefaultMetrics({ register: registry });
+  return {
+    async text(node) {
+      current = node;
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+    values(node) {
+      current = node;
+      return registry.getMetricsAsJSON();
+    },
   };
 }
 
+/** Registers a metric that is read from the figures at each scrape. */
+function registerRead<Figures>(
+  { name, help, type, labels, read, ofWorkers = 'sum' }: ReadMetric<Figures>,
+  registry: OpenRegistry,
+  figures: () => Figures,
+): void {
+  const options = { name, help, labelNames: labels, registers: [registry], aggregator: ofWorkers };
+  const collect = (metric: Counter | Gauge): void => {
+    metric.reset();
+    for (const sample of read(figures())) metric.inc(labelled(labels, sample.labels), sample.value);
+  };
+  if (type === 'counter') {
+    new Counter({
+      ...options,
+      collect() {
+        collect(this);
+      },
+    });
+  } else {
+    new Gauge({
+      ...options,
+      collect() {
+        collect(this);
+      },
+    });
+  }
+}
+
 /**
- * Distributions as a histogram of a registry. They are counted without the library: its own looks labels up at each event, which takes
- * ten times as long (`bench/metrics.ts`), and has no way to set what it has counted.
+ * Registers distributions as a histogram. They are counted outside of prom-client, whose Histogram looks labels up at each observation,
+ * which takes ten times as long (`bench/metrics.ts`), and cannot be set to given counts.
  */
-export class DistributionMetric extends Gauge {
-  readonly #distributions: Distributions;
-
-  constructor(distributions: Distributions, registry: OpenRegistry) {
-    const { name, help } = distributions.row;
-    super({ name, help, registers: [registry] });
-    this.#distributions = distributions;
-  }
-
-  override async get() {
-    const { name, help } = this.#distributions.row;
-    // The types of the library have a number for each type, and its code the word.
-    return { ...(await super.get()), name, help, type: 'histogram' as never, values: this.#distributions.samples() };
-  }
+export function registerDistributions(distributions: Distributions, registry: OpenRegistry): void {
+  const { name, help } = distributions.row;
+  const metric = {
+    name,
+    help,
+    type: 'histogram',
+    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: distributions.samples() }),
+    reset: () => undefined,
+  };
+  // The type lists the library's own classes; a registry uses these members only.
+  registry.registerMetric(metric as unknown as Gauge);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { metricRows } from './metrics.ts';
 
-/** Labels whose values are bounded: by the configuration, or by lists in the code. */
+/** Labels with a bounded set of values, from the configuration or from lists in the code. */
 const LABELS = new Set([
   ...[
     'code',
@@ -20,13 +20,13 @@ const LABELS = new Set([
   ...['provider_model', 'result', 'state', 'status', 'unit', 'version'],
 ]);
 
-describe('the rows of metrics', () => {
-  it('follow the naming rules of OpenMetrics, each name once', () => {
+describe('metric rows', () => {
+  it('have unique names that follow the OpenMetrics rules', () => {
     assert.equal(new Set(metricRows.map(({ name }) => name)).size, metricRows.length);
     for (const { name, type, unit } of metricRows) {
       assert.match(name, /^faregate(_[a-z0-9]+)+$/);
       assert.equal(name.endsWith('_total'), type === 'counter', name);
-      // A histogram adds these itself.
+      // Reserved for histograms.
       assert.doesNotMatch(name, /_(sum|count|bucket)$/);
       const isBase = ['seconds', 'bytes', 'yuan'].includes(unit);
       if (isBase) assert.ok(name.replace(/_total$/, '').endsWith(`_${unit}`), name);
@@ -34,7 +34,7 @@ describe('the rows of metrics', () => {
     }
   });
 
-  it('have labels of bounded values alone', () => {
+  it('only have labels with a bounded set of values', () => {
     for (const { name, labels } of metricRows)
       for (const label of labels) assert.ok(LABELS.has(label), `${name} ${label}`);
   });

@@ -18,7 +18,7 @@ import type { MetricsReport, MetricsText } from './summed-metrics.ts';
 
 const nodeMetrics = [...servingMetrics, ...accountingMetrics, ...databaseMetrics, ...providerMetrics, ...noticeMetrics];
 
-/** Every metric of Faregate itself, in the order in which the documents list them. */
+/** All metrics except prom-client's default ones, in the order of `docs/metrics.md`. */
 export const metricRows: readonly (MetricRow & { readonly type: 'counter' | 'gauge' | 'histogram' })[] = [
   ...callMetrics,
   ...Object.values(callHistograms),
@@ -26,7 +26,7 @@ export const metricRows: readonly (MetricRow & { readonly type: 'counter' | 'gau
   ...nodeMetrics,
 ];
 
-/** What the parts of a node tell its metrics. Each takes less than a few microseconds. */
+/** Callbacks of a node's components. Each takes a few microseconds at most. */
 export interface NodeObservers {
   readonly request: RequestObserver;
   readonly admissions: AdmissionObserver;
@@ -34,18 +34,17 @@ export interface NodeObservers {
   readonly settlement: (place: EndPlace, tookMs: number) => void;
 }
 
-/** The metrics of a node. */
 export interface Metrics {
   readonly observers: NodeObservers;
-  /** The metrics as a text of OpenMetrics. `readNode` is asked once; scrapes at the same time get the same text. */
+  /** Returns the metrics in the OpenMetrics text format. Concurrent scrapes share one text. */
   scrape(readNode: () => Promise<NodeFigures>): Promise<MetricsText>;
-  /** The same as values, which are summed with those of other workers. Use one of the two. */
+  /** Returns the metrics as values, to be summed with those of other workers. A process uses either this or `scrape`, which renames counters. */
   report(readNode: () => Promise<NodeFigures>): Promise<MetricsReport>;
 }
 
 /**
- * Counts are kept as plain numbers, or by the parts that they are of, and copied into the registry of prom-client when
- * they are asked for: its own look up their labels each time. A gateway that nobody asks does without that library.
+ * Keeps counts as plain numbers, and gives them to prom-client at a scrape: its own counters look their labels up at each increment. The
+ * library is loaded at the first scrape.
  */
 export function createMetrics(): Metrics {
   const times = distributionsOf(callHistograms);
@@ -69,23 +68,22 @@ export function createMetrics(): Metrics {
   async function load(): Promise<Exposition> {
     const { createExposition } = await import('./exposition.ts');
     return createExposition({
+      calls,
       distributions: [...Object.values(times), ...Object.values(observed)],
       callMetrics,
       nodeMetrics,
     });
   }
 
-  /** Registers what is not yet, and copies the figures. */
-  async function fill(readNode: () => Promise<NodeFigures>): Promise<Exposition> {
+  async function read(readNode: () => Promise<NodeFigures>): Promise<[Exposition, NodeFigures]> {
     exposition ??= load().catch((error: unknown) => {
       exposition = null;
       throw error;
     });
     const exposed = await exposition;
     const node = await readNode();
-    calls.know(node.routes);
-    exposed.copy(calls, node);
-    return exposed;
+    calls.addRoutes(node.routes);
+    return [exposed, node];
   }
 
   return {
@@ -104,8 +102,14 @@ export function createMetrics(): Metrics {
       },
       settlement: (place, tookMs) => settlements[place].observe(tookMs / 1_000),
     },
-    scrape: shareUnderWay(async (readNode) => (await fill(readNode)).text()),
-    report: async (readNode) => (await fill(readNode)).values(),
+    scrape: shareUnderWay(async (readNode) => {
+      const [exposed, node] = await read(readNode);
+      return exposed.text(node);
+    }),
+    async report(readNode) {
+      const [exposed, node] = await read(readNode);
+      return exposed.values(node);
+    },
   };
 }
 

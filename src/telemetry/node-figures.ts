@@ -4,12 +4,12 @@ import type { CredentialCounts } from '../providers/upstream/credentials.ts';
 import type { EventLoopDelays } from './event-loop.ts';
 import { metricsOf, type ReadMetric } from './metric.ts';
 
-/** What a node does at one moment, read from all of its parts for one scrape. */
+/** The state of a node at the moment of a scrape. */
 export interface NodeFigures {
   readonly build: { readonly version: string; readonly nodeVersion: string; readonly engine: string };
-  /** With how many workers the gateway is started; 1: this process is all of it. */
+  /** The number of workers that the gateway was started with; 1 for a single process. */
   readonly workers: number;
-  /** As `/readyz` says, of this node. */
+  /** As in this node's `/readyz`. */
   readonly isReady: boolean;
   readonly reload: { readonly isInForce: boolean; readonly lastAtMs: number };
   readonly requestsInFlight: number;
@@ -28,17 +28,17 @@ export interface NodeFigures {
     readonly isSilent: boolean;
     readonly isNotified: boolean;
     readonly clockAheadMs: number;
-    readonly lanes: readonly LaneFigures[];
-    /** Of those that the node has opened, by number: whether the last question of a call there ran out of time. */
+    readonly pools: readonly PoolFigures[];
+    /** The partitions that the node has opened. `isSilent`: the last database request of a call timed out there. */
     readonly partitions: readonly { readonly number: number; readonly isSilent: boolean }[];
-    /** How many more there are. */
+    /** Partitions that were added since the node started. */
     readonly partitionsUnopened: number;
   };
   readonly providers: readonly ProviderFigures[];
   readonly routes: readonly RouteFigures[];
   readonly requestWorkers: readonly PoolTasks[];
   readonly bodies: { readonly used: BodySizes; readonly max: BodySizes };
-  /** Of notices: attempts since the start of the process, those under way, and receivers that are due. */
+  /** Attempts since the start of the process, attempts in flight, and receivers with due notices. */
   readonly notices: {
     readonly delivered: number;
     readonly failed: number;
@@ -53,8 +53,8 @@ interface BodySizes {
   readonly diskBytes: number;
 }
 
-/** Connections to the database for one purpose. Counts are since the start of the process. */
-export interface LaneFigures {
+/** A database connection pool. Counts are since the start of the process. */
+export interface PoolFigures {
   readonly name: string;
   readonly used: number;
   readonly connectionsMax: number;
@@ -66,10 +66,10 @@ export interface LaneFigures {
 
 export interface ProviderFigures {
   readonly id: string;
-  readonly callsUnderWay: number;
+  readonly callsInFlight: number;
   readonly callsMax: number;
   readonly callsWaiting: number;
-  /** Since the provider was configured as it is. */
+  /** Since the provider's configuration last changed. */
   readonly callsRefused: number;
   readonly connectionsOpen: number;
   readonly credentials: CredentialCounts;
@@ -80,11 +80,11 @@ export interface RouteFigures {
   readonly provider: string;
   readonly providerModel: string;
   readonly state: RouteStatus['state'];
-  /** Accounts that are not let through, because their own calls keep failing. */
+  /** Accounts with an open breaker of their own, because their calls keep failing. */
   readonly accountsLeftOut: number;
 }
 
 export type NodeMetric = ReadMetric<NodeFigures>;
 
-/** Rows of metrics of the node as a whole. */
+/** Creates rows of metrics without labels. */
 export const ofNode = metricsOf((node: NodeFigures) => [node]);

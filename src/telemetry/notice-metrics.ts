@@ -1,6 +1,6 @@
 import { type NodeMetric, ofNode } from './node-figures.ts';
 
-/** What accounts and operators are told of. */
+/** Notices to accounts and operators. */
 export const noticeMetrics: readonly NodeMetric[] = [
   {
     name: 'faregate_notice_attempts_total',
@@ -14,11 +14,11 @@ export const noticeMetrics: readonly NodeMetric[] = [
     ],
   },
   ofNode.sum('faregate_notice_attempts_running', 'receivers', {
-    help: 'Receivers that this node sends notices to at the moment.',
+    help: 'Receivers to which this node is sending notices.',
     value: ({ notices }) => notices.inFlight,
   }),
   ofNode.highest('faregate_notice_receivers_due', 'receivers', {
-    help: 'Receivers for which notices were due on all nodes when this one looked last, up to 10,000.',
+    help: 'Receivers with due notices, on all nodes, when this node last checked; at most 10,000.',
     value: ({ notices }) => notices.due,
   }),
 ];

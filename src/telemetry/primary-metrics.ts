@@ -2,9 +2,9 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { servingMetrics } from './serving-metrics.ts';
 import type { MetricsReport } from './summed-metrics.ts';
 
-/** The report of a primary, which is added to those of its workers: its process, and that workers are missing. */
+/** The primary's own metrics, which are added to those of its workers: its process, and whether workers are missing. */
 export interface PrimaryMetrics {
-  /** `isComplete`: whether each worker has given its own. */
+  /** @param isComplete whether every worker has sent its report. */
   report(isComplete: boolean): Promise<MetricsReport>;
 }
 
@@ -16,7 +16,7 @@ export function createPrimaryMetrics(workers: number): PrimaryMetrics {
     return new Gauge({ name, help, registers: [registry], aggregator: ofWorkers });
   };
   gaugeOf('faregate_workers').set(workers);
-  // It is none itself; with no worker at all this is what is left.
+  // The primary is not a worker. If no worker reports, this is the sum.
   gaugeOf('faregate_workers_reporting').set(0);
   const ready = gaugeOf('faregate_ready');
   return {

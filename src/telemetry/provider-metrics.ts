@@ -13,11 +13,11 @@ const ofRoute = metricsOf(({ routes }: NodeFigures) => routes, {
 /** Providers, their credentials, and the breakers of routes. */
 export const providerMetrics: readonly NodeMetric[] = [
   ofProvider.sum('faregate_provider_calls_in_flight', 'calls', {
-    help: 'Calls under way at a provider.',
-    value: ({ callsUnderWay }) => callsUnderWay,
+    help: 'Calls in flight at a provider.',
+    value: ({ callsInFlight }) => callsInFlight,
   }),
   ofProvider.highest('faregate_provider_calls_max', 'calls', {
-    help: 'The most of them: the connections of the provider.',
+    help: 'Maximum number of calls in flight at a provider: its connections.',
     value: ({ callsMax }) => callsMax,
   }),
   ofProvider.sum('faregate_provider_calls_waiting', 'calls', {
@@ -25,7 +25,7 @@ export const providerMetrics: readonly NodeMetric[] = [
     value: ({ callsWaiting }) => callsWaiting,
   }),
   ofProvider.counter('faregate_provider_queue_refused_total', 'calls', {
-    help: 'Calls that found no place in the queue, or waited in it for as long as they may. A change of the provider begins anew.',
+    help: 'Calls that found the queue of a provider full, or timed out in it. A change of the provider resets it.',
     value: ({ callsRefused }) => callsRefused,
   }),
   ofProvider.sum('faregate_provider_connections_open', 'connections', {
@@ -38,7 +38,7 @@ export const providerMetrics: readonly NodeMetric[] = [
     type: 'gauge',
     labels: ['provider', 'state'],
     unit: 'credentials',
-    help: 'Credentials of a provider: active, resting after a 429 for one of its models, or refused by the provider.',
+    help: 'Credentials of a provider: active, resting (in a cooldown after a 429 for one of its models), or refused by the provider.',
     read: (node) =>
       node.providers.flatMap(({ id, credentials }) =>
         Object.entries(credentials).map(([state, value]) => ({ labels: [id, state], value })),
@@ -50,14 +50,14 @@ export const providerMetrics: readonly NodeMetric[] = [
     type: 'gauge',
     labels: ['model', 'provider', 'provider_model', 'state'],
     unit: '',
-    help: 'Whether the breaker of a route is closed, open, or letting a probe through: 1 for its state, 0 for the others.',
+    help: 'State of the breaker of a route (closed, open, or probing): 1 for the current state, 0 for the others.',
     read: (node) =>
       node.routes.flatMap(({ model, provider, providerModel, state: current }) =>
         STATES.map((state) => ({ labels: [model, provider, providerModel, state], value: Number(state === current) })),
       ),
   },
   ofRoute.highest('faregate_route_accounts_left_out', 'accounts', {
-    help: 'Accounts that are not let through over a route, because their own calls keep failing there.',
+    help: 'Accounts whose own breaker on a route is open, because their calls keep failing there.',
     value: ({ accountsLeftOut }) => accountsLeftOut,
   }),
 ];

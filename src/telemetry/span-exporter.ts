@@ -8,23 +8,22 @@ import type { TraceContext } from '../lib/trace-context.ts';
 import { programVersion } from '../lib/version.ts';
 import type { CallSpan } from './call-spans.ts';
 
-/** Takes spans, and sends them in the background. */
+/** A queue of spans that are exported in the background. */
 export interface SpanSink {
-  /** Returns at once; if the queue is full, the span is dropped. */
+  /** Drops the span if the queue is full. */
   add(span: CallSpan): void;
-  /** Sends what is left, as far as that takes no longer than two seconds. */
+  /** Exports the remaining spans, for at most two seconds. */
   close(): Promise<void>;
 }
 
-/** What tests may want to be faster. */
 export interface ExportTiming {
-  /** How long a span may wait for others that are sent with it. */
+  /** How long a span waits for others to be exported with it. */
   readonly delayMs: number;
 }
 
 export const EXPORT_TIMING: ExportTiming = { delayMs: 5_000 };
 
-/** The packages of OpenTelemetry that traces need, as `package.json` names them among its optional peers. */
+/** The OpenTelemetry packages for traces: optional peer dependencies in `package.json`. */
 const TRACING_PACKAGES = [
   '@opentelemetry/api',
   '@opentelemetry/resources',
@@ -44,11 +43,7 @@ const STATUS_UNSET = 0;
 const STATUS_ERROR = 2;
 const EXPORTED = 0;
 
-/**
- * Loads the exporter.
- *
- * @throws where the packages of OpenTelemetry are not installed.
- */
+/** @throws if the OpenTelemetry packages are not installed. */
 export async function loadSpanExporter(
   { endpoint, headers, serviceName }: TracingConfig,
   { logger, nowMs, timing }: { readonly logger: Logger; readonly nowMs: () => number; readonly timing: ExportTiming },
@@ -84,14 +79,14 @@ function loadPackages() {
   });
 }
 
-/** What is said where a package could not be loaded; any other error stays as it is. */
+/** An error with advice if a package is not installed; other errors are returned unchanged. */
 export function missingPackages(error: unknown): unknown {
   if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return error;
-  const message = `The configuration has the section "tracing", and the packages that it needs are not installed. Install them (npm install --no-save ${TRACING_PACKAGES.join(' ')}), or leave the section out.`;
+  const message = `The "tracing" section of the configuration needs packages that are not installed. Install them (npm install --no-save ${TRACING_PACKAGES.join(' ')}), or remove the section.`;
   return new Error(message, { cause: error });
 }
 
-/** The exporter, whose failures are said once a minute at most, and go no further. */
+/** Wraps the exporter: its failures are logged at most once a minute and not passed on. */
 function withWarnings(exporter: SpanExporter, logger: Logger, nowMs: () => number): SpanExporter {
   let lostSpans = 0;
   let warnedAtMs = Number.NEGATIVE_INFINITY;
@@ -102,7 +97,7 @@ function withWarnings(exporter: SpanExporter, logger: Logger, nowMs: () => numbe
           lostSpans += spans.length;
           if (nowMs() - warnedAtMs >= WARNING_INTERVAL_MS) {
             const reason = (error?.message ?? 'unknown').slice(0, REASON_LENGTH_MAX);
-            logger.warn({ spans: lostSpans, reason }, 'spans could not be exported, and are lost');
+            logger.warn({ spans: lostSpans, reason }, 'failed to export spans; they are lost');
             warnedAtMs = nowMs();
             lostSpans = 0;
           }
@@ -145,7 +140,7 @@ function spanContext({ traceId, spanId, isSampled }: TraceContext, isRemote: boo
   return { traceId, spanId, traceFlags: isSampled ? 1 : 0, isRemote };
 }
 
-/** Seconds, and nanoseconds beside them; what is less than a microsecond is noise. */
+/** Seconds and nanoseconds, rounded to microseconds. */
 function hrTime(ms: number): HrTime {
   const micros = Math.round(ms * 1_000);
   const seconds = Math.floor(micros / 1_000_000);

@@ -12,7 +12,7 @@ interface Worker {
   readonly lateMs?: number;
 }
 
-/** The report of a worker that has ended so many batches, of so many calls each, and does this at the moment. */
+/** The report of a worker. `ends` are the sizes of its settlement batches. */
 async function report({ ends, inFlight = 0, isUp = true, lateMs = 0 }: Worker): Promise<MetricsReport> {
   const metrics = createMetrics();
   for (const calls of ends) metrics.observers.settlementBatch(calls, 2);
@@ -36,7 +36,7 @@ async function report({ ends, inFlight = 0, isUp = true, lateMs = 0 }: Worker): 
       isSilent: !isUp,
       isNotified: true,
       clockAheadMs: 0,
-      lanes: [],
+      pools: [],
       partitions: [],
       partitionsUnopened: 0,
     },
@@ -55,8 +55,8 @@ function valueIn(text: string, sample: string): number | undefined {
   return line === undefined ? undefined : Number(line.slice(sample.length + 1));
 }
 
-describe('the metrics of several workers', () => {
-  it('are sums of what was counted, and of each gauge what its row says', async () => {
+describe('metrics of several workers', () => {
+  it('sum counters, and combine each gauge as its row specifies', async () => {
     const { text } = await printReports([
       await report({ ends: [1, 30], inFlight: 2, lateMs: 40 }),
       await report({ ends: [300], inFlight: 5, isUp: false, lateMs: 10 }),
@@ -85,7 +85,7 @@ describe('the metrics of several workers', () => {
     assert.doesNotMatch(text, /_total_total/);
   });
 
-  it('never fall by a worker that has ended or hangs, of which the counters stay and nothing else', async () => {
+  it('keep the counters, and only those, of a worker that has exited or hangs', async () => {
     const left = countersOf(await report({ ends: [2, 2], inFlight: 9, isUp: false }));
     const ended = await addReports([await addReports([[], left]), countersOf(await report({ ends: [2] }))]);
     const { text } = await printReports([await report({ ends: [4], inFlight: 1 }), ended]);
@@ -96,7 +96,7 @@ describe('the metrics of several workers', () => {
     assert.equal(valueIn(text, 'faregate_database_up'), 1);
   });
 
-  it('say that workers are missing, also if all are', async () => {
+  it('report missing workers, even if all are missing', async () => {
     const primary = createPrimaryMetrics(2);
     const one = await printReports([await report({ ends: [] }), await primary.report(false)]);
     assert.equal(valueIn(one.text, 'faregate_ready'), 0);
@@ -107,7 +107,7 @@ describe('the metrics of several workers', () => {
     assert.ok(valueIn(none.text, 'process_resident_memory_bytes')! > 0);
   });
 
-  it('know of each gauge what is shown, and of nothing else', () => {
+  it('specify how to combine workers for every gauge, and only for gauges', () => {
     for (const { name, type, ofWorkers } of metricRows) assert.equal(ofWorkers !== undefined, type === 'gauge', name);
   });
 });

@@ -10,20 +10,20 @@ export interface MetricsText {
 
 const GROWING: readonly string[] = ['counter', 'histogram'];
 
-/** What of a report only grows: the rest says nothing once its process does not respond. */
+/** The counters and histograms of a report. Gauges mean nothing once their process does not respond. */
 export function countersOf(report: MetricsReport): MetricsReport {
-  // The types of the library have a number for each type, and its code the word.
+  // In the library's types, `type` is a number; in its code, a word.
   return report.filter(({ type }) => GROWING.includes(type as unknown as string));
 }
 
-/** One report with the values of all: counters and histograms summed, each gauge as its row says. */
+/** Combines reports: sums counters and histograms, and combines each gauge as its row specifies. */
 export function addReports(reports: readonly MetricsReport[]): Promise<MetricsReport> {
   return added(reports).getMetricsAsJSON();
 }
 
-/** The values of all reports as a text of OpenMetrics. */
+/** Combines reports into one text in the OpenMetrics format. */
 export async function printReports(reports: readonly MetricsReport[]): Promise<MetricsText> {
-  // The library appends `_total` to the names of counters that it has added up, whether it is there already or not.
+  // The library appends `_total` to the names of summed counters, even if they already end in it.
   const named = reports.map((report) =>
     report.map((metric) => ({ ...metric, name: metric.name.replace(/_total$/, '') })),
   );

@@ -6,29 +6,25 @@ import type { OpenTrace, RequestObserver } from '../requests/request-report.ts';
 import { callSpans, type ServerAddress } from './call-spans.ts';
 import { EXPORT_TIMING, type ExportTiming, loadSpanExporter } from './span-exporter.ts';
 
-/** The traces of a node: each call is opened with its request, and its spans are made of its report. */
+/** The traces of a node. A trace opens with its request; its spans are created from the request's report. */
 export interface Traces {
   readonly openTrace: OpenTrace;
   readonly observer: RequestObserver;
-  /** Sends what is left, within a limit of time. */
+  /** Exports the remaining spans, for at most two seconds. */
   close(): Promise<void>;
 }
 
 export interface TracesOptions {
   readonly tracing: TracingConfig;
-  /** The providers in force, of which spans name the addresses. */
+  /** The current providers, whose addresses appear in spans. */
   readonly providers: () => Config['providers'];
   readonly logger: Logger;
-  /** A clock in milliseconds that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly monotonicMs: () => number;
   readonly timing?: ExportTiming | undefined;
 }
 
-/**
- * Creates the traces that the configuration asks for.
- *
- * @throws where the packages of OpenTelemetry are not installed.
- */
+/** @throws if the OpenTelemetry packages are not installed. */
 export async function createTraces(options: TracesOptions): Promise<Traces> {
   const { tracing, providers, logger, monotonicMs: nowMs, timing = EXPORT_TIMING } = options;
   const sink = await loadSpanExporter(tracing, { logger, nowMs, timing });

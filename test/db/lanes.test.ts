@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createReadiness } from '../../src/app/readiness.ts';
+import { createReadiness } from '../../src/app/node-status.ts';
 import type { Database, LaneName, Queryable } from '../../src/db/database.ts';
 import { LaneFullError, sqlState } from '../../src/db/errors.ts';
 import { asHolder } from '../../src/db/lane-holder.ts';

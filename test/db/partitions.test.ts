@@ -302,10 +302,10 @@ describe(`partitions`, { timeout: 120_000 }, () => {
         assert.deepEqual(
           logs.lines
             .filter(({ message }) => message.includes('partitions'))
-            .map(({ details, message }) => [details, /were made|none can be removed/.exec(message)?.[0]]),
+            .map(({ details, message }) => [details, /were created|cannot be removed/.exec(message)?.[0]]),
           wanted === 3
-            ? [[{ partitions: [1, 2] }, 'were made']]
-            : [[{ configured: 2, partitions: 3 }, 'none can be removed']],
+            ? [[{ partitions: [1, 2] }, 'were created']]
+            : [[{ configured: 2, partitions: 3 }, 'cannot be removed']],
         );
       }
     }));

@@ -7,7 +7,7 @@ import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway
 import { chatCompletion, json } from '../support/provider.ts';
 import { sql } from '../support/sql.ts';
 
-/** Nodes of one database whose clocks differ: the database's clock decides, whichever node asks. */
+/** Nodes with different clocks and one database: the database's clock decides. */
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -24,7 +24,7 @@ const COST_NANO = costNano({ input: 11, output: 7 });
 /** The clock of this machine, which is the database's as well, and so far off. */
 const off = (aheadMs: number): Clock => ({ nowMs: () => Date.now() + aheadMs });
 
-describe('nodes whose clocks differ', { timeout: 120_000 }, () => {
+describe('nodes with different clocks', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
   const nodes: Record<string, TestGateway> = {};
   let right: TestGateway;
@@ -64,9 +64,9 @@ describe('nodes whose clocks differ', { timeout: 120_000 }, () => {
     ['weeks', 'package_weekly_quota_exhausted'],
     ['tokens', 'insufficient_package'],
   ] as const) {
-    it(`the window of a plan by ${planId} is the same on all of them, and none pushes it ahead`, async () => {
+    it(`the window of a plan by ${planId} is the same on all of them, and a fast clock does not move it`, async () => {
       const account = await right.createAccount();
-      // Granted by a node that is ahead: the plan begins now, not then.
+      // Granted by a node whose clock is ahead: the plan begins at the database's time.
       const granted = await fast.admin('POST', `/accounts/${account.id}/subscriptions`, { planId });
       assert.equal(granted.status, 201);
       assert.deepEqual([await coding(right, account), await coding(slow, account)], ['served', 'served']);
@@ -74,7 +74,7 @@ describe('nodes whose clocks differ', { timeout: 120_000 }, () => {
     });
   }
 
-  it('show the same of a plan', async () => {
+  it('show the same plan status', async () => {
     const account = await right.createAccount();
     await right.admin('POST', `/accounts/${account.id}/subscriptions`, { planId: 'weeks' });
     for (const node of [fast, slow]) assert.equal(await coding(node, account), 'served');
@@ -88,7 +88,7 @@ describe('nodes whose clocks differ', { timeout: 120_000 }, () => {
     }
   });
 
-  it('count what a day costs in one day, at the end of calls too', async () => {
+  it('count charges in the same day, including at the end of calls', async () => {
     const account = await right.createAccount({ dailySpendCapYuan: '0.0001' });
     assert.equal(await chat(slow, account), 'served');
     for (const node of [fast, slow, right]) {
@@ -100,7 +100,7 @@ describe('nodes whose clocks differ', { timeout: 120_000 }, () => {
     assert.equal(body.heldYuan, '0');
   });
 
-  it('count the calls of a key in one day', async () => {
+  it('count the calls of a key in the same day', async () => {
     const account = await right.createAccount();
     await right.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 1 });
     assert.equal(await chat(fast, account), 'served');
@@ -115,7 +115,7 @@ describe('nodes whose clocks differ', { timeout: 120_000 }, () => {
     assert.ok(Math.abs(row!.days) <= 1, `${row!.days} days ahead`);
   });
 
-  it('let no repeat take over a call that runs, nor one whose response is stored', async () => {
+  it('do not let a repeat take over a running call, or one with a stored response', async () => {
     const account = await right.createAccount();
     const headers = { 'idempotency-key': 'clocks' };
     const held = Promise.withResolvers<void>();
@@ -133,7 +133,7 @@ describe('nodes whose clocks differ', { timeout: 120_000 }, () => {
     await claims.completed(done + 1);
     held.resolve();
     assert.deepEqual([await first, await repeat], ['served', 'served']);
-    // What has expired by the clock of a node that is ahead is not forgotten.
+    // A response that has expired only by a fast clock is not deleted.
     const other = await startGateway({
       stored,
       database: stored.openAnother(),
@@ -151,7 +151,7 @@ describe('nodes whose clocks differ', { timeout: 120_000 }, () => {
     await assertSpent(account, COST_NANO);
   });
 
-  it('forget nothing that has only expired by their own clock', async () => {
+  it('do not delete what has expired only by their own clock', async () => {
     const account = await right.createAccount();
     await stored.database.script(`insert into continuation_keys (account_id, key, model, provider, made_at)
 values ('${account.id}', 'k', 'test-chat', 'chatty', now())`);
@@ -162,7 +162,7 @@ values ('${account.id}', 'k', 'test-chat', 'chatty', now())`);
     assert.deepEqual(left, [{ key: 'k' }]);
   });
 
-  it('say that they are off, in the detail of /readyz, and serve all the same', async () => {
+  it('report the difference in /readyz, and keep serving', async () => {
     for (const [name, expected] of [
       ['right', undefined],
       ['fast', /^The clock of this node is 69\d{4}\.\d s ahead of the clock of the database\.$/],

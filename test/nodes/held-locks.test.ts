@@ -11,8 +11,8 @@ import { recordLogs } from '../support/recorded-logger.ts';
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
-/** Somebody has a transaction open in psql, and leaves it so. */
-describe('locks that somebody holds for long', { timeout: 60_000 }, () => {
+/** A transaction is left open in psql. */
+describe('locks that are held for long', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let node: TestGateway;
   let account: TestAccount;
@@ -31,7 +31,7 @@ describe('locks that somebody holds for long', { timeout: 60_000 }, () => {
   const get = (path: string, token: string) =>
     fetch(`${node.url}${path}`, { headers: { authorization: `Bearer ${token}` } });
 
-  it('keep no node from starting: its housekeeping leaves what is locked, says so once, and keeps nobody waiting', async () => {
+  it('do not stop a node from starting: housekeeping skips locked rows, logs it once, and delays nobody', async () => {
     const past = await node.createAccount();
     await stored.database.script(`
       do $$ declare name text; begin
@@ -53,17 +53,17 @@ describe('locks that somebody holds for long', { timeout: 60_000 }, () => {
       starting = await startGateway({ stored, database: stored.openAnother(), logger: logs.logger });
       assert.equal((await callAt(starting)).status, 200);
       await starting.gateway.housekeeping.round();
-      // What is not locked is done.
+      // Rows that are not locked are processed.
       assert.deepEqual(await sql(stored.database, 'select from continuation_keys'), []);
     });
     await starting!.gateway.close();
     await starting!.provider.close();
-    const failed = logs.lines.filter(({ message }) => message.startsWith('a part of the housekeeping failed'));
+    const failed = logs.lines.filter(({ message }) => message.startsWith('a housekeeping task failed'));
     assert.deepEqual(
       failed.map(({ details }) => details.task),
       ['months of call records', 'slots of plans'],
     );
-    // The next start finds the locks free.
+    // At the next start the locks are free.
     const next = await startGateway({ stored, database: stored.openAnother() });
     const [left] = await sql<{ parts: bigint }>(
       stored.database,
@@ -76,7 +76,7 @@ describe('locks that somebody holds for long', { timeout: 60_000 }, () => {
     await next.provider.close();
   });
 
-  it('keep balances of one account waiting in one statement and another, so that those of other accounts are told', async () => {
+  it('delay the balances of one account, and not those of other accounts', async () => {
     const other = await node.createAccount();
     const reads = node.observed.statement('ledger.select-balances');
     const before = reads.asked;
@@ -91,7 +91,7 @@ describe('locks that somebody holds for long', { timeout: 60_000 }, () => {
     assert.ok(reads.asked - before < asked.length, `${reads.asked - before} statements`);
   });
 
-  it('keep lists of the admin API waiting, further ones get 503, and calls, balances and /readyz notice nothing', async () => {
+  it('delay lists of the admin API and make further ones fail with 503, without effect on calls, balances and /readyz', async () => {
     const { connectionsMax, waitingMax } = LANES.admin;
     const path = `/admin/v1/accounts/${account.id}/subscriptions`;
     let lists: Promise<Response>[] = [];
@@ -99,7 +99,7 @@ describe('locks that somebody holds for long', { timeout: 60_000 }, () => {
       await lock(transaction, 'lock table subscriptions in access exclusive mode');
       lists = Array.from({ length: connectionsMax }, () => get(path, ADMIN_TOKEN));
       await locksAwaited(stored.database, connectionsMax);
-      // As many as may wait, and one more: the first to be responded to is that one.
+      // One more than the queue takes: that one gets its response first.
       lists.push(...Array.from({ length: waitingMax + 1 }, () => get(path, ADMIN_TOKEN)));
       const refused = await Promise.race(lists);
       assert.equal(refused.status, 503);

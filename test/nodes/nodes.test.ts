@@ -5,17 +5,17 @@ import type { NodeStore } from '../../src/db/nodes/nodes-store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 
-/** When a node judges the others: with heartbeats every 3 s and 15 s of silence that make a node dead. */
+/** When a node looks for dead nodes, with a heartbeat every 3 s and a node dead after 15 s without one. */
 
 const BEAT_MS = 3_000;
 const TIMES = { beatMs: BEAT_MS, deadAfterMs: 15_000 };
 const LOST = new Error('the connection was reset');
 
-/** A store whose next heartbeats are what a test says; after that they are regular. */
+/** A store whose next heartbeats a test defines; later ones are regular. */
 class ScriptedStore implements Omit<NodeStore, 'forget'> {
   next: (number | null | Error)[] = [null];
   readonly asked: string[] = [];
-  /** While it is there, a heartbeat waits for it. */
+  /** If set, heartbeats wait for it. */
   gate: Promise<void> | null = null;
   isAway = false;
 
@@ -67,7 +67,7 @@ class Scene {
     });
   }
 
-  /** Which of these heartbeats, one after the other, a sweep follows; a regular one if nothing else is said. */
+  /** Returns which of these successive heartbeats are followed by a sweep. */
   async sweptAfter(beats: readonly (number | null | Error)[]): Promise<boolean[]> {
     const swept: boolean[] = [];
     for (const beat of beats) {
@@ -90,13 +90,13 @@ async function started(t: TestContext): Promise<Scene> {
 const regular = (count: number): number[] => Array<number>(count).fill(BEAT_MS);
 const after = (count: number): boolean[] => [...Array<boolean>(count - 1).fill(false), true];
 
-describe('a node among others', () => {
-  it('judges the others once its heartbeats have had no gap for as long as makes a node dead', async (t) => {
+describe('node', () => {
+  it('sweeps once its heartbeats have had no gap for the time after which a node is dead', async (t) => {
     const scene = await started(t);
     assert.deepEqual(await scene.sweptAfter(regular(8)), [...after(5), true, true, true]);
   });
 
-  it('starts anew after a heartbeat that failed, and after one that came late', async (t) => {
+  it('restarts that time after a failed or late heartbeat', async (t) => {
     for (const gap of [LOST, TIMES.deadAfterMs / 2, 3_600_000, null, -1_000]) {
       const scene = await started(t);
       await scene.sweptAfter(regular(6));
@@ -105,15 +105,15 @@ describe('a node among others', () => {
     }
   });
 
-  it('judges no node after the database was down for all, until all have had their time for a heartbeat', async (t) => {
+  it('does not sweep after an outage of the database until all nodes have had time for a heartbeat', async (t) => {
     const scene = await started(t);
     await scene.sweptAfter(regular(6));
-    // The first heartbeat that succeeds measures the whole outage.
+    // The first successful heartbeat measures the whole outage.
     const outage = [LOST, LOST, LOST, 20 * BEAT_MS];
     assert.deepEqual(await scene.sweptAfter([...outage, ...regular(5)]), [false, false, false, false, ...after(5)]);
   });
 
-  it('measures its run by the clock of the database, not by the number of its heartbeats', async (t) => {
+  it("measures that time by the database's clock, not by the number of heartbeats", async (t) => {
     const scene = await started(t);
     assert.deepEqual(await scene.sweptAfter(Array<number>(30).fill(600)), [
       ...Array<boolean>(24).fill(false),
@@ -121,7 +121,7 @@ describe('a node among others', () => {
     ]);
   });
 
-  it('tries a sweep that failed again after the next heartbeat, and logs that it fails, and that it does not any more', async (t) => {
+  it('retries a failed sweep after the next heartbeat, and logs the failure and the recovery', async (t) => {
     const scene = await started(t);
     scene.sweep = () => Promise.reject(LOST);
     assert.deepEqual(await scene.sweptAfter(regular(6)), [...after(5), true]);
@@ -133,7 +133,7 @@ describe('a node among others', () => {
     ]);
   });
 
-  it('goes on with heartbeats while a sweep takes long, and does not begin a second one', async (t) => {
+  it('continues its heartbeats during a long sweep, and does not start a second one', async (t) => {
     const scene = await started(t);
     const long = Promise.withResolvers<void>();
     scene.sweep = () => long.promise;
@@ -152,7 +152,7 @@ describe('a node among others', () => {
     assert.equal(scene.sweeps, 2);
   });
 
-  it('has heartbeats by a timer, one at a time', async (t) => {
+  it('sends heartbeats by a timer, one at a time', async (t) => {
     const scene = await started(t);
     assert.deepEqual(scene.store.asked, ['beat node_self']);
     const gate = Promise.withResolvers<void>();
@@ -166,7 +166,7 @@ describe('a node among others', () => {
     assert.equal(scene.store.asked.length, 3);
   });
 
-  it('logs once that its heartbeats fail, and once that they succeed again', async (t) => {
+  it('logs once that its heartbeats fail, and once that they are restored', async (t) => {
     const scene = await started(t);
     await scene.sweptAfter([3_000, LOST, LOST, LOST, 12_000, 3_000]);
     assert.deepEqual(scene.said, [
@@ -182,7 +182,7 @@ describe('a node among others', () => {
     await scene.nodes.stop();
   });
 
-  it('stops after what is under way, leaves, and has no more heartbeats', async (t) => {
+  it('stops after pending work, leaves, and sends no more heartbeats', async (t) => {
     const scene = await started(t);
     await scene.sweptAfter(regular(4));
     const long = Promise.withResolvers<void>();
@@ -204,14 +204,14 @@ describe('a node among others', () => {
     assert.equal(scene.store.asked.length, length);
   });
 
-  it('forgets those before it where no other can live, and only there', async (t) => {
+  it('deletes earlier nodes if it is the only node, and only then', async (t) => {
     const scene = await started(t);
     assert.deepEqual(scene.store.asked, ['beat node_self']);
     await scene.nodes.start(true);
     assert.deepEqual(scene.store.asked.slice(1), ['forget all', 'beat node_self']);
   });
 
-  it('has nothing to leave if it was never started', async () => {
+  it('does not leave if it was never started', async () => {
     const scene = new Scene();
     await scene.nodes.stop();
     assert.deepEqual(scene.store.asked, []);
@@ -225,7 +225,7 @@ describe('a node among others', () => {
   });
 });
 
-/** Resolves when everything that needs no more than a turn of the event loop is done. */
+/** Resolves when all work that takes a single iteration of the event loop is done. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

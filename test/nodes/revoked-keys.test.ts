@@ -10,14 +10,14 @@ import { startGateway, type TestAccount, type TestGateway, watchCalls } from '..
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
 
-/** A node learns of revoked keys by notifications. Here nothing arrives any more, and nothing says so. */
-describe('a node that notifications do not reach', { timeout: 60_000 }, () => {
+/** A node learns of revoked keys by notifications. Here they stop arriving without an error. */
+describe('a node without notifications', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let proxy: TestProxy;
   let listening: Database;
   let node: TestGateway;
   let other: TestGateway;
-  /** What the node's connection measures silence by. */
+  /** The clock by which the node's connection detects silence. */
   let nowMs = 0;
   before(async () => {
     stored = await createTestDatabase();
@@ -46,7 +46,7 @@ describe('a node that notifications do not reach', { timeout: 60_000 }, () => {
   const lookUps = () => node.observed.statement('accounts.select-standings');
   const callNode = ({ key }: TestAccount) => call(`${node.url}/v1/chat/completions`, key, requestOf(false));
 
-  it('refuses a revoked key once four seconds have passed without a heartbeat, and until then has heard of it', async () => {
+  it('refuses a revoked key after four seconds without a heartbeat, and by notification before that', async () => {
     const account = await other.createAccount();
     const [heard, unheard] = [account, await other.createAccount()];
     assert.equal((await callNode(heard)).status, 200);
@@ -54,7 +54,7 @@ describe('a node that notifications do not reach', { timeout: 60_000 }, () => {
     await other.admin('DELETE', `/keys/${heard.keyId}`);
     await until(async () => (await callNode(heard)).status === 401);
 
-    // Whatever takes its place is as silent.
+    // New connections are silent too.
     proxy.swallowAll();
     await other.admin('DELETE', `/keys/${unheard.keyId}`);
     nowMs += 4_000;
@@ -63,7 +63,7 @@ describe('a node that notifications do not reach', { timeout: 60_000 }, () => {
     assert.equal(refused.headers['x-error-code'], 'invalid_api_key');
   });
 
-  it('reads keys from the database at every call, those of calls that come together in one statement', async () => {
+  it('reads keys from the database at every call, with one statement for concurrent calls', async () => {
     const account = await other.createAccount();
     const before = lookUps().asked;
     for (const calls of [1, 2]) {
@@ -81,7 +81,7 @@ describe('a node that notifications do not reach', { timeout: 60_000 }, () => {
     assert.ok(lookUps().asked < before + 3 + more.length, `${lookUps().asked - before} statements`);
   });
 
-  it('heeds drained routes all the same, which it reads every second', async () => {
+  it('still follows drained routes, which it reads every second', async () => {
     const account = await other.createAccount();
     const target = { provider: 'chatty' };
     for (const [action, status] of [
@@ -93,7 +93,7 @@ describe('a node that notifications do not reach', { timeout: 60_000 }, () => {
     }
   });
 
-  it('trusts what it has read again when it hears again', async () => {
+  it('uses its cache again when notifications resume', async () => {
     const account = await other.createAccount();
     proxy.allow();
     proxy.cut();

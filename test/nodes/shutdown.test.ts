@@ -5,15 +5,15 @@ import { createTestDatabase } from '../support/database.ts';
 import { requestOf } from '../support/families.ts';
 import { clientLeaves, startGateway } from '../support/gateway.ts';
 
-/** A shutdown waits for calls in flight up to `server.shutdownTimeout`, whether or not their clients are still there. */
-describe(`a shutdown`, () => {
+/** A shutdown waits for calls in flight up to `server.shutdownTimeout`, even if their clients have disconnected. */
+describe('shutdown', () => {
   for (const isStream of [true, false]) {
-    it(`cuts off ${isStream ? 'a stream' : 'a response'} that is awaited for a client that has left, and keeps no reservation of it`, async () => {
+    it(`cuts off ${isStream ? 'a stream' : 'a response'} whose client has disconnected, and releases its reservation`, async () => {
       await using stored = await createTestDatabase();
       const gateway = await startGateway({ stored, server: 'shutdownTimeout: 50ms' });
       const account = await gateway.createAccount();
       const asked = gateway.provider.requests.length;
-      // A provider that never responds; its time limit is ten minutes.
+      // A provider that never responds; its timeout is ten minutes.
       gateway.provider.respond = () => undefined;
       const left = clientLeaves(gateway);
       const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(isStream));

@@ -6,7 +6,7 @@ import { sql } from '../support/sql.ts';
 
 const HOUR_MS = 3_600_000;
 
-describe(`the heartbeats of nodes`, () => {
+describe('heartbeats of nodes', () => {
   let stored: TestDatabase;
   let store: NodeStore;
   before(async () => {
@@ -15,7 +15,7 @@ describe(`the heartbeats of nodes`, () => {
   });
   after(() => stored.remove());
 
-  /** Lets the last heartbeat of a node be longer ago than it was; negative is in the future. */
+  /** Moves the last heartbeat of a node into the past; negative: into the future. */
   const age = (nodeId: string, interval: string): Promise<void> =>
     stored.database.script(`update nodes set seen_at = seen_at - interval '${interval}' where id = '${nodeId}'`);
 
@@ -23,7 +23,7 @@ describe(`the heartbeats of nodes`, () => {
     return (await sql<{ id: string }>(stored.database, 'select id from nodes order by id')).map(({ id }) => id);
   }
 
-  it('say how long ago the last one was, by the clock of the database', async () => {
+  it("return the age of the last one by the database's clock", async () => {
     assert.equal((await store.beat('node_a')).sinceLastMs, null);
     const { sinceLastMs: first } = await store.beat('node_a');
     assert.ok(first !== null && first >= 0 && first < HOUR_MS, String(first));
@@ -35,7 +35,7 @@ describe(`the heartbeats of nodes`, () => {
     assert.ok(third !== null && third < 0, String(third));
   });
 
-  it('are of each node by itself, and begin anew for one that has left', async () => {
+  it('are separate for each node, and start again for one that has left', async () => {
     await store.beat('node_b');
     assert.equal((await store.beat('node_c')).sinceLastMs, null);
     await store.leave('node_b');
@@ -44,7 +44,7 @@ describe(`the heartbeats of nodes`, () => {
     assert.equal((await store.beat('node_b')).sinceLastMs, null);
   });
 
-  it('are forgotten after an hour, and the node is back with the next one', async () => {
+  it('are deleted after an hour, and the next one adds the node again', async () => {
     for (const id of ['node_old', 'node_young']) await store.beat(id);
     await age('node_old', '61 minutes');
     await age('node_young', '59 minutes');
@@ -54,7 +54,7 @@ describe(`the heartbeats of nodes`, () => {
     assert.equal((await store.beat('node_old')).sinceLastMs, null);
   });
 
-  it('keep the instant at which the node started', async () => {
+  it('keep the start time of the node', async () => {
     await store.beat('node_d');
     await stored.database.script(`update nodes set started_at = '2026-01-01' where id = 'node_d'`);
     await store.beat('node_d');

@@ -10,12 +10,12 @@ import { createPartitioned } from '../support/partitioned.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 import { until } from '../support/until.ts';
 
-/** Partitions that are added while gateways run that have opened the others. */
+/** Partitions that are added while gateways are running. */
 
 const CHAT = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
-describe('a partition that is added', { timeout: 120_000 }, () => {
-  it('takes no account while a node runs that has begun before', async () => {
+describe('an added partition', { timeout: 120_000 }, () => {
+  it('takes no account while a node runs that started before it was added', async () => {
     await using stored = await createPartitioned(2);
     const { databases } = stored;
     const { directory } = databases;
@@ -34,7 +34,7 @@ describe('a partition that is added', { timeout: 120_000 }, () => {
     assert.deepEqual(await store.listTaking(), [0, 1, 2]);
     nowMs += 3_600_000;
     assert.deepEqual([await place(), await place(), await place()], [0, 1, 2]);
-    // One that is silent for so long has ended.
+    // A node without heartbeats for this long is dead.
     await nodes.beat('node_before');
     await directory.script(`update nodes set started_at = now() - interval '1 hour' where id = 'node_before'`);
     assert.deepEqual(await store.listTaking(), [0]);
@@ -45,12 +45,12 @@ describe('a partition that is added', { timeout: 120_000 }, () => {
 
 for (const partitions of [1, 2]) {
   describe(`a gateway of ${partitions} partitions`, { timeout: 120_000 }, () => {
-    it('serves no account of one that was added, says so once, and what is to be done', async () => {
+    it('serves no account of an added one, and logs once that it must be restarted', async () => {
       const logs = recordLogs();
       await using g = await startGateway({ partitions, logger: logs.logger });
       const [moved, own] = [await g.createAccount(), await g.createAccount()];
       await g.database.script(`insert into partitions (number, schema) values (${partitions}, 'faregate_09')`);
-      // As if another gateway had made it, while this one was not heard.
+      // As if another gateway had created it while this one had no heartbeat.
       await g.database.script(`update accounts set partition_no = ${partitions} where id = '${moved.id}'`);
       const { key } = (await g.admin('POST', `/accounts/${own.id}/keys`, { name: 'new' })).body;
       for (const [path, type] of [

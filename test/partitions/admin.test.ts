@@ -8,7 +8,7 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { chatResponse, liveResponse } from '../support/provider.ts';
 import { sql } from '../support/sql.ts';
 
-/** What operators and account holders see and do where accounts are spread over partitions: the same as where they are in one. */
+/** The management APIs over several partitions behave as over one. */
 
 const PARTITIONS = 4;
 const CHAT = { model: 'test-chat', messages: [] };
@@ -91,7 +91,7 @@ describe(`the admin API over ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
   });
   after(() => g.stop());
 
-  it('has the money of each account in its partition alone, and changes it there, once for each key', async () => {
+  it('keeps the money of each account in its partition only, and changes it there once for each key', async () => {
     for (const [number, { database }] of g.partitions.entries()) {
       const rows = await sql<{ account_id: string }>(database, 'select account_id from balances');
       const expected = accounts.filter((_, n) => n % PARTITIONS === number).map(({ id }) => id);
@@ -123,7 +123,7 @@ describe(`the admin API over ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
     }
   });
 
-  it('limits keys where their accounts are, and finds them by their beginning over all partitions', async () => {
+  it('stores limits of keys in the partition of their account, and finds keys by their prefix in all partitions', async () => {
     const made: string[] = [];
     for (const [n, { id }] of accounts.entries()) {
       const key = await post(
@@ -158,7 +158,7 @@ describe(`the admin API over ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
     }
   });
 
-  it('lists calls of all partitions, newest first, each once, whatever the pages and the filter', async () => {
+  it('lists calls of all partitions once each, newest first, with any page size and filter', async () => {
     const ids = newestFirst(idsOf(calls));
     assert.equal(new Set(calls.map(({ accountId }) => accountId)).size, 6);
     for (const limit of [1, 4, 100]) assert.deepEqual(idsOf((await pages(`/calls?limit=${limit}`)).items), ids);
@@ -174,7 +174,7 @@ describe(`the admin API over ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
     }
   });
 
-  it('finds a call, and all calls of a request, by an id that says no account', async () => {
+  it('finds a call, and all calls of a request, by an id alone', async () => {
     for (const made of calls) {
       assert.equal((await get(`/calls/${made.id}`)).accountId, made.accountId);
       assert.deepEqual(idsOf((await get(`/calls?requestId=${made.id}`)).data), [made.id]);
@@ -198,12 +198,12 @@ describe(`the admin API over ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
     const ofOne = await own(first!, '/calls?requestId=same-at-all');
     assert.deepEqual(ofOne.body.data.length, 1);
     assert.equal((await g.admin('GET', '/calls/call_01kaaaaaaaaaaaaaaaaaaaaaaa')).status, 404);
-    // A call of another account, wherever it is, is not there for this one.
+    // An account does not find calls of another one, in any partition.
     assert.equal((await own(accounts[0]!, `/calls/${ofRequest[2]}`)).status, 404);
     assert.equal((await own(accounts[2]!, `/calls/${ofRequest[2]}`)).status, 200);
   });
 
-  it('gives charges back where they were charged, once for each key', async () => {
+  it('refunds charges in the partition of the charge, once for each key', async () => {
     for (const account of accounts) {
       const made = await account.lastCall();
       const { balanceNano } = await account.money();
@@ -221,7 +221,7 @@ describe(`the admin API over ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
     assert.equal((await g.admin('POST', '/calls/call_01kaaaaaaaaaaaaaaaaaaaaaaa/refunds', {})).status, 404);
   });
 
-  it('settles unresolved calls by hand in their partition, once', async () => {
+  it('resolves unresolved calls in their partition, once', async () => {
     for (const [n, account] of accounts.slice(0, PARTITIONS).entries()) {
       const id = `call_01kaw0000000000000000000${n}0`;
       await g.partitions[n]!.database.script(
@@ -245,7 +245,7 @@ values ('${account.id}', '${id}', '2026-11-20T03:00:00Z', '2026-11-20T03:00:00Z'
     for (const { database } of g.partitions) await sumUsage(database);
   });
 
-  it('adds up the usage of groups that several partitions have, each once, whatever the pages', async () => {
+  it('sums the usage of groups over partitions, with any page size', async () => {
     const all = (await pages('/calls?limit=100')).items.filter(({ model }) => model !== 'lost-model');
     const byModel = (await get('/usage?groupBy=model')).data;
     assert.deepEqual(
@@ -280,7 +280,7 @@ values ('${account.id}', '${id}', '2026-11-20T03:00:00Z', '2026-11-20T03:00:00Z'
     assert.equal(total.calls, all.length + PARTITIONS);
     const completeUntil = async (query: string): Promise<string | null> => (await get(`/usage${query}`)).completeUntil;
     assert.ok(Date.parse((await completeUntil(''))!) > 0);
-    // What one partition has not summed, is not in the sums of all, but concerns no account of another one.
+    // Usage that one partition has not summed is missing from the total, but not from accounts of other partitions.
     const since = '2026-01-01T00:00:00.000Z';
     await g.partitions[2]!.database.script(`insert into usage_queue values ('${since}', '{}', '{}', '{}', null)`);
     assert.equal(await completeUntil(''), since);
@@ -321,7 +321,7 @@ values ('${account.id}', '${id}', '2026-11-20T03:00:00Z', '2026-11-20T03:00:00Z'
     assert.equal((await g.admin('DELETE', '/subscriptions/sub_none')).status, 404);
   });
 
-  it('lists what is in flight in all partitions, newest first', async () => {
+  it('lists calls in flight of all partitions, newest first', async () => {
     const open = accounts.slice(0, PARTITIONS).map((account) => {
       const live = liveResponse();
       return { account, live };

@@ -8,13 +8,13 @@ import { type RecordedLogger, recordLogs } from '../support/recorded-logger.ts';
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
-/** What a gateway does in the background of four partitions, of which one fails, or says nothing: the others have their turn. */
+/** Background work over four partitions: one that fails or does not respond does not delay the others. */
 
 const PARTITIONS = 4;
 const DEAD = 1;
 const CHAT = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
-/** What is done in a partition, by the first statement of it. */
+/** Background jobs of a partition, with their first statement. */
 const FIRST_STATEMENTS = [
   'usage.try-lock',
   'notices.find-changes',
@@ -23,7 +23,7 @@ const FIRST_STATEMENTS = [
   'ended-keys.delete-limits',
 ] as const;
 
-describe(`the background of ${PARTITIONS} partitions`, { timeout: 300_000 }, () => {
+describe(`background work in ${PARTITIONS} partitions`, { timeout: 300_000 }, () => {
   let g: TestGateway;
   let logs: RecordedLogger;
   let receiver: Receiver;
@@ -73,7 +73,7 @@ describe(`the background of ${PARTITIONS} partitions`, { timeout: 300_000 }, () 
     assert.equal((await call(`${g.url}/v1/chat/completions`, key, CHAT)).status, 200);
   };
 
-  it('sums usage in each, and in the others while one fails', async () => {
+  it('sums usage in each, even while one fails', async () => {
     for (const account of accounts) await chat(account);
     const sums = async (): Promise<number[]> => Promise.all(accounts.map((_, number) => callsSummed(number)));
     await until(async () => (await sums()).every((calls) => calls === 1));
@@ -94,27 +94,27 @@ describe(`the background of ${PARTITIONS} partitions`, { timeout: 300_000 }, () 
     );
   });
 
-  it('tells accounts of each what concerns them, and those of the others while one fails', async () => {
+  it('notifies the accounts of each, even while one fails', async () => {
     const settle = (): Promise<unknown> => g.gateway.notices.settle().catch((error: unknown) => error);
-    const told = (): string[] => receiver.received.map(({ body }) => body.data.accountId);
+    const notified = (): string[] => receiver.received.map(({ body }) => body.data.accountId);
     g.partitions[DEAD]!.statement('notices.find-changes').fail('before');
     for (const { id } of accounts)
       assert.equal((await g.admin('PUT', `/accounts/${id}/low-balance`, { thresholdYuan: '200' })).status, 200);
     const others = accounts.filter((_, number) => number !== DEAD).map(({ id }) => id);
     await until(async () => {
       await settle();
-      return told().length >= others.length;
+      return notified().length >= others.length;
     });
-    assert.deepEqual(told().sort(), others.sort());
+    assert.deepEqual(notified().sort(), others.sort());
     g.partitions[DEAD]!.statement('notices.find-changes').recover();
     await until(async () => {
       await settle();
-      return told().includes(accounts[DEAD]!.id);
+      return notified().includes(accounts[DEAD]!.id);
     });
-    assert.equal(told().length, PARTITIONS);
+    assert.equal(notified().length, PARTITIONS);
   });
 
-  it('prepares months in each, and in the others while one says nothing', async () => {
+  it('prepares months in each, even while one does not respond', async () => {
     const { name } = (
       await inPartition<{ name: string }>(
         0,
@@ -147,7 +147,7 @@ describe(`the background of ${PARTITIONS} partitions`, { timeout: 300_000 }, () 
     assert.equal(await isThere(DEAD), true);
   });
 
-  it('forgets ended keys that no call names, with their limits, but for a partition that fails', async () => {
+  it('deletes ended keys without calls and their limits in each, except one that fails', async () => {
     const made = new Map<number, string>();
     for (const [number, { id }] of accounts.entries()) {
       const key = await g.admin('POST', `/accounts/${id}/keys`, { name: 'limited' });
@@ -157,7 +157,7 @@ describe(`the background of ${PARTITIONS} partitions`, { timeout: 300_000 }, () 
         id,
         key.body.id,
       ]);
-      // The other key of the account has calls: it stays.
+      // The account's other key has calls, so it stays.
       await inDirectory(`update api_keys set revoked_at = now() - interval '8 days' where account_id = $1`, [id]);
     }
     const keysOf = async (number: number): Promise<number> =>
@@ -179,15 +179,15 @@ describe(`the background of ${PARTITIONS} partitions`, { timeout: 300_000 }, () 
       assert.deepEqual(await each(limitsOf), [0, 1, 0, 0]);
       statement.recover();
     }
-    // Once, at the first failure.
-    assert.deepEqual(tasks(), ['keys that have ended']);
+    // Only the first failure is logged.
+    assert.deepEqual(tasks(), ['ended keys']);
     assert.match(String(logs.lines.find(({ level }) => level === 'warn')!.details.err), /partition 1: /);
     await g.gateway.housekeeping.round();
     assert.deepEqual(await each(keysOf), [1, 1, 1, 1]);
     assert.deepEqual(await each(limitsOf), [0, 0, 0, 0]);
   });
 
-  it('is in the metrics: each partition, and the connections to it', async () => {
+  it('is in the metrics, by partition and connection pool', async () => {
     const response = await fetch(`${g.url}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
     const metrics = readMetrics(await response.text());
     assert.equal(metrics.sum('faregate_database_partitions'), PARTITIONS);

@@ -7,7 +7,7 @@ import { makeFastDirectory } from '../support/fast-directory.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { sql } from '../support/sql.ts';
 
-/** Calls of accounts that are spread over partitions. */
+/** Calls of accounts in several partitions. */
 
 const PARTITIONS = 4;
 
@@ -46,7 +46,7 @@ describe(`calls of accounts in ${PARTITIONS} partitions`, { timeout: 300_000 }, 
     return Number(row!.n);
   }
 
-  it('are charged in the partition of their account, and in no other', async () => {
+  it('are charged in the partition of their account only', async () => {
     for (const [number, account] of accounts.entries()) {
       assert.equal((await chat(account)).status, 200);
       await account.endedCall();
@@ -55,7 +55,7 @@ describe(`calls of accounts in ${PARTITIONS} partitions`, { timeout: 300_000 }, 
     }
   });
 
-  it('are repeated from there', async () => {
+  it('are repeated from that partition', async () => {
     for (const [number, account] of accounts.entries()) {
       const before = await chargesIn(number, account);
       const first = await chat(account, { 'idempotency-key': 'once' });
@@ -65,7 +65,7 @@ describe(`calls of accounts in ${PARTITIONS} partitions`, { timeout: 300_000 }, 
     }
   });
 
-  it('that end while one partition takes nothing are charged there once it does, and delay nobody', async () => {
+  it('that end while a partition is down are charged there later, and delay no others', async () => {
     const [well, ill] = [accounts[1]!, accounts[2]!];
     const [before, wellBefore] = [await chargesIn(2, ill), await chargesIn(1, well)];
     server.partitions[2]!.statement('settlement.end').fail('before');
@@ -81,10 +81,10 @@ describe(`calls of accounts in ${PARTITIONS} partitions`, { timeout: 300_000 }, 
     assert.equal(await chargesIn(2, ill), before + 1);
   });
 
-  it('are refused if their partition does not take them, and no others are', async () => {
+  it('are refused only if their own partition is down', async () => {
     for (const name of ['reservations.admit', 'accounts.select-limited']) {
       server.partitions[2]!.statement(name).fail('before');
-      // A key that is not cached is asked for in its partition, too.
+      // The look-up of an uncached key also needs its partition.
       const { key } = (await server.admin('POST', `/accounts/${accounts[2]!.id}/keys`, { name })).body;
       const ill = { ...accounts[2]!, key };
       const refused = await chat(ill);

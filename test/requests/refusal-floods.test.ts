@@ -6,7 +6,7 @@ import { requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatResponse } from '../support/provider.ts';
 
-/** Callers who are refused again and again. The rate is measured by a clock that the tests move. */
+/** Callers who are refused repeatedly. The tests control the clock that measures the rate. */
 
 const CHAT = '/v1/chat/completions';
 const ADMISSION = 'reservations.admit';
@@ -34,12 +34,12 @@ describe(`floods of refusals`, { timeout: 120_000 }, () => {
     assert.equal(response.status, status, response.text);
     assert.equal(response.json.error.code, code);
   }
-  /** Sends as many calls as are refused at once. */
+  /** Sends as many calls as are refused without delay. */
   async function flood(key: string, status: number, code: string): Promise<void> {
     for (let i = 0; i < REFUSALS_PER_SECOND; i++) await assertRefused(key, status, code);
   }
 
-  test('of an account are responded to from memory, and asked for anew after a second', async () => {
+  test('of an account get their responses from memory, and are checked again after a second', async () => {
     await flood(poor.key, 402, 'insufficient_balance');
     const asked = askedOf(ADMISSION);
     for (let i = 0; i < 5; i++) await assertRefused(poor.key, 402, 'insufficient_balance');
@@ -49,7 +49,7 @@ describe(`floods of refusals`, { timeout: 120_000 }, () => {
     assert.equal(askedOf(ADMISSION), asked + 1);
   });
 
-  test('of an account are responded to from memory with a fresh Idempotency-Key too, and repeats get their responses', async () => {
+  test('of an account get their responses from memory even with a new Idempotency-Key, while repeats get their stored responses', async () => {
     const capped = await gateway.createAccount({ dailySpendCapYuan: '0.00001' });
     const send = (key: string): Promise<ClientResponse> =>
       call(gateway.url + CHAT, capped.key, requestOf(false, 'test-chat'), { headers: { 'idempotency-key': key } });
@@ -64,14 +64,14 @@ describe(`floods of refusals`, { timeout: 120_000 }, () => {
     assert.deepEqual([repeat.status, repeat.text], [200, first.text]);
   });
 
-  test('of an account end with a top-up, at once', async () => {
+  test('of an account end immediately with a top-up', async () => {
     await flood(poor.key, 402, 'insufficient_balance');
     await assertRefused(poor.key, 402, 'insufficient_balance');
     await gateway.admin('POST', `/accounts/${poor.id}/top-ups`, { amountYuan: '1' });
     assert.equal((await ask(poor.key)).status, 200);
   });
 
-  test('of an account are no concern of other accounts, nor of other addresses', async () => {
+  test('of an account do not affect other accounts or other addresses', async () => {
     const other = await gateway.createAccount();
     await flood(poor.key, 402, 'insufficient_balance');
     assert.equal((await ask(other.key)).status, 200);
@@ -80,7 +80,7 @@ describe(`floods of refusals`, { timeout: 120_000 }, () => {
     await balance.text();
   });
 
-  test('of an unknown key do not reach the database each time, and a good key is not refused', async () => {
+  test('of an unknown key do not each reach the database, and do not affect a valid key', async () => {
     const unknown = `${poor.key.slice(0, -4)}${poor.key.endsWith('aaaa') ? 'bbbb' : 'aaaa'}`;
     await flood(unknown, 401, 'invalid_api_key');
     const asked = askedOf(LOOK_UP);
@@ -99,7 +99,7 @@ describe(`floods of refusals`, { timeout: 120_000 }, () => {
       return response.status;
     };
     for (let i = 0; i < 20; i++) assert.equal(await guess(), 401);
-    // By a clock that stands still each of these is delayed for a second; the right token gets its response before them.
+    // With a stopped clock, each of these is delayed for a second; the right token gets its response before them.
     const guesses = Array.from({ length: 40 }, guess);
     const first = await Promise.race([
       Promise.all(guesses).then(() => 'guesses'),

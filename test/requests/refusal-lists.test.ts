@@ -7,7 +7,7 @@ import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { explaining } from '../support/explained.ts';
 
-/** Lists of refusals: what each filter lets through, and along which index. */
+/** Lists of refusals: the results of each filter, and the index that it uses. */
 
 type Filter = Parameters<ReturnType<typeof createRefusalsStore>['list']>[0];
 const EVERYTHING: Filter = { accountId: null, keyId: null, code: null, model: null, from: null, to: null };
@@ -53,7 +53,7 @@ describe(`lists of refusals`, () => {
     (filter.from === null || row.atMs >= filter.from.getTime()) &&
     (filter.to === null || row.atMs < filter.to.getTime());
 
-  it('have what each filter, and each pair of filters, lets through, newest first and page by page', async () => {
+  it('apply each filter and each pair of filters, newest first, page by page', async () => {
     const store = createRefusalsStore(stored.database);
     const values: Partial<Filter>[] = [
       {},
@@ -85,7 +85,7 @@ describe(`lists of refusals`, () => {
     }
   });
 
-  it('are read along the index of what they are filtered by', async () => {
+  it('use the index of their filter', async () => {
     await stored.database.script(`
 insert into refusals (id, at, count, account_id, key_id, model, code)
 select 'req_' || lpad(n::text, 10, '0'), now(), 1, 'acct_' || n % 50, 'key_' || n % 500, 'm', 'code_' || n % 20

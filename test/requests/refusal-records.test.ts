@@ -9,7 +9,7 @@ import { chatCompletion, chatResponse, json } from '../support/provider.ts';
 import { openConnection } from '../support/raw.ts';
 import { until } from '../support/until.ts';
 
-/** What remains of requests that were refused, and how a request is found by its ids (docs/logging.md). */
+/** Records of refused requests, and how a request is found by its ids (docs/logging.md). */
 
 const CHAT = '/v1/chat/completions';
 const chatBody = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
@@ -36,7 +36,7 @@ describe(`records of refusals`, () => {
     return (await gateway.admin('GET', `/refusals?${query}`)).body.data;
   }
 
-  /** What is recorded of the account, once it is as much as expected. */
+  /** Returns the records of the account when there are as many as expected. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   async function recorded(count: number): Promise<any[]> {
     await until(async () => (await refusals(`accountId=${account.id}&limit=500`)).length >= count);
@@ -45,7 +45,7 @@ describe(`records of refusals`, () => {
     return found;
   }
 
-  test('a refused call leaves a record of who asked for what, and why it was refused', async () => {
+  test('a refused call has a record of the caller, the request and the reason', async () => {
     const response = await call(gateway.url + CHAT, account.key, unknownModel, {
       headers: { 'x-request-id': 'mine-1' },
     });
@@ -75,7 +75,7 @@ describe(`records of refusals`, () => {
     }
   });
 
-  test('a call is found by the ids that the gateway, the provider and the client gave its request', async () => {
+  test('a call is found by the request ids of the gateway, the provider and the client', async () => {
     gateway.provider.respond = json(200, chatCompletion(), { 'x-request-id': 'theirs-2' });
     await call(gateway.url + CHAT, account.key, chatBody, { headers: { 'x-client-request-id': 'mine-2' } });
     const { id, requestId, clientRequestId } = await account.endedCall();
@@ -93,7 +93,7 @@ describe(`records of refusals`, () => {
     assert.equal(mixed.status, 400);
   });
 
-  test('a call that was admitted and failed has a call record, and no second one', async () => {
+  test('a call that failed after its admission has only a call record', async () => {
     gateway.provider.respond = json(400, { error: { message: 'No.' } });
     await call(gateway.url + CHAT, account.key, chatBody);
     await call(gateway.url + CHAT, account.key, unknownModel);
@@ -101,12 +101,12 @@ describe(`records of refusals`, () => {
     assert.equal(refusal.code, 'model_not_found');
   });
 
-  test('a query of a balance leaves none, whoever asks', async () => {
+  test('balance queries are never recorded', async () => {
     for (const path of ['/v1/user/balance', '/v1/coding/user/balance', '/altproto/user/balance']) {
       ends.length = 0;
       await (await fetch(gateway.url + path, { headers: { authorization: 'Bearer none' } })).arrayBuffer();
       await until(() => ends.includes('refused'));
-      // Refused before its key is looked at.
+      // Refused before the key is checked.
       ends.length = 0;
       const early = await openConnection(gateway.url);
       early.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n`);
@@ -117,7 +117,7 @@ describe(`records of refusals`, () => {
     const models = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: 'Bearer none' } });
     await models.arrayBuffer();
     const id = models.headers.get('x-request-id');
-    // What was refused before would be in the same batch, or in an earlier one.
+    // Earlier refusals would be in the same batch or in an earlier one.
     await until(async () => (await refusals('code=invalid_api_key&limit=500')).some((found) => found.id === id));
     const paths = (await refusals('limit=500')).map(({ path }) => path ?? '');
     assert.ok(
@@ -126,7 +126,7 @@ describe(`records of refusals`, () => {
     );
   });
 
-  test('of more than a hundred in a minute the rest is a count', async () => {
+  test('beyond a hundred in a minute, refusals are counted', async () => {
     clock.advance(60_000);
     for (let i = 0; i < 103; i++) await call(gateway.url + CHAT, account.key, unknownModel);
     await recorded(100);
@@ -139,14 +139,14 @@ describe(`records of refusals`, () => {
     );
   });
 
-  test('what quotes a key or an address does not keep it, nor what no database can store', async () => {
+  test('texts are recorded without keys, addresses, and characters that a database cannot store', async () => {
     const model = 'sk-fg-0123456789abcdefghijklmnop \u0000 https://host.example/x';
     await call(gateway.url + CHAT, account.key, { ...chatBody, model });
     const [{ model: kept }] = await recorded(1);
     assert.match(kept, /^\[key\] {2}\[address\]$/);
   });
 
-  test('old ones are deleted, and no others', async () => {
+  test('only old records are deleted', async () => {
     await call(gateway.url + CHAT, account.key, unknownModel);
     await recorded(1);
     const store = createRefusalsStore(gateway.database);

@@ -7,7 +7,7 @@ import { chatResponse, chatStream, json, liveResponse } from '../support/provide
 import { openConnection } from '../support/raw.ts';
 import { until } from '../support/until.ts';
 
-/** What observers get of a request: one report each, when its response is closed and its call has ended. */
+/** Observers get one report of each request, when its response is closed and its call has ended. */
 
 const CHAT = '/v1/chat/completions';
 const chatBody = { model: 'test-chat-latest', messages: [{ role: 'user', content: 'Hello' }] };
@@ -24,7 +24,7 @@ describe('reports of requests', () => {
         () => {
           throw new Error('an observer that fails');
         },
-        // The tests themselves ask the admin API.
+        // The tests themselves use the admin API.
         (report) => void (report.kind !== 'admin' || report.status === 401 ? reports.push(report) : undefined),
       ],
     });
@@ -42,7 +42,7 @@ describe('reports of requests', () => {
     return reports[0]!;
   }
 
-  test('of a call: who asked for what, what it used, and what it cost', async () => {
+  test('of a call: caller, request, usage and charge', async () => {
     const response = await call(gateway.url + CHAT, account.key, chatBody, {
       headers: { 'x-request-id': 'theirs-7', 'x-forwarded-for': '203.0.113.9' },
     });
@@ -89,7 +89,7 @@ describe('reports of requests', () => {
         errorCode: null,
         chargeNano: costNano({ input: 11, output: 7 }),
         clientRequestId: 'theirs-7',
-        // The peer is no proxy, so its word for another address does not count.
+        // The peer is not a trusted proxy, so its header is ignored.
         clientAddress: '127.0.0.1',
       },
     );
@@ -98,7 +98,7 @@ describe('reports of requests', () => {
     assert.ok(report.durationMs > 0 && report.chunks > 0 && report.outcome?.firstByteMs !== null);
   });
 
-  test('of a call whose client has left: made when the call has ended, with what it cost', async () => {
+  test('of a call whose client disconnected: complete when the call has ended, with its charge', async () => {
     const live = liveResponse();
     gateway.provider.respond = live.respond;
     const started = startCall(gateway.url + CHAT, account.key, { ...chatBody, stream: true });
@@ -115,7 +115,7 @@ describe('reports of requests', () => {
     assert.equal(report.callId, (await account.endedCall()).id);
   });
 
-  test('of a refused call: the error as the client got it, and what was known by then', async () => {
+  test("of a refused call: the client's error, and what was known by then", async () => {
     await call(gateway.url + CHAT, account.key, { ...chatBody, model: 'nothing-like-it' });
     const report = await theReport();
     assert.deepEqual(pick(report, ['end', 'status', 'errorCode', 'errorParam', 'isAdmitted', 'callId', 'model']), {
@@ -132,7 +132,7 @@ describe('reports of requests', () => {
     assert.equal(report.outcome, null);
   });
 
-  test('of a call that its provider refused: failed, for it was admitted', async () => {
+  test('of a call that its provider refused: failed, because it was admitted', async () => {
     gateway.provider.respond = json(400, { error: { message: 'No.' } });
     await call(gateway.url + CHAT, account.key, chatBody);
     const report = await theReport();
@@ -140,7 +140,7 @@ describe('reports of requests', () => {
     assert.deepEqual([report.outcome?.chargeNano, report.outcome?.provider], [null, 'chatty']);
   });
 
-  test('of a repeat: repeated, without a charge of its own', async () => {
+  test('of a repeat: repeated, without a charge', async () => {
     const headers = { 'idempotency-key': 'once' };
     await call(gateway.url + CHAT, account.key, chatBody, { headers });
     await call(gateway.url + CHAT, account.key, chatBody, { headers });
@@ -152,7 +152,7 @@ describe('reports of requests', () => {
     ]);
   });
 
-  test('of requests that are no calls', async () => {
+  test('of requests that are not calls', async () => {
     const key = { authorization: `Bearer ${account.key}` };
     const page = { origin: 'https://page.example', 'access-control-request-method': 'POST' };
     for (const [method, path, headers, expected] of [
@@ -172,7 +172,7 @@ describe('reports of requests', () => {
     }
   });
 
-  test('of a key that was revoked: with the account and key', async () => {
+  test('of a revoked key: with the account and key', async () => {
     const key = await gateway.admin('POST', `/accounts/${account.id}/keys`, { name: 'gone' });
     await gateway.admin('DELETE', `/keys/${key.body.id}`);
     reports.length = 0;
@@ -182,7 +182,7 @@ describe('reports of requests', () => {
     assert.deepEqual([report.principal?.accountId, report.principal?.keyId], [account.id, key.body.id]);
   });
 
-  test('of bytes that are not HTTP, and of connections that are too many', async () => {
+  test('of bytes that are not HTTP, and of connections above the limit', async () => {
     const broken = await openConnection(gateway.url);
     broken.write('NOT HTTP AT ALL\r\n\r\n');
     await broken.closed();
@@ -206,7 +206,7 @@ describe('reports of requests', () => {
     });
   });
 
-  test('of a request whose body breaks off: one, with the response that it got', async () => {
+  test('of a request with an incomplete body: one, with its response', async () => {
     const head = `POST ${CHAT} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\n`;
     const broken = await openConnection(gateway.url);
     broken.write(`${head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nno length\r\n`);
@@ -236,7 +236,7 @@ describe('reports of requests', () => {
     assert.equal(response.headers['x-request-id'], reports[0]!.requestId);
   });
 
-  test('an address behind a trusted proxy is that of its client', async () => {
+  test("behind a trusted proxy, the address is the client's", async () => {
     const proxied = await openConnection(gateway.url, { localAddress: '127.0.0.9' });
     proxied.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.1.1.1, 2001:db8::7\r\n\r\n');
     await proxied.response();
@@ -244,7 +244,7 @@ describe('reports of requests', () => {
     proxied.destroy();
   });
 
-  test('a client’s own id of more than 128 characters, or with a space, is not kept', async () => {
+  test('a client’s own id longer than 128 characters, or with a space, is dropped', async () => {
     for (const [headers, kept] of [
       [{ 'x-request-id': 'x'.repeat(128) }, 'x'.repeat(128)],
       [{ 'x-request-id': 'x'.repeat(129) }, null],

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import { ALERTS_FILE, alertRules, dashboard, namedMetrics } from '../support/deploy.ts';
 import { runTool } from '../support/tools.ts';
 
-/** That every metric that these files name is exported, `metrics.test.ts` checks against a real gateway. */
-describe('the alert rules', () => {
+/** `metrics.test.ts` checks that a real gateway exports every metric that these files use. */
+describe('alert rules', () => {
   const rules = alertRules();
 
-  it('have what an operator needs: a name, an expression, how urgent it is, and what to do', () => {
+  it('have a name, an expression, a severity, and advice', () => {
     assert.ok(rules.length > 15);
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
     for (const { alert, expr, labels, annotations, ...rest } of rules) {
@@ -25,16 +25,16 @@ describe('the alert rules', () => {
     }
   });
 
-  it('are valid to promtool, if this machine has it', (t) => {
+  it('pass promtool, if installed', (t) => {
     const result = runTool(t, 'promtool', ['check', 'rules', ALERTS_FILE]);
     if (result !== null) assert.equal(result.status, 0, result.stdout + result.stderr);
   });
 });
 
-describe('the dashboard', () => {
+describe('dashboard', () => {
   const { panels, templating } = dashboard();
 
-  it('has a unit, a title and expressions in every panel, and no two panels in one place', () => {
+  it('has a unit, a title, expressions and a distinct position in every panel', () => {
     const places = new Set<string>();
     for (const { type, title, gridPos, targets, fieldConfig } of panels) {
       assert.ok(title.length > 0);

@@ -38,7 +38,7 @@ const EXACT_USAGE = {
   completion_tokens_details: { reasoning_tokens: 4 },
 };
 
-describe('the metrics of a node', () => {
+describe('metrics of a node', () => {
   const reports: RequestReport[] = [];
   let stored: TestDatabase;
   let g: TestGateway;
@@ -72,7 +72,7 @@ describe('the metrics of a node', () => {
     return readMetrics(await response.text());
   }
 
-  /** Runs requests, and waits until each is reported. */
+  /** Sends requests and waits for their reports. */
   async function reported(respond: Respond, requests: readonly (() => Promise<unknown>)[]): Promise<void> {
     g.provider.respond = respond;
     const before = reports.length;
@@ -90,7 +90,7 @@ describe('the metrics of a node', () => {
     return sql<Row>(g.database, text);
   }
 
-  test('agree with the ledger and the call records after calls of every kind, to the call, the token and the nano-yuan', async () => {
+  test('match the ledger and the call records exactly after calls of every kind', async () => {
     await reported(chatResponse(EXACT_USAGE), [
       ...times(7, chat(hello())),
       ...times(5, chat(hello('test-both', { stream: true }))),
@@ -105,7 +105,7 @@ describe('the metrics of a node', () => {
       json(200, { results: [], usage: { total_tokens: 7 }, meta: { billed_units: { search_units: 3 } } }),
       [() => call(`${g.url}/v1/rerank`, account.key, { model: 'test-rerank-units', query: 'a', documents: ['b'] })],
     );
-    // Streams whose provider reports no usage, failures of every kind, and refusals.
+    // Streams without usage, failures of every kind, and refusals.
     await reported(sse(chatStream(['Hello'], null)), times(2, chat(hello('test-chat', { stream: true }))));
     await reported(json(500, { error: { message: 'broken' } }), times(3, chat(hello())));
     await reported(json(400, { error: { message: 'too odd', code: 'odd_code' } }), times(2, chat(hello())));
@@ -170,7 +170,7 @@ describe('the metrics of a node', () => {
     }
     assert.ok(metrics.sum('faregate_tokens_total', { kind: 'cached_input' }) > 0);
     assert.equal(metrics.sum('faregate_other_usage_total', { unit: 'search_units' }), 1);
-    // Of the three that were reported, for one document.
+    // The provider reported three search units, and one document can only cost one.
     assert.equal(metrics.sum('faregate_calls_excess_usage_total'), 1);
 
     const [charged] = await rows<{ nano: bigint }>(
@@ -188,7 +188,7 @@ describe('the metrics of a node', () => {
     assert.ok(metrics.sum('faregate_response_chunks_total') > 0);
   });
 
-  test('name no account, no key and no text of a client', async () => {
+  test('contain no account, key or client text', async () => {
     const text = await (await fetch(`${g.gateway.metricsUrl}/metrics`)).text();
     for (const secret of [account.id, account.keyId, account.key, 'a-model-that-is-not-there', 'odd_code', 'sk-fg-']) {
       assert.ok(!text.includes(secret), secret);
@@ -199,7 +199,7 @@ describe('the metrics of a node', () => {
     );
   });
 
-  test('have every metric of the table, and the figures of the node', async () => {
+  test('include every documented metric, with the figures of the node', async () => {
     const metrics = await scrape();
     for (const { name, type } of metricRows) assert.equal(metrics.types.get(name.replace(/_total$/, '')), type, name);
     assert.ok(metrics.types.has('process_resident_memory_bytes'));
@@ -224,7 +224,7 @@ describe('the metrics of a node', () => {
     assert.ok(metrics.sum('faregate_database_statements_total', { lane: 'batches' }) > 0);
   });
 
-  test('are all that the alert rules and the dashboard name', async () => {
+  test('include every metric that the alert rules and the dashboard use', async () => {
     const { samples, types } = await scrape();
     const names = new Set(samples.map(({ name }) => name));
     const isExported = (name: string): boolean => names.has(name) || types.has(name.replace(/_total$/, ''));
@@ -238,7 +238,7 @@ describe('the metrics of a node', () => {
     );
   });
 
-  test('show calls under way: their reservation, their connection, what waits', async () => {
+  test('show calls in flight', async () => {
     const live = liveResponse();
     g.provider.respond = live.respond;
     const started = startCall(g.url + CHAT, account.key, hello('test-chat', { stream: true }));
@@ -247,14 +247,14 @@ describe('the metrics of a node', () => {
     assert.equal(during.sum('faregate_reservations_open'), 1);
     assert.equal(during.sum('faregate_provider_calls_in_flight', { provider: 'chatty' }), 1);
     assert.ok(during.sum('faregate_requests_in_flight') >= 1);
-    for (const piece of chatStream(['Hello'])) await live.write(piece);
+    for (const chunk of chatStream(['Hello'])) await live.write(chunk);
     live.end();
     await (await started.response).ended();
     await account.endedCall();
     await until(async () => (await scrape()).sum('faregate_reservations_open') === 0);
   });
 
-  test('need an admin token at the public address, and guesses are slowed down', async () => {
+  test('require an admin token at the public address, where guesses are throttled', async () => {
     const get = (headers: Record<string, string>, method = 'GET') => fetch(`${g.url}/metrics`, { method, headers });
     for (const headers of [{}, { authorization: 'Bearer guess' }, { authorization: `Bearer ${account.key}` }]) {
       const refused = await get(headers as Record<string, string>);
@@ -268,17 +268,17 @@ describe('the metrics of a node', () => {
     assert.equal((await get({ authorization }, 'HEAD')).status, 200);
     const wrong = await get({ authorization }, 'POST');
     assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD']);
-    // The same brake as that of the admin API: 20 guesses a second are refused at once.
+    // The admin API's throttle: it refuses 20 guesses a second at once.
     const guesses: Promise<Response>[] = [];
     await until(async () => {
-      // Those that wait do so for a second at most, so each look has its own.
+      // A guess is delayed by at most a second, so each poll sends new ones.
       guesses.push(...times(40, () => get({ authorization: 'Bearer guess' })).map((guess) => guess()));
       return (await scrape()).sum('faregate_refusals_delayed') > 0;
     });
     for (const response of await Promise.all(guesses)) assert.equal(response.status, 401);
   });
 
-  test('have an address of their own with nothing but themselves and the health', async () => {
+  test('have a separate address that serves only metrics and health', async () => {
     const status = async (path: string, method = 'GET') => {
       const response = await fetch(g.gateway.metricsUrl + path, { method });
       await response.text();
@@ -295,27 +295,27 @@ describe('the metrics of a node', () => {
     assert.equal(await status('/metrics', 'DELETE'), 405);
   });
 
-  test('say whether the configuration file is in force', async () => {
+  test('show whether the configuration file is in use', async () => {
     g.gateway.configDecided(false);
     assert.equal((await scrape()).sum('faregate_config_in_force'), 0);
     g.gateway.configDecided(true);
     assert.equal((await scrape()).sum('faregate_config_in_force'), 1);
   });
 
-  test('are served while the node closes, until its last call is counted', async () => {
+  test('are served during shutdown until the last call is counted', async () => {
     const live = liveResponse();
     g.provider.respond = live.respond;
     const started = startCall(g.url + CHAT, account.key, hello('test-chat', { stream: true }));
     await live.opened;
     const count = (metrics: MetricsText) => metrics.sum('faregate_calls_total', { status: 'succeeded' });
     const before = count(await scrape());
-    // The last word of a node to the database, behind the ends of all calls.
+    // The node's last statement, after the settlement of all calls.
     g.observed.statement('nodes.leave').hold();
     const closed = g.gateway.close();
     isClosed = true;
     assert.equal((await fetch(`${g.gateway.metricsUrl}/readyz`)).status, 503);
     assert.equal((await scrape()).sum('faregate_ready'), 0);
-    for (const piece of chatStream(['Hello'])) await live.write(piece);
+    for (const chunk of chatStream(['Hello'])) await live.write(chunk);
     live.end();
     assert.ok(await (await started.response).ended());
     await g.observed.statement('nodes.leave').reached(1);

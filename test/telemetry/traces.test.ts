@@ -80,7 +80,7 @@ describe('traces of calls', () => {
 
   const names = (spans: readonly ReceivedSpan[]) => spans.map(({ name, kind }) => [name, kind]);
 
-  test('a call has a span of its request, of its admission, of its attempt and of its settlement', async () => {
+  test('a call has spans for its request, admission, attempt and settlement', async () => {
     const { response, root, children, attempts } = await traced(hello());
     assert.equal(response.status, 200);
     const record = await account.lastCall();
@@ -129,7 +129,7 @@ describe('traces of calls', () => {
     assert.equal(g.provider.requests.at(-1)!.headers.traceparent, undefined);
   });
 
-  test('a stream has its first byte as an event of the attempt', async () => {
+  test("a stream's attempt has an event for the first byte", async () => {
     const { root, attempts } = await traced(hello('test-chat', { stream: true }));
     assert.equal(root.attributes['faregate.is_stream'], true);
     const [attempt] = attempts;
@@ -141,7 +141,7 @@ describe('traces of calls', () => {
     assert.ok(attempt!.startNano <= atNano && atNano <= attempt!.endNano);
   });
 
-  test('a refused call has one span, with the code of the error and nothing that the client wrote', async () => {
+  test('a refused call has one span, with the error code and no client text', async () => {
     const refused = await traced(hello(), {}, poor.key);
     assert.equal(refused.response.status, 402);
     assert.equal(refused.root.attributes['http.response.status_code'], 402);
@@ -154,7 +154,7 @@ describe('traces of calls', () => {
     assert.equal(unknown.root.attributes['error.type'], 'model_not_found');
   });
 
-  test('a failed call is an error', async () => {
+  test("a failed call's span is an error", async () => {
     g.provider.respond = json(500, { error: { message: 'It broke.' } });
     const { response, root, attempts } = await traced(hello());
     assert.ok(response.status >= 500);
@@ -165,7 +165,7 @@ describe('traces of calls', () => {
     assert.equal(attempts[0]!.attributes['error.type'], root.attributes['error.type']);
   });
 
-  test('a failover has an attempt for each route, and the provider that took it nests below the second', async () => {
+  test("a failover has a span for each attempt, and the second provider's spans are below the second attempt", async () => {
     const { root, attempts } = await traced(hello('test-over'));
     assert.deepEqual(
       attempts.map(({ name, statusCode }) => [name, statusCode]),
@@ -182,7 +182,7 @@ describe('traces of calls', () => {
     assert.equal(headers.tracestate, undefined);
   });
 
-  test('a call with a traceparent is a child of the client, and passes its state if that is configured', async () => {
+  test("a call with a traceparent is a child of the client's span, and passes the context on if configured", async () => {
     const headers = { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'vendor=1' };
     const { root, attempts } = await traced(hello('test-joined'), headers);
     assert.equal(root.traceId, TRACE);
@@ -196,7 +196,7 @@ describe('traces of calls', () => {
     assert.deepEqual([other.traceparent, other.tracestate], [undefined, undefined]);
   });
 
-  test('a call whose client does not sample has no spans, and its context is passed as it came', async () => {
+  test('a call whose client does not sample has no spans, and its context is passed on unchanged', async () => {
     const unsampled = `${TRACE.slice(1)}f`;
     const headers = { traceparent: `00-${unsampled}-${SPAN}-00` };
     await call(g.url + CHAT, account.key, hello('test-joined'), { headers });
@@ -207,7 +207,7 @@ describe('traces of calls', () => {
     assert.equal(receiver.spans.filter(({ traceId }) => traceId === unsampled).length, 0);
   });
 
-  test('a hostile traceparent begins a trace of its own', async () => {
+  test('an invalid traceparent starts a new trace', async () => {
     const traceparent = `01-${TRACE}-${SPAN}-01-${'x'.repeat(4_000)}`;
     const { root } = await traced(hello('test-joined'), { traceparent, tracestate: 'vendor=1' });
     assert.notEqual(root.traceId, TRACE);
@@ -215,18 +215,18 @@ describe('traces of calls', () => {
     assert.equal(joined.requests.at(-1)!.headers.tracestate, undefined);
   });
 
-  test('nothing that was exported holds a prompt, a response, or a key', () => {
+  test('exports contain no prompt, response or key', () => {
     const bytes = receiver.bytes();
     assert.ok(bytes.includes('chat test-chat') && bytes.includes('model_not_found'));
     for (const secret of [...CANARIES, account.key, poor.key, MODEL_ASKED]) {
-      for (const form of formsOf(secret)) assert.ok(!bytes.includes(form), `a span holds ${secret}`);
+      for (const form of formsOf(secret)) assert.ok(!bytes.includes(form), `a span contains ${secret}`);
     }
   });
 
-  test('a receiver that refuses, and one that is gone, change no call; the log says it once', async () => {
+  test('a receiver that refuses spans or is down affects no call, and is logged once', async () => {
     receiver.status = 400;
     const before = await account.money();
-    const warnings = () => logs.lines.filter(({ message }) => message.startsWith('spans could not be exported'));
+    const warnings = () => logs.lines.filter(({ message }) => message.startsWith('failed to export spans'));
     assert.equal((await call(g.url + CHAT, account.key, hello())).status, 200);
     await until(() => warnings().length > 0);
     const exports = receiver.requests.length;
@@ -244,7 +244,7 @@ describe('traces of calls', () => {
 });
 
 describe('a gateway without traces', () => {
-  test('passes the context of clients unchanged if that is configured, and makes none', async () => {
+  test("passes the client's context on unchanged if configured, and creates none", async () => {
     await using g = await startGateway({ providerFields: 'traceContext: pass' });
     const account = await g.createAccount();
     const headers = { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'vendor=1' };
@@ -261,7 +261,7 @@ describe('a gateway without traces', () => {
     );
   });
 
-  test('whose packages are missing says what to install', () => {
+  test('reports which missing packages to install', () => {
     const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
     assert.match(String(missingPackages(missing)), /"tracing".*npm install --no-save @opentelemetry\/api /);
     const other = new Error('else');

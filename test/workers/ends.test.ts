@@ -30,7 +30,7 @@ import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
 import { askOnce, isRunning, startWorkers, type WorkersProgram, writeConfig } from './scene.ts';
 
-/** How a gateway with workers begins and ends in other ways than it should. */
+/** Failures at the start and the end of a gateway with workers. */
 
 describe('workers', { timeout: 300_000 }, () => {
   const gates = new Gates();
@@ -103,13 +103,13 @@ describe('workers', { timeout: 300_000 }, () => {
     assert.equal((await next.program.finished).code, 0);
   });
 
-  test('are not served by a number that is none: that is wrong use', async () => {
+  test('are refused if their number is invalid', async () => {
     const none = await run('none', '0');
     assert.equal(none.code, 2);
     assert.match(none.stderr, /--workers: Expected a whole number from 1 to 128, or "auto"\./);
   });
 
-  test('end the command with the error of one that cannot start, said once', async () => {
+  test('stop with the error of a worker that cannot start, which is shown once', async () => {
     const taken = await listenOnLoopback(createServer());
     try {
       const inUse = await run('in-use', '2', { DATABASE_URL: stored.url, PORT: String(taken.port) });
@@ -127,7 +127,7 @@ describe('workers', { timeout: 300_000 }, () => {
     assert.equal(noDatabase.stderr.match(/The database refuses connections/g)?.length, 1);
   });
 
-  test('that hang take one connection more, which ends with them, and others serve the rest; all have one format of the log, which a reload changes', async (context) => {
+  test('that hang get at most one more connection, while others serve the rest; a reload changes the log format of all', async (context) => {
     const g = await start(context, 'hanging', 2);
     const [hanging] = await g.workers();
     process.kill(hanging!.process, 'SIGSTOP');
@@ -158,7 +158,7 @@ describe('workers', { timeout: 300_000 }, () => {
     }
   }
 
-  test('leave no journal behind that a start with fewer of them does not apply', async (context) => {
+  test('leave journals that a start with fewer workers applies', async (context) => {
     const g = await start(context, 'journals', 2);
     const { callers, calls } = await begin(g, 'journals');
     proxy.refuse();
@@ -187,7 +187,7 @@ describe('workers', { timeout: 300_000 }, () => {
     assert.equal((await next.stop()).code, 0);
   });
 
-  test('whose journal is left by one that is killed is applied by the one in its place', async (context) => {
+  test('apply the journal of the killed worker that they replace', async (context) => {
     const g = await start(context, 'replaced', 2);
     const { callers, calls } = await begin(g, 'replaced');
     proxy.refuse();
@@ -204,7 +204,7 @@ describe('workers', { timeout: 300_000 }, () => {
     await until(async () => (await journalEntries(join(directory.path, 'replaced'))).length === 0);
   });
 
-  test('finish what they have under way if the primary is killed, and end then, or at once by its second signal', async (context) => {
+  test('finish their requests and exit if the primary is killed, or exit at once after its second signal', async (context) => {
     const g = await start(context, 'orphans', 2);
     const { callers, calls } = await begin(g, 'orphans');
     const workers = await g.workers();

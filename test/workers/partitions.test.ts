@@ -10,7 +10,7 @@ import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 import { askOnce, startWorkers, type WorkersProgram } from './scene.ts';
 
-/** Workers start at the same time, and each of them makes the tables and the partitions that are missing. */
+/** Workers start at the same time, and each of them creates missing tables and partitions. */
 
 const [WORKERS, PARTITIONS] = [3, 4];
 
@@ -41,7 +41,7 @@ describe(`${WORKERS} workers on an empty database of ${PARTITIONS} partitions`, 
     directory.remove();
   });
 
-  it('migrate it and make each of them once, and all serve all of them', async () => {
+  it('migrate it, create each partition once, and all serve all partitions', async () => {
     await until(async () => (await g.workers()).length === WORKERS);
     const rows = await sql<{ number: number }>(stored.database, 'select number from partitions order by number');
     assert.deepEqual(
@@ -49,13 +49,13 @@ describe(`${WORKERS} workers on an empty database of ${PARTITIONS} partitions`, 
       Array.from({ length: PARTITIONS }, (_, number) => ({ number })),
     );
     const read = async () => readMetrics((await askOnce(`${g.metricsUrl}/metrics`)).text);
-    // One that is busy for a while is left out.
+    // A worker that is busy may be missing from a scrape.
     await until(async () => (await read()).sum('faregate_workers_reporting') === WORKERS);
     const metrics = await read();
     // The lowest of the workers' values, and the highest.
     assert.equal(metrics.sum('faregate_database_partitions'), PARTITIONS);
     assert.equal(metrics.sum('faregate_database_partitions_unopened'), 0);
-    // No worker ended on the way.
+    // No worker was restarted.
     assert.equal((await g.workers()).length, WORKERS);
     for (let n = 0; n < PARTITIONS; n++) await g.admin('POST', '/accounts', { name: `account ${n}` });
     const placed = await sql<{ n: number }>(

@@ -23,7 +23,7 @@ import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 import { askOnce, startWorkers, type WorkerLine, type WorkersProgram } from './scene.ts';
 
-/** Tries of links from one network that are looked at; the next ones are refused. */
+/** Attempts to use links from one network before further ones are refused. */
 const TRIES = 20;
 
 describe('a gateway with two workers', { timeout: 300_000 }, () => {
@@ -55,7 +55,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
   /** The latest process of each worker. */
   const running = async (): Promise<WorkerLine[]> => {
     let found: (WorkerLine | undefined)[] = [];
-    // Lines are gathered before they are written.
+    // Log lines are written in batches.
     await until(async () => {
       const lines = await g.workers();
       found = [1, 2].map((number) => lines.findLast(({ worker }) => worker === number));
@@ -65,7 +65,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
   };
   const metricsAt = async (url: string, headers = {}) => readMetrics((await askOnce(`${url}/metrics`, headers)).text);
 
-  /** Calls that are under way at both workers, and the node of each. */
+  /** Calls in flight at both workers, and the node of each. */
   async function beginAtBoth(gate: string): Promise<{ calls: CallInFlight[]; nodeOf: Map<string, string> }> {
     const callers = await createCallers(g.admin, [...kinds, ...kinds.slice(0, 4)]);
     const calls = await beginAll(g.url, provider, callers, gate);
@@ -77,7 +77,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
     return { calls, nodeOf };
   }
 
-  test('says in one line how many workers serve, and by which processes', async () => {
+  test('logs one line with the number of workers and their processes', async () => {
     const said = async () => (await g.log()).find(({ msg }) => msg === 'the gateway serves with 2 workers');
     await until(async () => (await said()) !== undefined);
     const line = await said();
@@ -86,7 +86,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
     assert.equal(new Set([line.process, ...workers.map(({ process }) => process)]).size, 3);
   });
 
-  test('spreads calls over both, and charges each once', async () => {
+  test('distributes calls to both, and charges each once', async () => {
     const { calls } = await beginAtBoth('spread');
     gates.open('spread');
     for (const each of calls) await assertDelivered(each);
@@ -94,7 +94,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
     await assertSound(g.admin);
   });
 
-  test('adds up the metrics of both, whoever is asked for them', async () => {
+  test('sums the metrics of both, whichever worker is asked', async () => {
     const paid = kinds.filter(({ isCoding }) => !isCoding);
     const costNano = [...paid, ...kinds.slice(0, 4)].reduce((sum, { family }) => sum + family.cost, 0n);
     const authorization = `Bearer ${ADMIN_TOKEN}`;
@@ -109,7 +109,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
     }
   });
 
-  test('counts attempts of both together', async () => {
+  test('counts attempts at both together', async () => {
     const look = () => askOnce(`${g.url}/account/v1/links/look`, {}, { token: 'a link that nobody has' });
     const statuses: number[] = [];
     for (let i = 0; i < TRIES + 4; i++) statuses.push((await look()).status);
@@ -121,7 +121,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
     });
   });
 
-  test('reads its configuration again in both when the primary is told to, and records that once', async () => {
+  test("reloads the configuration in both on the primary's signal, and records it once", async () => {
     appendFileSync(join(directory.path, 'data.yaml'), '\nretention: { refusals: 7d }\n');
     g.program.child.kill('SIGHUP');
     const reloaded = async () => (await g.log()).filter(({ msg }) => msg === 'configuration reloaded');
@@ -130,7 +130,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
     assert.equal(data.filter(({ action }: { action: string }) => action === 'config.reload').length, 1);
   });
 
-  test('says which worker hangs, and what the other one says', async () => {
+  test('reports which worker hangs, and the metrics of the other one', async () => {
     const [first, second] = await running();
     process.kill(second!.process, 'SIGSTOP');
     try {
@@ -150,7 +150,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
     assert.deepEqual(await running(), [first, second]);
   });
 
-  test('goes on while one of them is killed, whose calls are released, and who is replaced', async () => {
+  test('keeps serving when one is killed, releases its calls, and replaces it', async () => {
     const [first, second] = await running();
     const { calls, nodeOf } = await beginAtBoth('killed');
     process.kill(first!.process, 'SIGKILL');
@@ -182,7 +182,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
     for (const each of later) await assertDelivered(each);
   });
 
-  test('finishes what both have under way when it is stopped, and ends with 0', async () => {
+  test('finishes the calls in flight at both when it is stopped, and exits with 0', async () => {
     const { calls } = await beginAtBoth('stopped');
     g.program.child.kill('SIGTERM');
     await until(async () => (await g.log()).filter(({ msg }) => String(msg).startsWith('stopping')).length === 3);

@@ -29,7 +29,7 @@ const countAccounts: Statement = {
 
 /**
  * New partitions take no account while a node lives that may not know them: one that has begun to write heartbeats before. The others do, or
- * end (`app/startup.ts`). Plan: whole tables, which are small.
+ * end (`app/lifecycle.ts`). Plan: whole tables, which are small.
  */
 const listTaking: Statement = {
   name: 'partitions.list-taking',

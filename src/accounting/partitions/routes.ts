@@ -226,7 +226,7 @@ export function firstFound<Part, Found>(
   });
 }
 
-/** What clients are told is told as it is: it names the partition itself (`app/lanes.ts`). */
+/** What clients are told is told as it is: it names the partition itself (`db/request-pool.ts`). */
 const withNumber = (number: number, partitions: number, error: unknown): unknown =>
   partitions === 1 || error instanceof GatewayError ? error : new PartitionError(number, error);
 

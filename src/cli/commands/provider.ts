@@ -59,7 +59,7 @@ async function testOverGatewayOrHere(
 }
 
 async function testHere(config: Config, name: string, { model, operation }: Asked): Promise<ProviderTestResponse> {
-  const { createProviderTester } = await import('../../app/provider-tester.ts');
+  const { createProviderTester } = await import('../../calls/provider-tester.ts');
   const { providerTestToWire } = await import('../../api/providers/admin.ts');
   const tester = createProviderTester(config);
   try {

@@ -1,5 +1,4 @@
 import cluster from 'node:cluster';
-import { AllWorkers } from '../../app/all-workers.ts';
 import { createGuesses, guessHandlers } from '../../app/guesses.ts';
 import { settingsBeyond } from '../../app/worker-limits.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -10,6 +9,7 @@ import { createIds } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type Handlers, ProcessLink } from '../../lib/process-link.ts';
 import { programVersion } from '../../lib/version.ts';
+import { AllWorkers } from '../../telemetry/all-workers.ts';
 import type { CliProcess, GlobalFlags } from '../command.ts';
 import { demoEnvironment, findConfigSource, NO_ADMIN_TOKEN, readAdminToken } from '../environment.ts';
 import { createServerLog } from '../log/logger.ts';
@@ -114,7 +114,7 @@ async function serveMetricsOfAll(
 ): Promise<{ close(): Promise<void> } | null> {
   const address = config.server.metrics;
   if (address === undefined) return null;
-  const { createMetricsServer } = await import('../../app/metrics-server.ts');
+  const { createMetricsServer } = await import('../../api/metrics-server.ts');
   const { scrape, readReadiness } = all;
   const ids = createIds(systemClock);
   const server = createMetricsServer({ address, scrape, readReadiness, clock: systemClock, ids, logger });

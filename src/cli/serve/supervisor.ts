@@ -1,7 +1,7 @@
-import type { AskedWorker } from '../../app/all-workers.ts';
 import { ForeseenError } from '../../lib/foreseen-error.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Handlers, ProcessLink } from '../../lib/process-link.ts';
+import type { AskedWorker } from '../../telemetry/all-workers.ts';
 import { afterDeath, NEW_WORKER, type WorkerHistory } from './restarts.ts';
 import type { StopSignal } from './stop-signals.ts';
 import { onStopSignal, onWorkerCloses, type StopStage } from './stop-stage.ts';

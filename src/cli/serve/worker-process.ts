@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { EventEmitter } from 'node:events';
+import type { WorkerOptions } from '../../app/gateway-options.ts';
 import { guessesAt } from '../../app/guesses.ts';
-import type { WorkerOptions } from '../../app/worker-options.ts';
 import type { Environment } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Readiness } from '../../http/health.ts';

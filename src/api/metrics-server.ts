@@ -1,4 +1,3 @@
-import { type MetricsPage, registerMetrics } from '../api/metrics.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { type ReadReadiness, registerHealth } from '../http/health.ts';
 import { addressOf, closeServer } from '../http/listening.ts';
@@ -6,6 +5,7 @@ import { createHttpServer } from '../http/server.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { type MetricsPage, registerMetrics } from './metrics.ts';
 
 export interface MetricsServerOptions {
   readonly address: { readonly host: string; readonly port: number };
@@ -16,14 +16,14 @@ export interface MetricsServerOptions {
   readonly logger: Logger;
 }
 
-/** Serves metrics and health at an address of its own, without a token. */
-interface MetricsServer {
+/** A separate HTTP server for metrics and health, without a token. */
+export interface MetricsServer {
   /** Starts to serve and returns the address, such as `http://127.0.0.1:9464`. */
   listen(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** A few scrapers and people, each with a connection or two. */
+/** Enough for a few scrapers and people, each with a connection or two. */
 const LIMITS = { connections: 64, connectionsPerAddress: 64, headerTimeout: 10_000, clientStallTimeout: 30_000 };
 const CLOSE_MS = 1_000;
 
@@ -42,7 +42,7 @@ export function createMetricsServer(options: MetricsServerOptions): MetricsServe
   registerMetrics(app, scrape, null);
   return {
     async listen() {
-      // The framework writes into what it gets, and this is the configuration's own.
+      // A copy: Fastify modifies its options, and this object belongs to the configuration.
       await app.listen({ ...address });
       return addressOf(app, address.host);
     },

@@ -3,14 +3,14 @@ import type { Logger } from '../lib/logger.ts';
 import { formatYuan } from '../lib/yuan.ts';
 import { inputTokensOf, outputTokensOf } from '../protocols/metering/usage-facts.ts';
 import { removeSecrets } from '../providers/upstream/secrets.ts';
-import type { RequestObserver, RequestReport } from '../requests/request-report.ts';
+import type { RequestObserver, RequestReport } from './request-report.ts';
+import type { UnpricedUses } from './unpriced-uses.ts';
 
 type Mode = Config['log']['requests'];
 
-/** The most of a text that the client chose. */
 const CLIENT_TEXT_LENGTH_MAX = 200;
 
-/** Logs a line for each request, as `log.requests` says (`docs/logging.md`). */
+/** Logs a line for each request, as `log.requests` specifies (`docs/logging.md`). */
 export function createRequestLog(logger: Logger, mode: () => Mode): RequestObserver {
   return (report) => {
     if (!isLogged(report, mode())) return;
@@ -20,14 +20,14 @@ export function createRequestLog(logger: Logger, mode: () => Mode): RequestObser
   };
 }
 
-/** Probes that succeed say nothing; that connections are refused is logged in a line of its own. */
+/** Successful health checks are not logged, and the server itself logs refused connections. */
 function isLogged({ kind, end }: Pick<RequestReport, 'kind' | 'end'>, mode: Mode): boolean {
   if (mode === 'none' || kind === 'connection') return false;
   if (mode === 'refused') return end === 'refused';
   return kind !== 'health' || end !== 'succeeded';
 }
 
-/** What is logged of a request; what is absent, or says nothing, is `undefined`, and so not in the line. */
+/** The fields of a log line. A value that is absent, or says nothing, is `undefined`, which leaves the field out. */
 function requestLine(report: RequestReport): object {
   const { outcome, principal, model, modelAsked, errorMessage } = report;
   const usage = outcome?.usage ?? null;
@@ -39,7 +39,7 @@ function requestLine(report: RequestReport): object {
     callId: report.callId ?? undefined,
     accountId: principal?.accountId,
     keyId: principal?.keyId,
-    // Without its ellipsis the usual line is ASCII, which takes a third of the time to look through and to write.
+    // Without its ellipsis the usual line is ASCII, which takes a third of the time to scan and to write.
     keyPrefix: principal?.keyPrefix.replace('…', ''),
     clientAddress: report.clientAddress,
     method: report.method ?? undefined,
@@ -67,8 +67,23 @@ function requestLine(report: RequestReport): object {
   };
 }
 
+/** Shortened, and without secrets: a client may send its key in the wrong place. */
 function clientText(text: string): string {
-  // A client may send its key in the wrong place.
   const kept = removeSecrets(text.slice(0, CLIENT_TEXT_LENGTH_MAX), []);
   return text.length <= CLIENT_TEXT_LENGTH_MAX ? kept : `${kept}…`;
 }
+
+/** Logs what an operator must know about the charges of calls, and counts usage that has no price (`docs/logging.md`). */
+export function createChargeWarnings(logger: Logger, unpricedUses: UnpricedUses): RequestObserver {
+  return ({ outcome }) => {
+    if (outcome?.notes === undefined) return;
+    const { callId, model, provider, notes } = outcome;
+    const { excess, unpriced, reservedNano } = notes;
+    if (excess !== undefined) logger.warn({ callId, model, provider, excess }, EXCESS);
+    if (unpriced !== undefined) unpricedUses.note(callId, model, provider, unpriced);
+    if (reservedNano !== undefined) logger.warn({ callId, model }, ABOVE_RESERVATION);
+  };
+}
+
+const ABOVE_RESERVATION = 'the estimated usage exceeds the reservation: the model has no maxOutputTokens';
+const EXCESS = 'a provider reported more than its model can use; the excess is not charged';

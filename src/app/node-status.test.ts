@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createReadiness } from './readiness.ts';
+import { createReadiness } from './node-status.ts';
 
 describe('readiness', () => {
-  it('is asked for once for all who want to know, and again after that', async () => {
+  it('shares one ping among concurrent callers, and pings again afterwards', async () => {
     const pings: PromiseWithResolvers<unknown>[] = [];
     const isReady = createReadiness(() => {
       const ping = Promise.withResolvers<unknown>();
@@ -19,7 +19,7 @@ describe('readiness', () => {
     assert.equal(await refused, false);
   });
 
-  it('is denied in bounded time if there is no response, without asking more and more', async () => {
+  it('is false after the timeout if the ping does not end, without further pings', async () => {
     let pings = 0;
     const isReady = createReadiness(() => {
       pings++;

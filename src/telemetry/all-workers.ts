@@ -2,58 +2,51 @@ import type { Readiness, ReadReadiness } from '../http/health.ts';
 import { InTime, LATE } from '../lib/in-time.ts';
 import type { ProcessLink } from '../lib/process-link.ts';
 import { shareUnderWay } from '../lib/shared-reads.ts';
-import { createPrimaryMetrics, type PrimaryMetrics } from '../telemetry/primary-metrics.ts';
-import {
-  addReports,
-  countersOf,
-  type MetricsReport,
-  type MetricsText,
-  printReports,
-} from '../telemetry/summed-metrics.ts';
+import { createPrimaryMetrics, type PrimaryMetrics } from './primary-metrics.ts';
+import { addReports, countersOf, type MetricsReport, type MetricsText, printReports } from './summed-metrics.ts';
 
-/** A worker that there should be. */
+/** A configured worker. */
 export interface AskedWorker {
   /** From 1. */
   readonly number: number;
-  /** `null`: it does not run. */
+  /** Null while the worker is not running. */
   readonly link: ProcessLink | null;
 }
 
-/** What a worker says of itself, `late`: nothing in time, `absent`: it does not run. */
+/** `late`: no reply in time; `absent`: not running. */
 export type WorkerReadiness = Readiness | 'late' | 'absent';
 
-/** A worker asks its database for a second at most, and then says something in either way. */
+/** Longer than the second within which a worker reports that its database does not respond. */
 const READINESS_MS = 1_500;
 const REPORT_MS = 2_000;
 
 /**
- * What is served for all workers at once: whether they are ready, and their metrics. Each is asked in bounded time, so that one
- * that hangs keeps nobody from what the others say.
+ * The readiness and the metrics of all workers together. Each worker has a deadline, so that one that hangs does not delay the others.
  *
- * Counters never fall: of a worker that does not respond they are those that it said last, and those of workers that have ended stay.
+ * Counters never decrease: a worker that does not reply keeps its last reported counters, and so does one that has exited.
  */
 export class AllWorkers {
   readonly #workers: () => readonly AskedWorker[];
   readonly #readinessInTime = new InTime(READINESS_MS);
   readonly #reportInTime = new InTime(REPORT_MS);
   readonly #lastCounters = new Map<number, MetricsReport>();
-  /** Of all workers that have ended. */
+  /** The sum of all workers that have exited. */
   #ended: MetricsReport = [];
   #adding: Promise<void> = Promise.resolve();
   #primary: PrimaryMetrics | null = null;
 
-  /** `workers`: all that there should be. */
+  /** @param workers returns all configured workers. */
   constructor(workers: () => readonly AskedWorker[]) {
     this.#workers = workers;
   }
 
-  /** Asked once for all who want to know at the same time. */
+  /** Concurrent callers share one round of questions. */
   readonly readReadiness: ReadReadiness = shareUnderWay(() => this.#readReadiness());
 
-  /** Scrapes at the same time get the same text. */
+  /** Concurrent scrapes get the same text. */
   readonly scrape = shareUnderWay((): Promise<MetricsText> => this.#scrape());
 
-  /** A worker has ended: what it counted until it was asked last stays. */
+  /** Call when a worker has exited. The counters of its last report are kept. */
   left(number: number): void {
     const last = this.#lastCounters.get(number);
     this.#lastCounters.delete(number);
@@ -82,11 +75,11 @@ export class AllWorkers {
       const report = reports[index] ?? null;
       if (report !== null) this.#lastCounters.set(number, countersOf(report));
     }
-    const said = workers.map(({ number }, index) => reports[index] ?? this.#lastCounters.get(number) ?? []);
-    return printReports([...said, this.#ended, await this.#primary.report(isComplete)]);
+    const reported = workers.map(({ number }, index) => reports[index] ?? this.#lastCounters.get(number) ?? []);
+    return printReports([...reported, this.#ended, await this.#primary.report(isComplete)]);
   }
 
-  /** `null` if it says nothing in time. */
+  /** Null if the worker does not reply in time. */
   async #reportOf({ link }: AskedWorker): Promise<MetricsReport | null> {
     if (link === null) return null;
     const report = await this.#reportInTime.of(link.ask<MetricsReport>('report')).catch(() => null);
@@ -94,14 +87,14 @@ export class AllWorkers {
   }
 }
 
-/** All are ready, or those that are not are named. What all say is said once. */
+/** Ready if all workers are. A detail that all workers report appears once; the others name their worker. */
 export function readinessOfAll(workers: readonly (readonly [number: number, WorkerReadiness])[]): Readiness {
-  const said = workers.map(([number, worker]) => [number, detailOf(worker)] as const);
-  const common = said.reduce(
+  const details = workers.map(([number, worker]) => [number, detailOf(worker)] as const);
+  const common = details.reduce(
     (shared, [, detail]) => shared.filter((sentence) => detail.includes(sentence)),
-    said[0]?.[1] ?? [],
+    details[0]?.[1] ?? [],
   );
-  const own = said.flatMap(([number, detail]) =>
+  const own = details.flatMap(([number, detail]) =>
     detail.filter((sentence) => !common.includes(sentence)).map((sentence) => `Worker ${number}: ${sentence}`),
   );
   const isReady = workers.every(([, worker]) => typeof worker === 'object' && worker.isReady);
@@ -109,7 +102,7 @@ export function readinessOfAll(workers: readonly (readonly [number: number, Work
 }
 
 function detailOf(worker: WorkerReadiness): readonly string[] {
-  if (worker === 'absent') return ['It does not run.'];
+  if (worker === 'absent') return ['It is not running.'];
   if (worker === 'late') return ['It does not respond.'];
   return worker.isReady || worker.detail.length > 0 ? worker.detail : ['It takes no calls.'];
 }

@@ -1,15 +1,15 @@
-import { type ProviderTest, testProvider } from '../calls/provider-test.ts';
-import { createSettings, type Settings } from '../calls/settings.ts';
 import { credentialsOf } from '../config/provider-credentials.ts';
 import type { Config } from '../config/schema.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { type ProviderTest, testProvider } from './provider-test.ts';
+import { createSettings, type Settings } from './settings.ts';
 
 interface Asked {
   readonly model: string | null;
   readonly operation: string | null;
 }
 
-/** Tests a provider of the settings, with their connections; `null` if they have none of this name. */
+/** Tests a provider over the connections of the settings; null if the settings have no provider of this name. */
 export async function testProviderOf(
   { config, catalog, providers }: Settings,
   name: string,
@@ -27,7 +27,7 @@ export async function testProviderOf(
   });
 }
 
-/** Tests providers of a configuration without a gateway. */
+/** Tests the providers of a configuration without a running gateway. */
 export function createProviderTester(config: Config) {
   const settings = createSettings(config);
   settings.providers.useCredentials();

@@ -7,17 +7,17 @@ const SKEWED: WorkerReadiness = { isReady: true, detail: ['The clock is wrong.']
 const STOPPING: WorkerReadiness = { isReady: false, detail: ['It stops.'] };
 const SILENT: WorkerReadiness = { isReady: false, detail: [] };
 
-describe('the readiness of all workers', () => {
+describe('readiness of all workers', () => {
   for (const [what, workers, isReady, detail] of [
     ['all are', [READY, READY], true, []],
-    ['one does not run', [READY, 'absent'], false, ['Worker 2: It does not run.']],
+    ['one is not running', [READY, 'absent'], false, ['Worker 2: It is not running.']],
     ['one hangs', ['late', READY], false, ['Worker 1: It does not respond.']],
     ['one has no database', [READY, SILENT], false, ['Worker 2: It takes no calls.']],
     ['none has a database', [SILENT, SILENT], false, ['It takes no calls.']],
     ['all stop', [STOPPING, STOPPING], false, ['It stops.']],
-    ['a warning of all is said once', [SKEWED, SKEWED], true, ['The clock is wrong.']],
+    ['a warning of all workers appears once', [SKEWED, SKEWED], true, ['The clock is wrong.']],
     [
-      'what one says alone has its number',
+      'a detail of one worker has its number',
       [SKEWED, STOPPING],
       false,
       ['Worker 1: The clock is wrong.', 'Worker 2: It stops.'],

@@ -5,7 +5,7 @@ import { createIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { createMetricsServer } from './metrics-server.ts';
 
-test('the address of the metrics in the configuration stays as it is, so that a reload does not see it changed', async () => {
+test('the metrics server does not modify its address, which a reload compares with the new configuration', async () => {
   const server = createMetricsServer({
     address: Object.freeze({ host: '127.0.0.1', port: 0 }),
     scrape: async () => ({ contentType: 'text/plain', text: '' }),

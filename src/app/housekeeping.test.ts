@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { recordLogs } from '../../test/support/recorded-logger.ts';
 import { until } from '../../test/support/until.ts';
-import { createMaintenance, nextRunInMs } from './maintenance.ts';
+import { Housekeeping, nextRunInMs } from './housekeeping.ts';
 
 const HOUR_MS = 3_600_000;
 
-describe('the housekeeping', () => {
-  it('runs every task although others fail, and logs a failure once, and its end', async () => {
+describe('housekeeping', () => {
+  it('runs every task although others fail, and logs a failure once and its recovery', async () => {
     const logs = recordLogs();
     const ran: string[] = [];
     let isFailing = true;
-    const maintenance = createMaintenance({
+    const housekeeping = new Housekeeping({
       tasks: [
         {
           name: 'broken',
@@ -20,18 +20,18 @@ describe('the housekeeping', () => {
             if (isFailing) throw new Error('the lock is not free');
           },
         },
-        { name: 'whole', run: async () => void ran.push('whole') },
+        { name: 'working', run: async () => void ran.push('working') },
       ],
       logger: logs.logger,
-      timing: { restMs: 0, roundMs: HOUR_MS, retryMs: 1 },
+      timing: { startDelayMs: 0, roundMs: HOUR_MS, retryMs: 1 },
     });
-    await maintenance.start();
-    // It is tried again and again, long before the next hour.
+    await housekeeping.start();
+    // Retries do not wait for the next hour.
     await until(() => ran.filter((name) => name === 'broken').length >= 3);
-    assert.equal(ran.filter((name) => name === 'whole').length, 1);
+    assert.equal(ran.filter((name) => name === 'working').length, 1);
     isFailing = false;
     await until(() => logs.lines.length >= 2);
-    await maintenance.stop();
+    await housekeeping.stop();
     assert.deepEqual(
       logs.lines.map(({ level, details }) => [level, details.task]),
       [
@@ -41,24 +41,24 @@ describe('the housekeeping', () => {
     );
   });
 
-  it('tries what others kept from being done again as well', async () => {
+  it('retries a task that could not do all its work', async () => {
     const logs = recordLogs();
     let runs = 0;
-    const maintenance = createMaintenance({
+    const housekeeping = new Housekeeping({
       tasks: [{ name: 'locked', run: async () => ++runs > 1 }],
       logger: logs.logger,
-      timing: { restMs: 0, retryMs: 1 },
+      timing: { startDelayMs: 0, retryMs: 1 },
     });
-    await maintenance.start();
+    await housekeeping.start();
     await until(() => logs.lines.length === 2);
-    await maintenance.stop();
+    await housekeeping.stop();
     assert.equal(runs, 2);
   });
 
-  it('keeps a start waiting only for the tasks before the first call, and for none that fails', async () => {
+  it('delays a start by the tasks that precede the first call only, and not by their failures', async () => {
     const never = Promise.withResolvers<void>();
     const ran: string[] = [];
-    const maintenance = createMaintenance({
+    const housekeeping = new Housekeeping({
       tasks: [
         { name: 'slow', run: () => never.promise },
         {
@@ -72,34 +72,34 @@ describe('the housekeeping', () => {
       ],
       logger: recordLogs().logger,
     });
-    await maintenance.start();
+    await housekeeping.start();
     assert.deepEqual(ran, ['first']);
     never.resolve();
-    await maintenance.stop();
+    await housekeeping.stop();
   });
 
-  it('leaves the database to the first calls after a start, and comes at once if it is asked to', async () => {
+  it('leaves the database to the first calls after a start, and runs at once on request', async () => {
     const ran: string[] = [];
     const task = (name: string, isBeforeCalls: boolean) => ({
       name,
       isBeforeCalls,
       run: async () => void ran.push(name),
     });
-    const maintenance = createMaintenance({
+    const housekeeping = new Housekeeping({
       tasks: [task('later', false), task('first', true)],
       logger: recordLogs().logger,
-      timing: { restMs: HOUR_MS },
+      timing: { startDelayMs: HOUR_MS },
     });
-    await maintenance.start();
+    await housekeeping.start();
     assert.deepEqual(ran, ['first']);
-    await maintenance.round();
+    await housekeeping.round();
     assert.deepEqual(ran, ['first', 'later', 'first']);
-    await maintenance.stop();
+    await housekeeping.stop();
   });
 
-  it('lets a task that is under way end early when it stops', async () => {
+  it('aborts the running task when it stops', async () => {
     const begun = Promise.withResolvers<void>();
-    const maintenance = createMaintenance({
+    const housekeeping = new Housekeeping({
       tasks: [
         {
           name: 'long',
@@ -111,14 +111,14 @@ describe('the housekeeping', () => {
         },
       ],
       logger: recordLogs().logger,
-      timing: { restMs: 0 },
+      timing: { startDelayMs: 0 },
     });
-    await maintenance.start();
+    await housekeeping.start();
     await begun.promise;
-    await maintenance.stop();
+    await housekeeping.stop();
   });
 
-  it('waits twice as long after each failure in a row, and an hour at most', () => {
+  it('doubles the delay after each failure in a row, up to an hour', () => {
     const times = { roundMs: HOUR_MS, retryMs: 30_000 };
     assert.deepEqual(
       [0, 1, 2, 3, 8, 100].map((failures) => nextRunInMs(failures, times)),

@@ -1,0 +1,41 @@
+import { errorCatalogue } from '../errors/catalogue.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { isUnavailable, LaneFullError } from './errors.ts';
+import type { LaneOf } from './home-lanes.ts';
+import type { Home } from './homes.ts';
+
+/**
+ * A connection pool for HTTP requests, which turns its failures into errors for clients: 503 if the pool's queue is full, 500 if the
+ * database does not respond.
+ *
+ * @param partition partition number, for error messages; null for the directory, and if there is only one partition.
+ */
+export function requestPool<Which extends Home>(pool: LaneOf<Which>, partition: number | null = null): LaneOf<Which> {
+  return {
+    query: (statement, parameters) => orRefused(pool.query(statement, parameters), partition),
+    transaction: (work) => orRefused(pool.transaction(work), partition),
+    transactionWithDirectory: (work) => orRefused(pool.transactionWithDirectory(work), partition),
+  };
+}
+
+/** Partition number, for error messages; null if there is only one partition. */
+export const namedPartition = (number: number, partitions: number): number | null => (partitions === 1 ? null : number);
+
+/** @throws GatewayError `overloaded` if the pool's queue is full, `databaseSilent` if the database does not respond. */
+export async function orRefused<Result>(work: Promise<Result>, partition: number | null = null): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    throw refusalOf(error, partition);
+  }
+}
+
+function refusalOf(error: unknown, partition: number | null): unknown {
+  const kind = error instanceof LaneFullError ? 'overloaded' : isUnavailable(error) ? 'databaseSilent' : null;
+  if (kind === null) return error;
+  return new GatewayError(kind, {
+    headers: { 'retry-after': '2' },
+    cause: error,
+    ...(partition !== null && { message: `Partition ${partition}: ${errorCatalogue[kind].message}` }),
+  });
+}

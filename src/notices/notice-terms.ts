@@ -1,0 +1,86 @@
+import type { Config } from '../config/schema.ts';
+import { AddressRanges } from '../lib/ip-address.ts';
+import { allRoutes, type Catalog } from '../providers/catalog/catalog.ts';
+import type { RouteHealth } from '../providers/routing/health.ts';
+import type { Providers } from '../providers/upstream/provider.ts';
+import type { AccountTerms } from './account-decision.ts';
+import type { MailTerms } from './mail-sender.ts';
+import type { NodeStatus } from './node-watch.ts';
+
+/** What the notices need of the current configuration, in their own terms. */
+
+type NoticedPlan = AccountTerms['plans'] extends ReadonlyMap<string, infer Plan> ? Plan : never;
+
+interface NoticeSettings {
+  readonly config: Config;
+  readonly plans: readonly (NoticedPlan & { readonly id: string })[];
+}
+
+export function accountTerms({ config, plans }: NoticeSettings): Omit<AccountTerms, 'nowMs'> {
+  const { lowBalanceYuan, planPercents } = config.notices;
+  return {
+    lowBalanceNano: lowBalanceYuan ?? null,
+    planPercents: planPercents.toSorted((one, other) => one - other),
+    plans: new Map(plans.map((plan) => [plan.id, plan])),
+  };
+}
+
+/** Returns the networks that webhooks may reach, parsed once for each configuration. */
+export function allowedNetworks(config: () => Config): () => AddressRanges {
+  let parsedFrom: Config | null = null;
+  let ranges = new AddressRanges([]);
+  return () => {
+    const current = config();
+    if (current !== parsedFrom) ranges = new AddressRanges(current.notices.allowNetworks);
+    parsedFrom = current;
+    return ranges;
+  };
+}
+
+/** Null if no mail server is configured. */
+export function mailTerms({ mail }: Config): MailTerms | null {
+  if (mail === undefined) return null;
+  const { host, port, tls, user, password, ca } = mail.smtp;
+  return {
+    host,
+    port,
+    tls,
+    user: user ?? null,
+    password: password ?? null,
+    from: mail.from,
+    ...(ca !== undefined && { ca }),
+  };
+}
+
+interface WatchedSettings {
+  readonly catalog: Catalog;
+  readonly providers: Providers;
+}
+
+/** The status of routes and provider credentials. It leaves out routes with weight 0: they take no calls, so their status is unknown. */
+export function nodeStatus({ catalog, providers }: WatchedSettings, health: RouteHealth, nowMs: number): NodeStatus {
+  const routes = allRoutes(catalog).filter(({ route }) => route.weight > 0);
+  const credentials = new Map<string, NodeStatus['credentials'][number]>();
+  for (const { route } of routes) {
+    const { credentials: ofProvider } = providers.get(route.providerId);
+    for (const { name, state, status } of ofProvider.status(route.providerModel, nowMs)) {
+      const isRefused = state === 'refused';
+      const credential = { provider: route.providerId, name, isRefused, status };
+      credentials.set(JSON.stringify([route.providerId, name]), credential);
+    }
+  }
+  return {
+    routes: routes.map(({ model, route }) => {
+      const { state, lastFailure } = health.status(route.id);
+      return {
+        id: route.id,
+        model: model.id,
+        provider: route.providerId,
+        providerModel: route.providerModel,
+        isUp: state === 'closed',
+        reason: lastFailure?.reason ?? null,
+      };
+    }),
+    credentials: [...credentials.values()],
+  };
+}
