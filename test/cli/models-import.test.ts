@@ -180,10 +180,7 @@ describe('models import', () => {
     it('needs --vendor if the address is unknown', async () => {
       const unknown = await configured('relay');
       assert.equal(unknown.code, 1);
-      assert.match(
-        unknown.stderr,
-        /^The address of the provider relay is not .* Name the vendor with --vendor/,
-      );
+      assert.match(unknown.stderr, /^The address of the provider relay is not .* Name the vendor with --vendor/);
       const { models: made } = parse((await configured('relay', '--vendor', 'zai')).stdout);
       assert.deepEqual(made['glm-5'].routes, [{ provider: 'relay', model: 'glm-5' }]);
       assert.match((await configured('relay', '--vendor', 'zia')).stderr, /no such model of zia\. Did you mean zai\?/);
