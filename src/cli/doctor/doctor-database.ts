@@ -102,7 +102,7 @@ async function checkSchema(databases: Databases, isReached: boolean): Promise<Fi
 
 const MIGRATED_AT_START = 'The gateway applies them when it starts; or run: faregate db migrate';
 
-/** Whether a demo and a real gateway are not mixed up on this database; finds nothing if they are not. */
+/** Fails if the gateway would refuse the database because the demo or another configuration uses it. */
 async function checkMark(database: Database, served: ServedAs): Promise<Finding[]> {
   try {
     await checkDemoMark(database, served);
