@@ -6,7 +6,6 @@ import { userIdOf } from '../references.ts';
 import { columnsOf } from '../table.ts';
 import { addOwnerLimitOptions, describeOwnerLimits, describeUse, NONE, ownerLimitsOf } from './limit-options.ts';
 
-/** `faregate account member …` */
 export function accountMemberCommands(account: Command, kit: CommandKit): void {
   const member = account.command('member').description('list, add, limit and remove the people of an account');
 

@@ -14,7 +14,6 @@ const NAME = { name: 'what to call it' };
 const REASON = ['--reason <text>', 'reason, shown by `account show`'] as const;
 const MEMO = ['--memo <text>', 'reason, kept in the ledger entry'] as const;
 
-/** `faregate account …` */
 export function accountCommands(program: Command, kit: CommandKit): void {
   const account = program.command('account').description('create, import, list, fund and suspend accounts');
   const changes = (body: (given: Given) => object) =>

@@ -7,7 +7,6 @@ import { CliError } from '../command.ts';
 import { addCommand, type CommandKit } from '../kit.ts';
 import { createProgress, type Progress } from '../progress.ts';
 
-/** `faregate audit` */
 export function auditCommand(program: Command, kit: CommandKit): void {
   addCommand(program, 'audit', 'prove the invariants of the ledger; exit code 1 if one is broken').action(
     kit.reading(async (admin, output) => {

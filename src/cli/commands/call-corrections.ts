@@ -24,7 +24,6 @@ const REFUND_HELP = `
 A refund is a ledger entry that names the call. It is added to the balance, and does not reduce what the account has spent today,
 so it leaves a daily cap as it is (faregate account show prints the cap).`;
 
-/** `faregate calls resolve` and `calls refund` */
 export function callCorrectionCommands(calls: Command, kit: CommandKit): void {
   addCommand(calls, 'resolve <call>', 'settle a call whose node died')
     .option('--charge <yuan>', 'charge this amount')

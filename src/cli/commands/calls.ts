@@ -13,7 +13,6 @@ import { columnsOf, renderTable } from '../table.ts';
 import { callCorrectionCommands } from './call-corrections.ts';
 import { refusalColumns } from './refusals.ts';
 
-/** `faregate calls` */
 export function callsCommand(program: Command, kit: CommandKit): void {
   const calls = addCommand(
     program,

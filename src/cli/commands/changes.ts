@@ -6,7 +6,6 @@ import { listUpTo, queryOf } from '../pages.ts';
 import { renderTable } from '../table.ts';
 import { changeDifference } from './change-difference.ts';
 
-/** `faregate changes` */
 export function changesCommand(program: Command, kit: CommandKit): void {
   addCommand(
     program,

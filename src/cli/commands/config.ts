@@ -18,7 +18,6 @@ const PRESET_COLUMNS: readonly Column<Preset>[] = [
   { title: 'key', cell: ({ keyVariable }) => keyVariable },
 ];
 
-/** `faregate init` and `faregate check` */
 export function configCommands(program: Command, kit: CommandKit): void {
   program
     .command('init')

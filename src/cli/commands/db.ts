@@ -12,7 +12,6 @@ import { renderTable } from '../table.ts';
 import { partitionCommands } from './partitions.ts';
 import { transferCommands } from './transfer.ts';
 
-/** `faregate db …` */
 export function databaseCommands(program: Command, kit: CommandKit): void {
   const { environment } = kit.process;
   const say = sayTo(kit.process);

@@ -46,7 +46,6 @@ function ofOneApi(name: OneApi, description: string): Program {
   };
 }
 
-/** `faregate import …` */
 export function importCommands(program: Command, kit: CommandKit): void {
   const group = program
     .command('import')

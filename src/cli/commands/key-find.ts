@@ -20,7 +20,6 @@ const HELP = `
 
 A whole key is read from standard input only: other users of the machine can see arguments, and the shell keeps them.`;
 
-/** `faregate key find` */
 export function keyFindCommand(key: Command, kit: CommandKit, describeLimits: (key: FoundKeyResponse) => string): void {
   const find = kit.reading(async (admin, output, { prefix }) => {
     const body = prefix === undefined ? { key: await readKey(kit.process) } : { prefix };

@@ -19,7 +19,6 @@ import {
   readList,
 } from './limit-options.ts';
 
-/** `faregate key …` */
 export function keyCommands(program: Command, kit: CommandKit): void {
   const key = program.command('key').description('create, list, find, rename, replace and revoke API keys');
 

@@ -9,7 +9,6 @@ import { type Column, columnsOf, renderTable } from '../table.ts';
 const GROUPS = ['hour', 'day', 'model', 'provider', 'providerModel'] as const;
 const HOURS = { hour: 1, day: 24, week: 168, month: 720 } as const;
 
-/** `faregate latency` */
 export function latencyCommand(program: Command, kit: CommandKit): void {
   addCommand(
     program,

@@ -21,7 +21,6 @@ than its listed prices is left out, with the reason; nothing is guessed. Review 
 The address of the provider decides whose prices apply, if it is the address of a vendor of "faregate init --list". For any other
 address, such as a relay, use --vendor.`;
 
-/** `faregate models …` */
 export function modelCommands(program: Command, kit: CommandKit): void {
   const models = program.command('models').description('create models of the configuration from price files');
   addCommand(models, 'import <file>', 'write models with prices as YAML, for review', {

@@ -13,7 +13,6 @@ import type { Output } from '../output.ts';
 import { openOwnDatabases, withDatabases } from '../own-database.ts';
 import { columnsOf, renderTable } from '../table.ts';
 
-/** `faregate db partitions` */
 export function partitionCommands(db: Command, kit: CommandKit): void {
   const { environment } = kit.process;
   const say = sayTo(kit.process);

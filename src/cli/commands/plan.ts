@@ -7,7 +7,6 @@ import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
 import { columnsOf, renderFields, renderTable } from '../table.ts';
 
-/** `faregate plan …` */
 export function planCommands(program: Command, kit: CommandKit): void {
   const plan = program.command('plan').description('list, grant, renew, cancel and show Coding Plans');
 

@@ -13,7 +13,6 @@ interface Asked {
   readonly operation?: string;
 }
 
-/** `faregate provider …` */
 export function providerCommands(program: Command, kit: CommandKit): void {
   const provider = program.command('provider').description('test providers');
   addCommand(

@@ -14,7 +14,6 @@ export const refusalColumns: readonly Column<RefusalResponse>[] = [
   ...columnsOf<RefusalResponse>('path', 'model', 'status', 'code', 'message'),
 ];
 
-/** `faregate refusals` */
 export function refusalsCommand(program: Command, kit: CommandKit): void {
   addCommand(program, 'refusals', 'list the newest requests that were refused, and why')
     .option('--account <account>', 'only those of this account (id or name)')

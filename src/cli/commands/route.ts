@@ -11,7 +11,6 @@ type DrainTarget = Pick<DrainResponse, 'provider' | 'model' | 'providerModel'>;
 
 const TARGET = 'PROVIDER, PROVIDER/MODEL, or PROVIDER/MODEL/PROVIDER-MODEL for one route, as "route list" has them';
 
-/** `faregate route …` */
 export function routeCommands(program: Command, kit: CommandKit): void {
   const route = program.command('route').description('list routes to providers, drain them and resume them');
 

@@ -5,7 +5,6 @@ import { addCommand, type CommandKit } from '../kit.ts';
 import { localTime } from '../local-time.ts';
 import { renderFields } from '../table.ts';
 
-/** `faregate config` */
 export function runningConfigCommand(program: Command, kit: CommandKit): void {
   addCommand(
     program,

@@ -6,7 +6,6 @@ import { localTime } from '../local-time.ts';
 import { renderFields, renderTable } from '../table.ts';
 import { AMOUNT_COLUMNS } from './usage.ts';
 
-/** `faregate statement` */
 export function statementCommand(program: Command, kit: CommandKit): void {
   addCommand(
     program,

@@ -3,7 +3,6 @@ import type { NewTokenResponse, TokenResponse } from '../../api/tokens/admin.ts'
 import { addCommand, type CommandKit } from '../kit.ts';
 import { columnsOf } from '../table.ts';
 
-/** `faregate token …` */
 export function tokenCommands(program: Command, kit: CommandKit): void {
   const token = program
     .command('token')

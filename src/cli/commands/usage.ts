@@ -21,7 +21,6 @@ const groupNames = Object.keys(GROUPS) as readonly Group[];
 /** The most groups in memory, for a table or JSON. CSV has no limit. */
 const GROUPS_MAX = 100_000;
 
-/** `faregate usage` */
 export function usageCommand(program: Command, kit: CommandKit): void {
   addCommand(program, 'usage', 'sum what was used, charged and paid to providers')
     .option('--group-by <names>', `one or several of ${groupNames.join(', ')}, with commas`, 'model')

@@ -6,7 +6,6 @@ import { addCommand, type CommandKit, type Given } from '../kit.ts';
 import { localTime } from '../local-time.ts';
 import { columnsOf, fieldsOf, renderFields } from '../table.ts';
 
-/** `faregate user …` */
 export function userCommands(program: Command, kit: CommandKit): void {
   const user = program
     .command('user')

@@ -17,7 +17,6 @@ import { columnsOf, renderFields, renderTable } from '../table.ts';
 /** Given in place of a code that is read from standard input. */
 const STANDARD = '-';
 
-/** `faregate voucher …` */
 export function voucherCommands(program: Command, kit: CommandKit): void {
   const voucher = program
     .command('voucher')

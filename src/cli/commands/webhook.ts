@@ -10,7 +10,6 @@ import { addCommand, type CommandKit } from '../kit.ts';
 import { localTime } from '../local-time.ts';
 import { columnsOf, renderFields } from '../table.ts';
 
-/** `faregate webhook …` */
 export function webhookCommands(program: Command, kit: CommandKit): void {
   const webhook = program
     .command('webhook')

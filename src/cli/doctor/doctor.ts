@@ -4,7 +4,6 @@ import { findConfigSource, loadForCommand } from '../environment.ts';
 import { addCommand, type CommandKit } from '../kit.ts';
 import type { Finding } from './doctor-finding.ts';
 
-/** `faregate doctor` */
 export function doctorCommand(program: Command, kit: CommandKit): void {
   addCommand(
     program,

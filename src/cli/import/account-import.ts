@@ -29,7 +29,6 @@ They are shown nowhere else.
 Run the command again after a failure, with the same files: existing accounts, top-ups and plans stay as they are, and so do keys in
 the file of keys. An account is identified by its name and e-mail, in any file; accounts of "account create" are different ones.`;
 
-/** The outcome of a row. */
 interface ImportedAccount {
   readonly line: number;
   readonly name: string;
@@ -40,7 +39,6 @@ interface ImportedAccount {
   readonly keyId: string | null;
 }
 
-/** `faregate account import` */
 export function accountImportCommand(account: Command, kit: CommandKit): void {
   addCommand(
     account,

@@ -5,7 +5,6 @@ import { CliError } from '../command.ts';
 import { isZero, readDecimal } from '../decimal.ts';
 import { type Entry, type PricedEntry, type Rates, readEntry } from './price-file.ts';
 
-/** A priced model. */
 export interface ModelDraft extends PricedEntry {
   /** Name of the model, here and at the provider. */
   readonly id: string;

@@ -5,7 +5,6 @@ import { addCommand, type CommandKit } from '../kit.ts';
 import { workersAsked } from './worker-count.ts';
 import { thisWorker } from './worker-process.ts';
 
-/** `faregate serve` */
 export function serveCommand(program: Command, kit: CommandKit): void {
   const { environment } = kit.process;
   addCommand(program, 'serve', 'run the gateway (without a configuration file: a demo)')
