@@ -88,10 +88,10 @@ function print(tests: readonly Row[]): void {
     renderTable([...rows, tests], '', [
       { title: 'suite', cell: (row) => (row === tests ? 'all' : row[0]!.suite) },
       { title: 'resource', cell: (row) => (row === tests ? '' : row[0]!.file) },
-      { title: 'passed', cell: count('passed'), align: 'right' },
-      { title: 'refused as documented', cell: count('refused'), align: 'right' },
-      { title: 'not served', cell: count('not served'), align: 'right' },
-      { title: 'other', cell: count('other'), align: 'right' },
+      { title: 'passed', cell: count('passed') },
+      { title: 'refused as documented', cell: count('refused') },
+      { title: 'not served', cell: count('not served') },
+      { title: 'other', cell: count('other') },
     ]),
   );
 }

@@ -4,15 +4,15 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../test/support/scope.ts';
 import { isSame, parseDecimal, quotient, readDecimal, times, toNano, withPercent } from './decimal.ts';
 
-it('a rate is a number that is positive and written out', () => {
+it('a rate is a positive number without an exponent', () => {
   assert.deepEqual(parseDecimal(' 7.150 '), { digits: 7150n, scale: 3 });
   for (const text of ['', '0', '0.0', '-7', '+7', '5e5', '7,15', '.5', '7.', 'NaN', '1234567890123']) {
     assert.equal(parseDecimal(text), null, text);
   }
 });
 
-describe('a price as it is written', () => {
-  it('is read to its last digit, with an exponent too', () => {
+describe('a price', () => {
+  it('is read with all digits, also with an exponent', () => {
     assert.deepEqual(readDecimal(1.5e-7), { digits: 15n, scale: 8 });
     assert.deepEqual(readDecimal('0.000002'), { digits: 2n, scale: 6 });
     assert.deepEqual(readDecimal('2E3'), { digits: 2_000n, scale: 0 });
@@ -21,7 +21,7 @@ describe('a price as it is written', () => {
     }
   });
 
-  it('is the number whose shortest text it is', () => {
+  it('has the digits of the shortest text of a number', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1e6, noNaN: true }), (value) => {
         const { digits, scale } = readDecimal(value)!;
@@ -39,7 +39,7 @@ describe('a price as it is written', () => {
     assert.equal(toNano(withPercent(readDecimal('20')!)), 1_200_000_000n);
   });
 
-  it('has a quotient only if that is a factor with nine decimals at most', () => {
+  it('has a quotient only if that has at most nine decimals', () => {
     assert.deepEqual(quotient(readDecimal(4.25e-6)!, readDecimal(2.5e-6)!), { digits: 1_700_000_000n, scale: 9 });
     assert.equal(quotient(readDecimal(1)!, readDecimal(3)!), null);
     assert.equal(quotient(readDecimal(1)!, readDecimal(0)!), null);

@@ -1,14 +1,12 @@
 import { NANO_PER_YUAN } from '../lib/yuan.ts';
 
-/** Amounts, prices and rates as they are written, in integers: nothing is rounded before the end. */
-
-/** A decimal number, as digits behind which the point is moved: 7.15 is 715 with 2. */
+/** An exact decimal number, `digits / 10 ** scale`: 7.15 is 715 with scale 2. */
 export interface Decimal {
   readonly digits: bigint;
   readonly scale: number;
 }
 
-/** `null` if the text is no positive number such as `7.15`, with at most 12 digits on either side of the point. */
+/** `null` unless the text is a positive number such as `7.15`, with at most 12 digits on either side of the point. */
 export function parseDecimal(text: string): Decimal | null {
   const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d{1,12}))?$/.exec(text.trim()) ?? [];
   if (whole === undefined) return null;
@@ -16,10 +14,10 @@ export function parseDecimal(text: string): Decimal | null {
   return digits === 0n ? null : { digits, scale: fraction.length };
 }
 
-/** A number of JSON or a text of digits, exactly as it was written; `null` if it is none, or below zero. */
+/** Reads a number of JSON, or its text, exactly; `null` if it is negative or not a number. */
 export function readDecimal(value: unknown): Decimal | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
-  // The shortest text that is the same number, which is what stood there.
+  // The shortest text of a number has the digits that were parsed.
   const [, whole, fraction = '', exponent = '0'] = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i.exec(String(value)) ?? [];
   if (whole === undefined) return null;
   const scale = fraction.length - Number(exponent);
@@ -37,12 +35,12 @@ export function isSame(a: Decimal, b: Decimal): boolean {
   return a.digits * 10n ** BigInt(b.scale) === b.digits * 10n ** BigInt(a.scale);
 }
 
-/** 100 % and so much more. */
+/** 1 + percent / 100. */
 export function withPercent({ digits, scale }: Decimal): Decimal {
   return { digits: digits + 100n * 10n ** BigInt(scale), scale: scale + 2 };
 }
 
-/** `a` by `b`, if that is a factor with at most nine decimals; `null` if it is not. */
+/** `a / b`; `null` if that has more than nine decimals. */
 export function quotient(a: Decimal, b: Decimal): Decimal | null {
   const above = a.digits * 10n ** BigInt(b.scale) * NANO_PER_YUAN;
   const below = b.digits * 10n ** BigInt(a.scale);
@@ -50,12 +48,12 @@ export function quotient(a: Decimal, b: Decimal): Decimal | null {
   return { digits: above / below, scale: 9 };
 }
 
-/** In nano, to the nearest one, and halves away from zero. */
+/** In nano, rounded to the nearest integer, halves away from zero. */
 export function toNano({ digits, scale }: Decimal): bigint {
   return roundedQuotient(digits * NANO_PER_YUAN, 10n ** BigInt(scale));
 }
 
-/** To the nearest integer, and halves away from zero. */
+/** Rounds to the nearest integer, halves away from zero. */
 export function roundedQuotient(above: bigint, below: bigint): bigint {
   const rounded = ((above < 0n ? -above : above) * 2n + below) / (2n * below);
   return above < 0n ? -rounded : rounded;

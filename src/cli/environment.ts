@@ -12,7 +12,7 @@ import {
 import type { Config } from '../config/schema.ts';
 import { CliError, type GlobalFlags, UsageError } from './command.ts';
 
-/** The configuration that a command uses, by flags, environment and defaults. */
+/** The configuration file of a command and what overrides it, from flags, environment and defaults. */
 export interface ConfigSource {
   readonly file: string;
   readonly isDemo: boolean;
@@ -20,15 +20,15 @@ export interface ConfigSource {
 }
 
 const DEMO_CONFIG = fileURLToPath(new URL('./demo/faregate.demo.yaml', import.meta.url));
-/** What is served if nothing names a file. */
+/** Served if neither a flag nor the environment names a file. */
 export const DEFAULT_FILE = 'faregate.yaml';
 
-/** The variable with the simulator's address in the demo's configuration. */
+/** The variable of the demo's configuration that has the address of the simulator. */
 const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
 
 /**
- * A flag takes precedence over the environment, the environment over the file. If neither names a file, it is
- * `faregate.yaml` in the current directory, or else the demo.
+ * Flags take precedence over the environment, and the environment over the file. If neither names a file, it is `faregate.yaml` in
+ * the current directory, or else the demo.
  */
 export function findConfigSource(flags: GlobalFlags, environment: Environment): ConfigSource {
   const named = flags.config ?? nonEmpty(environment.FAREGATE_CONFIG);
@@ -45,15 +45,15 @@ export function findConfigSource(flags: GlobalFlags, environment: Environment): 
   };
 }
 
-/** Loads the configuration of a command that does not serve. */
+/** Loads the configuration for a command that does not serve. */
 export function loadForCommand(flags: GlobalFlags, environment: Environment, options: ConfigOptions = {}): Config {
   const source = findConfigSource(flags, environment);
   return loadConfig(source.file, demoEnvironment(environment), { ...source.overrides, ...options });
 }
 
 /**
- * Loads the configuration of a command that uses the database and calls no provider. It must not fail where credentials of
- * providers are not set, because these are set only if the gateway runs.
+ * Loads the configuration for a command that uses the database and calls no provider. Missing credentials of providers are no error:
+ * often only the environment of the gateway has them.
  */
 export function loadForBooks(flags: GlobalFlags, environment: Environment): Config {
   const options = { withoutCredentialFiles: true };
@@ -72,15 +72,15 @@ export function loadForBooks(flags: GlobalFlags, environment: Environment): Conf
   }
 }
 
-/** The environment with an address of the demo's provider; by default one that is never called. */
+/** The environment with an address of the demo's provider; the default is never called. */
 export function demoEnvironment(environment: Environment, providerUrl = 'http://127.0.0.1:9'): Environment {
   return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl };
 }
 
 /**
- * The operator's credential of the admin API; `null` if none is set.
+ * The operator's admin token; `null` if none is set.
  *
- * @throws CliError if it could be guessed.
+ * @throws CliError if it can be guessed
  */
 export function readAdminToken(environment: Environment): string | null {
   const token = nonEmpty(environment.FAREGATE_ADMIN_TOKEN);
@@ -89,18 +89,14 @@ export function readAdminToken(environment: Environment): string | null {
   if (weakness === null) return token;
   const need = token.length < ADMIN_TOKEN_LENGTH_MIN ? `at least ${ADMIN_TOKEN_LENGTH_MIN}` : 'a random text';
   throw new CliError(
-    `FAREGATE_ADMIN_TOKEN ${weakness}; it opens every account, so it needs ${need}. "openssl rand -hex 24" makes a good one.`,
+    `FAREGATE_ADMIN_TOKEN ${weakness}; it opens every account, so it needs ${need}. "openssl rand -hex 24" creates a good one.`,
   );
 }
 
 export const NO_ADMIN_TOKEN =
   'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only';
 
-/**
- * Whether a new demo has the data of a month.
- *
- * @throws UsageError
- */
+/** Whether a new demo has the data of a month. @throws UsageError */
 export function hasDemoMonth(environment: Environment): boolean {
   const text = nonEmpty(environment.FAREGATE_DEMO_DATA) ?? 'month';
   if (text === 'month' || text === 'none') return text === 'month';

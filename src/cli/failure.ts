@@ -3,20 +3,20 @@ import { StatementError } from '../db/errors.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { escapeText } from '../lib/plain-text.ts';
 
-/** SQLSTATE codes with which a server refuses a connection. */
+// SQLSTATE codes of refused connections.
 const INVALID_AUTHORIZATION = '28000';
 const INVALID_PASSWORD = '28P01';
 const UNKNOWN_DATABASE = '3D000';
 
 const UNREACHED =
   'The database did not respond in time. It is down, overloaded, or not at the address in DATABASE_URL.';
-/** The messages of the driver, without a code, if a server did not respond in time. */
+/** Messages of the driver for timeouts, which have no code. */
 const DRIVER_TIMEOUT =
   /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
-/** The text of a failure: its message if it is foreseen, else with the stack, which a bug report needs. */
+/** The text of an error: the message of an expected one, else the stack, for a bug report. */
 export function describeFailure(error: unknown): string {
-  // A message of the API is one sentence, which may quote stored text.
+  // One line, because a message of the API may quote stored text.
   if (error instanceof AdminClientError) return escapeText(error.message);
   if (error instanceof ForeseenError) return error.message;
   if (!(error instanceof Error)) return String(error);
@@ -30,23 +30,23 @@ export function describeFailure(error: unknown): string {
       return 'The database refuses connections. Check DATABASE_URL and that PostgreSQL is running.';
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `The host of the database is not known here. Check DATABASE_URL: ${words}`;
+      return `The host of the database is not known. Check DATABASE_URL: ${words}`;
     case 'ETIMEDOUT':
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
       return UNREACHED;
     case INVALID_AUTHORIZATION:
     case INVALID_PASSWORD:
-      return `The database does not authorize this connection. Check DATABASE_URL: ${words}`;
+      return `The database refuses the user or the password. Check DATABASE_URL: ${words}`;
     case UNKNOWN_DATABASE:
-      return `The server has no such database. Check DATABASE_URL, or create it there with createdb: ${words}`;
+      return `The server has no such database. Check DATABASE_URL, or create it with createdb: ${words}`;
     default:
       if (DRIVER_TIMEOUT.test(words)) return UNREACHED;
       return error.stack ?? words;
   }
 }
 
-/** A gateway has two addresses where it serves metrics at one of their own. */
+/** The address may be the one of the gateway or the one of its metrics. */
 function describeAddressInUse(error: Error): string {
   const { address, port } = error as Error & { readonly address?: string; readonly port?: number };
   const which = address === undefined || port === undefined ? '' : ` ${address}:${port}`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { localTime } from './local-time.ts';
 
-describe('an instant that people read', () => {
+describe('local time', () => {
   const zone = process.env.TZ;
   after(() => {
     if (zone === undefined) delete process.env.TZ;
@@ -17,13 +17,13 @@ describe('an instant that people read', () => {
     ['Europe/Berlin', '2026-10-25T00:59:59Z', '2026-10-25 02:59:59 +02:00'],
     ['Europe/Berlin', '2026-10-25T01:00:00Z', '2026-10-25 02:00:00 +01:00'],
   ] as const) {
-    it(`has the offset of its own moment: ${instant} in ${name}`, () => {
+    it(`has the offset of its instant: ${instant} in ${name}`, () => {
       process.env.TZ = name;
       assert.equal(localTime(instant), shown);
     });
   }
 
-  it('stays as it is if it is none', () => {
+  it('leaves other text unchanged', () => {
     assert.equal(localTime('never'), 'never');
   });
 });

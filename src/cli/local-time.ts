@@ -1,7 +1,4 @@
-/**
- * An instant of the API as people read it: the local time of this machine, to the second, with its offset from UTC, such as
- * `2026-11-20 20:00:00 +08:00`. Text that is no instant is returned as it is.
- */
+/** An instant as local time with the offset from UTC, such as `2026-11-20 20:00:00 +08:00`. Other text is returned unchanged. */
 export function localTime(instant: string): string {
   const at = new Date(instant);
   if (Number.isNaN(at.getTime())) return instant;

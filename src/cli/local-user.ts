@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 
-/** Who the operating system says is at the command line; `null` if the user has no name, as in some containers. */
+/** The user of the operating system; `null` if it has no name, as in some containers. */
 export function localUserName(): string | null {
   try {
     return userInfo().username || null;

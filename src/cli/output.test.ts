@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createOutput } from './output.ts';
-import { renderFields, renderTable } from './table.ts';
+import { columnsOf, fieldsOf, renderFields, renderTable } from './table.ts';
 
 /** A name that could be stored before names were checked: it clears the screen and imitates another row. */
 const FORGER = 'eve\u001b[2J\nacct_2  alice  active\u202e\u009b1m';
@@ -16,7 +16,7 @@ const printed = (isJson: boolean, value: unknown, render: () => string): string 
 };
 
 describe('what a command prints', () => {
-  it('has one line a row, aligned by visible width, whatever a cell contains', () => {
+  it('has one line for each row, aligned by visible width, whatever a cell contains', () => {
     const table = renderTable([{ name: FORGER }, { name: 'bob' }], 'none', [
       { title: 'name', cell: (row) => row.name },
       { title: 'n', cell: () => '1' },
@@ -25,7 +25,7 @@ describe('what a command prints', () => {
     assert.deepEqual(table.split('\n'), [`${'NAME'.padEnd(width)}  N`, `${ESCAPED}  1`, `${'bob'.padEnd(width)}  1`]);
   });
 
-  it('is aligned in columns of a terminal, whatever the language of a name', () => {
+  it('aligns names of any script in columns of a terminal', () => {
     const names = ['李小龙', 'Zoë', 'e\u0301', '👩‍👩‍👧', 'ﾆﾎﾝ', '한국'];
     const table = renderTable(
       names.map((name) => ({ name })),
@@ -47,7 +47,34 @@ describe('what a command prints', () => {
     ]);
   });
 
-  it('has one line a field', () => {
+  it('aligns numbers to the right, with and without a unit', () => {
+    const table = renderTable([{ n: '7' }, { n: '-12.5 tokens' }, { n: '-' }], 'none', [
+      { title: 'n', cell: ({ n }) => n },
+      { title: 'end', cell: () => '|' },
+    ]);
+    assert.deepEqual(table.split('\n'), ['           N  END', '           7  |', '-12.5 tokens  |', '           -  |']);
+  });
+
+  it('names members, and shows amounts and instants', () => {
+    const row = { id: 'acct_1', balanceYuan: '12.5', expiresAt: null, scopes: ['calls', 'account'], email: null };
+    const columns = columnsOf<typeof row>('id', 'balanceYuan', 'expiresAt', 'scopes', 'email');
+    assert.deepEqual(
+      columns.map(({ title, cell }) => [title, cell(row)]),
+      [
+        ['id', 'acct_1'],
+        ['balance ¥', '12.5'],
+        ['expires', 'never'],
+        ['scopes', 'calls account'],
+        ['email', ''],
+      ],
+    );
+    assert.deepEqual(fieldsOf(row, 'balanceYuan', 'email'), [
+      ['balance', '¥12.5'],
+      ['email', '-'],
+    ]);
+  });
+
+  it('has one line for each field', () => {
     assert.equal(
       renderFields([
         ['id', 'acct_1'],

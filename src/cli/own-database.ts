@@ -8,12 +8,12 @@ import { requireCurrentPartitions } from '../db/partitions.ts';
 import type { Logger } from '../lib/logger.ts';
 import { CliError } from './command.ts';
 
-/** Says whom the command waits for. */
+/** Called with a message if another process must release the local database first. */
 type OnWaiting = NonNullable<OpenOptions['onWaiting']>;
 
 /**
- * Opens the database and its partitions until the process ends, and creates a local one if there is none. Only commands whose
- * description says so may call this: `serve`, `db migrate` and `db import`.
+ * Opens the database and its partitions, and creates a local database if there is none. Only for commands whose description says
+ * that they create one: `serve`, `db migrate` and `db import`.
  */
 export function openOrCreateOwnDatabases(
   location: DatabaseLocation,
@@ -25,7 +25,7 @@ export function openOrCreateOwnDatabases(
   return openDatabases(location, logger, { onWaiting, ...options });
 }
 
-/** Starts the local server for other processes of this gateway. */
+/** Starts the local database server for the workers of this gateway. */
 export function startOwnServer(
   { dataDir, binaries }: Config['database'],
   logger: Logger,
@@ -36,27 +36,39 @@ export function startOwnServer(
 }
 
 /**
- * Opens an existing database and its partitions, whatever their schemas.
+ * Opens an existing database and its partitions without checking their schema versions.
  *
- * @throws NoDatabaseError if there is no local database.
+ * @throws NoDatabaseError if there is no local database
  */
 export function openOwnDatabases(location: DatabaseLocation, logger: Logger, onWaiting: OnWaiting): Promise<Databases> {
   keepToUser();
   return openDatabases(location, logger, { mustExist: true, onWaiting });
 }
 
-/** A gateway that serves the local database, and the credential for the command line of its machine. */
+/** Runs work with databases, and closes them. */
+export async function withDatabases<Result>(
+  opened: Promise<Databases>,
+  work: (databases: Databases) => Promise<Result>,
+): Promise<Result> {
+  const databases = await opened;
+  try {
+    return await work(databases);
+  } finally {
+    await databases.close();
+  }
+}
+
+/** A gateway that serves the local database, and the admin token for command lines of its machine. */
 export interface ServingGateway {
   readonly url: string;
   readonly adminToken: string;
 }
 
 /**
- * The gateway that serves the local database, or else the database itself with its partitions, opened for this process. A gateway that
- * is about to serve is waited for.
+ * Finds the gateway that serves the local database, waiting for one that is starting, or else opens the database in this process.
  *
- * @throws NoDatabaseError if there is no local database.
- * @throws SchemaError where the schema, or that of a partition, is not that of this program, which is not changed.
+ * @throws NoDatabaseError if there is no local database
+ * @throws SchemaError if the schema of the database or of a partition is not the version of this program
  */
 export async function openBooks(
   location: DatabaseLocation,
@@ -74,20 +86,21 @@ export async function openBooks(
   }
 }
 
-/** The gateway that serves the local database of a directory; `null` if none does. */
 export function findServingGateway(dataDir: string): ServingGateway | null {
   return existsSync(dataDir) ? servingGateway(readDataDirOwner(dataDir)) : null;
 }
 
 /**
- * The address of the local server of a directory.
+ * The address of the local database server of a directory.
  *
- * @throws CliError if no gateway runs, and so no server.
+ * @throws CliError if no gateway runs, which would run the server
  */
 export function localServerUrl(dataDir: string): string {
   const owner = existsSync(dataDir) ? readDataDirOwner(dataDir) : null;
   if (owner?.databaseUrl !== undefined) return owner.databaseUrl;
-  throw new CliError(`The local server of ${dataDir} runs while a gateway does. Start the gateway: faregate serve`);
+  throw new CliError(
+    `The database server of ${dataDir} runs only while a gateway runs. Start the gateway: faregate serve`,
+  );
 }
 
 function servingGateway(owner: DataDirOwner | null): ServingGateway | null {
@@ -112,7 +125,7 @@ async function openCurrentDatabases(
   }
 }
 
-/** Makes files and directories that the process creates from now on readable by its user only. */
+/** Makes new files and directories of this process accessible to its user only. */
 function keepToUser(): void {
   process.umask(0o077);
 }

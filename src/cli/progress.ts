@@ -1,6 +1,6 @@
 import type { CliProcess } from './command.ts';
 
-/** How far a long command has got, in one line on standard error if that is a terminal; else nothing is shown. */
+/** A progress line on standard error, shown only on a terminal. */
 export interface Progress {
   show(text: string, bytes?: number): void;
   /** Removes the line. */

@@ -1,4 +1,4 @@
-/** A text as one word of a shell, in quotes if it needs them. */
+/** Quotes a text for a shell if necessary. */
 export function shellWord(text: string): string {
   return /^[\w./:@*=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

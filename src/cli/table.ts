@@ -1,47 +1,80 @@
 import stringWidth from 'string-width';
 import { escapeText } from '../lib/plain-text.ts';
-import type { Output } from './output.ts';
+import { localTime } from './local-time.ts';
 
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => string;
+  /** By default `right` if all cells are numbers. */
   readonly align?: 'right';
 }
+
+type Field = readonly [name: string, value: string];
+
+/** A number, with or without a unit, or an absent one. */
+const NUMERIC = /^(-|>?-?\d+(\.\d+)?( .*)?)?$/;
 
 /** Rows as aligned columns under their titles; the text `empty` if there are no rows. */
 export function renderTable<Row>(rows: readonly Row[], empty: string, columns: readonly Column<Row>[]): string {
   if (rows.length === 0) return empty;
-  const cells = rows.map((row) => columns.map(({ cell }) => escapeText(cell(row))));
-  const titles = columns.map(({ title }) => title.toUpperCase());
-  const lines = [titles, ...cells];
-  const widths = columns.map((_, i) => columnWidth(lines.map((line) => line[i]!)));
-  const pad = (text: string, i: number): string =>
-    columns[i]!.align === 'right' ? padding(text, widths[i]!) + text : text + padding(text, widths[i]!);
-  return lines.map((line) => line.map(pad).join('  ').trimEnd()).join('\n');
-}
-
-/** Prints the rows as JSON with `--json`, else as `renderTable` has them. */
-export function printTable<Row>(
-  output: Output,
-  rows: readonly Row[],
-  empty: string,
-  columns: readonly Column<Row>[],
-): void {
-  output.print(rows, () => renderTable(rows, empty, columns));
+  const texts = columns.map(({ title, cell, align }) => {
+    const cells = rows.map((row) => escapeText(cell(row)));
+    const isNumeric = cells.every((text) => NUMERIC.test(text)) && cells.some((text) => /\d/.test(text));
+    return padded([title.toUpperCase(), ...cells], isNumeric || align === 'right');
+  });
+  return texts[0]!
+    .map((_, line) =>
+      texts
+        .map((column) => column[line])
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
 /** A line for each name and its value. */
-export function renderFields(fields: readonly (readonly [string, string])[]): string {
-  const width = columnWidth(fields.map(([name]) => name));
-  return fields.map(([name, value]) => `${name}${padding(name, width)}  ${escapeText(value)}`).join('\n');
+export function renderFields(fields: readonly Field[]): string {
+  const names = padded(
+    fields.map(([name]) => name),
+    false,
+  );
+  return fields.map(([, value], line) => `${names[line]}  ${escapeText(value)}`).join('\n');
 }
 
-/** The width of the widest text in columns of a terminal: a Chinese character takes two, a combining mark none. */
-function columnWidth(texts: readonly string[]): number {
-  return texts.reduce((widest, text) => Math.max(widest, stringWidth(text)), 0);
+/** Columns of members, each under its name: `balanceYuan` under `balance ¥`, `createdAt` as local time under `created`. */
+export function columnsOf<Row extends object>(...members: (keyof Row & string)[]): Column<Row>[] {
+  return members.map((member) => ({
+    title: wordsOf(member).replace(/ yuan$/, ' ¥'),
+    cell: (row) => textOf(member, row[member]) ?? '',
+  }));
 }
 
-/** The blanks that fill a text up to a width. */
-function padding(text: string, width: number): string {
-  return ' '.repeat(width - stringWidth(text));
+/** Fields of members, each by its name: `balanceYuan` as an amount with its sign, `createdAt` as local time. */
+export function fieldsOf<Row extends object>(row: Row, ...members: (keyof Row & string)[]): Field[] {
+  return members.map((member) => {
+    const text = textOf(member, row[member]) ?? '-';
+    return [wordsOf(member).replace(/ yuan$/, ''), member.endsWith('Yuan') && text !== '-' ? `¥${text}` : text];
+  });
+}
+
+function wordsOf(member: string): string {
+  return member.replace(/At$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** `null` if the member has no value. */
+function textOf(member: string, value: unknown): string | null {
+  if (value === null || value === undefined) return member === 'expiresAt' ? 'never' : null;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.join(' ');
+  return /(^at|At|^since)$/.test(member) ? localTime(String(value)) : String(value);
+}
+
+/** Texts that fill the same number of columns of a terminal: a Chinese character takes two, a combining mark none. */
+function padded(texts: readonly string[], isRight: boolean): string[] {
+  const widths = texts.map((text) => stringWidth(text));
+  const widest = Math.max(0, ...widths);
+  return texts.map((text, i) => {
+    const blanks = ' '.repeat(widest - widths[i]!);
+    return isRight ? blanks + text : text + blanks;
+  });
 }

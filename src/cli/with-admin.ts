@@ -10,16 +10,16 @@ import { CliError, type CliProcess, type GlobalFlags, sayTo, UsageError } from '
 import { findConfigSource, loadForBooks, readAdminToken } from './environment.ts';
 import { localUserName } from './local-user.ts';
 import { createQuietLogger } from './log/logger.ts';
-import { findServingGateway, openBooks, type ServingGateway } from './own-database.ts';
+import { findServingGateway, openBooks, type ServingGateway, withDatabases } from './own-database.ts';
 
-/** Whether a command only reads. If so, it prints which database it reads, so that a wrong data directory is noticed. */
+/** A command that only reads prints which database it reads, so that a wrong data directory is noticed. */
 export type AdminUse = 'reads' | 'changes';
 
 /**
- * Runs a command's work through the admin API. If a gateway runs on the local database, the command calls that gateway, else it opens the database itself, which must exist with the schema of this
- * program.
+ * Runs a command's work through the admin API: of the gateway of `--gateway`, of a gateway that serves the local database, or in this
+ * process on the database itself, which must exist with the schema version of this program.
  *
- * @throws NoDatabaseError, SchemaError, DataDirInUseError with messages that say what to do.
+ * @throws NoDatabaseError, SchemaError, DataDirInUseError with advice for the user
  */
 export async function withAdmin<Result>(
   flags: GlobalFlags,
@@ -40,10 +40,10 @@ export async function withAdmin<Result>(
   try {
     config = loadForBooks(flags, environment);
   } catch (error) {
-    // A gateway goes on with the configuration that it has, and says why the file is not in force.
-    const serving = error instanceof ConfigError ? gatewayBeside(flags, environment, use) : null;
+    // A running gateway keeps its earlier configuration, and reports why it does not load the file.
+    const serving = error instanceof ConfigError ? findGateway(flags, environment, use) : null;
     if (serving === null) throw error;
-    sayWhere(`database: that of the gateway on ${serving.url}`);
+    sayWhere(`database: the one of the gateway on ${serving.url}`);
     return work(askGateway(serving));
   }
   const { file, isDemo, overrides } = findConfigSource(flags, environment);
@@ -59,8 +59,7 @@ export async function withAdmin<Result>(
     sayWhere(`database: ${name}, through the gateway on ${books.gateway.url}`);
     return work(askGateway(books.gateway));
   }
-  const { databases } = books;
-  try {
+  return withDatabases(Promise.resolve(books.databases), async (databases) => {
     const { createLocalAdmin } = await import('../app/local-admin.ts');
     const loads = new ConfigLoads(file, overrides, systemClock);
     const admin = createLocalAdmin(config, databases, logger, loads, localUserName());
@@ -70,35 +69,33 @@ export async function withAdmin<Result>(
     } finally {
       await admin.close();
     }
-  } finally {
-    await databases.close();
-  }
+  });
 }
 
 const NO_CONFIGURATION =
-  'No configuration is named and there is no ./faregate.yaml, so this is where the demo would be: --config names yours.';
+  'No configuration is named and there is no ./faregate.yaml, so this is the directory of the demo. Name your configuration with --config.';
 
 export function askGateway({ url, adminToken }: ServingGateway): AdminClient {
   return remoteAdminClient(url, adminToken, localUserName());
 }
 
 /**
- * The gateway of the data directory that flags or the environment name, if the file cannot be read. A command that changes
- * nothing also asks the one in the usual place.
+ * The gateway of the data directory that flags or the environment name, if the configuration cannot be loaded. A command that only
+ * reads also looks in the default directory.
  */
-function gatewayBeside(flags: GlobalFlags, environment: Environment, use: AdminUse): ServingGateway | null {
+function findGateway(flags: GlobalFlags, environment: Environment, use: AdminUse): ServingGateway | null {
   const { dataDir, databaseUrl } = findConfigSource(flags, environment).overrides;
   if (databaseUrl !== undefined || (dataDir === undefined && use !== 'reads')) return null;
   return findServingGateway(dataDir ?? './data');
 }
 
-/** A client of the gateway of `--gateway`, wherever it runs. */
+/** A client of the gateway of `--gateway`. */
 export function namedGateway(address: string, environment: Environment): AdminClient {
   const { url, adminToken } = locateGateway(address, environment);
   return remoteAdminClient(url, adminToken);
 }
 
-/** Where the gateway of `--gateway` is, and the credential for it. */
+/** The address and the credential of the gateway of `--gateway`. */
 export function locateGateway(address: string, environment: Environment): ServingGateway {
   if (!/^https?:\/\/[^/?#@]+\/*$/.test(address)) {
     throw new UsageError('--gateway: Expected an address such as https://gateway.example:8080.');

@@ -18,11 +18,11 @@ import { until } from '../support/until.ts';
 const directory = temporaryDirectory();
 const dataDir = join(directory.path, 'data');
 const environment: Record<string, string> = { FAREGATE_DATA_DIR: dataDir };
-/** A command in this process, and one in a process of its own. */
+/** Runs a command in this process; `program` runs it in a process of its own. */
 const cli = (...given: string[]): Promise<Finished> => runCommand(given, environment);
 const program = (...given: string[]): Promise<Finished> =>
   runProgram(given, { environment, directory: directory.path });
-/** For `serve`, which makes a demo without one. */
+/** For `serve`, which would create a demo without a configuration. */
 const ownConfig = join(directory.path, 'own.yaml');
 writeFileSync(ownConfig, 'providers: {}\n');
 after(() => directory.remove());
@@ -72,7 +72,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match(shown.stdout, /top_up +7\.5 +20 +thanks/);
   });
 
-  it('corrects a balance up and down, and wants to know why', async () => {
+  it('corrects a balance up and down, with a required reason', async () => {
     const refused = await cli('account', 'adjust', 'alice', '1');
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /--memo/);
@@ -87,7 +87,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match((await cli('account', 'show', 'alice')).stdout, /adjustment +-2\.5 +17\.5 +paid twice/);
   });
 
-  it('gives accounts and keys other names, under which they are found', async () => {
+  it('renames accounts and keys', async () => {
     const { id } = JSON.parse((await cli('account', 'create', 'before', '--json')).stdout);
     assert.match((await cli('account', 'rename', 'before', 'after')).stdout, /^name +after$/m);
     assert.equal((await cli('account', 'show', 'before')).code, 1);
@@ -100,14 +100,14 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match((await cli('key', 'rename', 'key_1', 'x')).stderr, /key_1/);
   });
 
-  it('creates no account if its balance is no amount', async () => {
+  it('creates no account with an invalid balance', async () => {
     const refused = await cli('account', 'create', 'half', '--balance', 'abc');
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /^balanceYuan: Expected a decimal string/);
     assert.deepEqual(JSON.parse((await cli('account', 'list', '--search', 'half', '--json')).stdout), []);
   });
 
-  it('reads the files of keys where a provider is called, and nowhere else', async () => {
+  it('reads the files of provider credentials only for commands that need them', async () => {
     const config = join(directory.path, 'with-key-file.yaml');
     const credentialFile = join(directory.path, 'provider-key');
     writeFileSync(
@@ -145,7 +145,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match((await cli('account', 'show', 'carol')).stdout, /balance +¥3$/m);
   });
 
-  it('verifies an account and takes that back', async () => {
+  it('verifies an account and revokes that', async () => {
     await cli('account', 'create', 'bob');
     assert.match((await cli('account', 'verify', 'bob')).stdout, /verified +yes/);
     assert.match((await cli('account', 'verify', 'bob', '--revoke')).stdout, /verified +no/);
@@ -156,7 +156,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.equal((await cli('--version')).stdout, `${version}\n`);
   });
 
-  it('ends with exit code 2 if it is used wrongly', async () => {
+  it('exits with code 2 if it is used wrongly', async () => {
     for (const [given, message] of [
       [['account', 'create'], /missing required argument 'name'/],
       [['calls', '--since', 'today'], /unknown option '--since'/],
@@ -191,7 +191,7 @@ describe('the command line on a database that no gateway serves', () => {
     }
   });
 
-  it('says what a value may be that is refused, and which one it was', async () => {
+  it('reports an invalid value and the allowed ones', async () => {
     for (const [given, message] of [
       [['calls', '--limit', '1000'], 'limit: At most 500, not 1000.'],
       [['calls', '--limit', 'all'], 'limit: Expected a number.'],
@@ -216,7 +216,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match(wrong.stderr, /^amountYuan: Expected a decimal string/);
   });
 
-  it('takes no name that a terminal would obey, and says which field contains it', async () => {
+  it('refuses control characters, and names the field', async () => {
     const refused = await cli('account', 'create', 'eve\u001b[2J');
     assert.equal(refused.code, 1);
     assert.equal(refused.stderr, 'name: Must not hold control characters or direction marks.\n');
@@ -224,7 +224,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.equal(memo.stderr, 'memo: Must not hold control characters or direction marks.\n');
   });
 
-  it('shows a name that was stored when any was taken without obeying it', async () => {
+  it('escapes control characters in stored names', async () => {
     await createAccountIn(stored.database, {
       id: 'acct_old',
       name: 'old\u001b[2J\nacct_forged  forged\u202e',
@@ -242,13 +242,13 @@ describe('the command line on a database that no gateway serves', () => {
     assert.ok(!json.stdout.includes('\u202e'));
   });
 
-  it('explains an address of a database that cannot be reached in one sentence', async () => {
+  it('explains an unreachable database in one sentence', async () => {
     for (const [address, message] of [
       ['postgres://u:p@h:99999/d', /database\.url: Expected a postgres:\/\/ address .* with a port from 1 to 65535 /],
       ['postgres://u:p@h:abc/d', /database\.url: Expected a postgres:\/\/ address /],
       ['mysql://u:p@h/d', /database\.url: Expected a postgres:\/\/ address /],
       ['postgres://u:p@h/d\n', /database\.url: Expected a postgres:\/\/ address /],
-      // A machine without a network reports one of two errors for a name that does not exist.
+      // Without a network, an unknown name causes one of two errors.
       [
         'postgres://u:p@faregate.invalid/d',
         /^The (host of the database is not known|database did not respond in time)/,
@@ -264,7 +264,7 @@ describe('the command line on a database that no gateway serves', () => {
     }
   });
 
-  it('does not serve with an admin token that can be guessed', async () => {
+  it('does not serve with an admin token that is too short', async () => {
     const { code, stdout, stderr } = await runCommand(['serve', '--config', ownConfig], {
       ...environment,
       PORT: '0',
@@ -275,7 +275,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.doesNotMatch(stderr, /xxxx/);
   });
 
-  it('neither serves with an admin token that is a placeholder or repeats itself, nor takes it for valid', async () => {
+  it('neither serves with nor accepts an admin token that is a placeholder or repeats itself', async () => {
     const weak = [
       ['replace-me-by-openssl-rand', /^FAREGATE_ADMIN_TOKEN is a placeholder; .* a random text\. .*\n$/],
       ['k8Zqk8Zqk8Zqk8Zqk8Zq', /^FAREGATE_ADMIN_TOKEN repeats itself; .* a random text\. .*\n$/],
@@ -291,7 +291,7 @@ describe('the command line on a database that no gateway serves', () => {
     }
   });
 
-  it('asks a gateway that was about to serve when the command began', async (context) => {
+  it('waits for a gateway that is starting, and uses it', async (context) => {
     const tokens: unknown[] = [];
     const gateway = createServer((request, response) => {
       tokens.push(request.headers.authorization);
@@ -331,7 +331,7 @@ describe('the command line on a database that no gateway serves', () => {
     );
   });
 
-  it('proves the ledger and shows the schema', async () => {
+  it('audits the ledger and shows the schema', async () => {
     const audit = await cli('audit');
     assert.equal(audit.code, 0);
     assert.match(audit.stdout, /^(ok {6}.*\n)+$/);
@@ -339,7 +339,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match((await cli('db', 'migrate')).stdout, /up to date/);
   });
 
-  it('serves nothing if the port is taken, and says so', async () => {
+  it('reports a port that is in use', async () => {
     const { port, close } = await listenOnLoopback(createServer());
     const result = await cli('serve', '--config', ownConfig, '--port', String(port));
     await close();
@@ -347,7 +347,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.ok(result.stderr.includes(`The address 127.0.0.1:${port} is in use.`), result.stderr);
   });
 
-  it('prints help that lists every command, and names an unknown one', async () => {
+  it('prints help with every command, and reports an unknown one', async () => {
     const help = await cli('--help');
     assert.equal(help.code, 0);
     for (const command of ['serve', 'init', 'check', 'account', 'key', 'calls', 'audit', 'db']) {
@@ -362,15 +362,15 @@ describe('the command line on a database that no gateway serves', () => {
 describe('a configuration of one’s own', () => {
   const keys = { ACME_API_KEY: 'a-key', OTHER_API_KEY: 'another-key' };
 
-  it('is written by init, and not over an existing file', async () => {
+  it('is written by init, which does not overwrite a file', async () => {
     const written = await cli('init', join(directory.path, 'mine.yaml'));
     assert.equal(written.code, 0, written.stderr);
     const again = await cli('init', join(directory.path, 'mine.yaml'));
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /mine\.yaml exists already\. Name another file, or write over it with --force\.\n$/);
+    assert.match(again.stderr, /mine\.yaml exists already\. Name another file, or overwrite it with --force\.\n$/);
   });
 
-  it('is written over an existing file with --force, also for a vendor', async () => {
+  it('overwrites a file with --force, also for a vendor', async () => {
     const file = join(directory.path, 'over.yaml');
     for (const [options, text] of [
       [[], /^ {2}acme-large:$/m],
@@ -388,7 +388,7 @@ describe('a configuration of one’s own', () => {
     assert.deepEqual([nowhere.code, /^.*mine\.yaml cannot be written: ENOENT.*\n$/.test(nowhere.stderr)], [1, true]);
   });
 
-  it('is valid as init writes it, once its variables are set', async () => {
+  it('is valid as written by init, once its variables are set', async () => {
     const names = [...readFileSync(join(directory.path, 'mine.yaml'), 'utf8').matchAll(/\$\{([A-Z_]+)\}/g)];
     const set = Object.fromEntries(names.map((match) => [match[1]!, 'some-key']));
     const check = await runCommand(['check', '--config', join(directory.path, 'mine.yaml')], {
@@ -400,7 +400,7 @@ describe('a configuration of one’s own', () => {
     assert.match(check.stdout, /warning +models\.acme-large\.price: Uses of these tools .* perWebSearch/);
   });
 
-  it('stops the start with one readable message and exit code 1 if it is wrong', async () => {
+  it('prevents the start with one readable message and exit code 1 if it is invalid', async () => {
     writeFileSync(
       join(directory.path, 'wrong.yaml'),
       'server:\n  prot: 8080\nproviders:\n  p: { protocol: chat, baseUrl: "not a url", apiKey: "${ACME_API_KEY}" }\n',
@@ -418,13 +418,13 @@ describe('a configuration of one’s own', () => {
     }
   });
 
-  it('names a file that is not there', async () => {
+  it('reports a missing file', async () => {
     const result = await cli('serve', '--config', 'absent.yaml');
     assert.equal(result.code, 1);
     assert.match(result.stderr, /absent\.yaml: There is no such file/);
   });
 
-  it('is served, reloaded when it changes, and kept when the change is wrong', { skip: inFullRunsOnly }, async () => {
+  it('is served, reloaded when it changes, and kept if the change is invalid', { skip: inFullRunsOnly }, async () => {
     const provider = createServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end('{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}');
@@ -481,8 +481,8 @@ models:
     );
     assert.match(asked.stdout, /^ {4}apiKey: \(not shown\)$/m);
     assert.equal(asked.stderr, `gateway: ${url}\n`);
-    const untold = await runCommand(['config', '--gateway', url], {});
-    assert.equal(untold.stderr, '--gateway needs the admin token of that gateway in FAREGATE_ADMIN_TOKEN.\n');
+    const withoutToken = await runCommand(['config', '--gateway', url], {});
+    assert.equal(withoutToken.stderr, '--gateway needs the admin token of that gateway in FAREGATE_ADMIN_TOKEN.\n');
     assert.equal(await call('second-model'), 200);
 
     writeFileSync(file, `${text('fourth-model')}server: { drainDelay: 1h }\n`);
@@ -500,7 +500,7 @@ models:
       status: 'not ready',
       detail: ['This node is about to stop; it still serves calls.'],
     });
-    // On a connection that is open, and on a new one.
+    // On the open connection, and on a new one.
     assert.equal(await call('fourth-model'), 200);
     assert.equal(await call('fourth-model', { connection: 'close' }), 200);
     gateway.child.kill('SIGTERM');

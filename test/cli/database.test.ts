@@ -11,7 +11,7 @@ import { createBareDatabase, createTestDatabase, type TestDatabase } from '../su
 import { temporaryDirectory } from '../support/process.ts';
 import { sql } from '../support/sql.ts';
 
-/** Which database the command line works on, and that it makes and changes none on the way. */
+/** Commands select the right database, and neither create nor change one as a side effect. */
 
 const READING = [
   ['account', 'list'],
@@ -35,7 +35,7 @@ const CHANGING = [
   ['plan', 'cancel', 'sub_1'],
 ];
 
-/** One that reads, and one that changes. */
+/** A reading and a changing command. */
 const COMMANDS = [
   ['account', 'list'],
   ['account', 'create', 'eve'],
@@ -47,7 +47,7 @@ interface Result {
   readonly error: string;
 }
 
-/** What commands are told of a database. */
+/** The options and environment that select a database. */
 interface Where {
   readonly url: string;
   readonly dataDir?: string;
@@ -58,7 +58,7 @@ async function cli({ url, dataDir = '' }: Where, ...given: string[]): Promise<Re
   return { code, out: stdout, error: stderr };
 }
 
-/** Every table, index and sequence, and how many rows each table has. */
+/** Every table, index and sequence, with row counts. */
 async function contentOf(database: Database): Promise<string[]> {
   const relations = await sql<{ name: string; rows: string }>(
     database,
@@ -70,7 +70,7 @@ from pg_class where relnamespace = 'public'::regnamespace order by relname`,
   return relations.map(({ name, rows }) => `${name} ${rows}`);
 }
 
-/** Prepares a database, lets commands work on it, and returns its content before and after. */
+/** Prepares a database, runs commands on it, and returns its contents before and after. */
 async function around(
   stored: TestDatabase,
   prepare: (database: Database) => Promise<void>,
@@ -97,7 +97,7 @@ async function expectRefusals(where: Where, sentence: RegExp, commands: readonly
 
 describe('a command without a local database', () => {
   for (const isDirectoryThere of [false, true]) {
-    it(`says what to run, and makes nothing in a directory that is ${isDirectoryThere ? '' : 'not '}there`, async () => {
+    it(`says what to run, and creates nothing in a directory that ${isDirectoryThere ? 'exists' : 'does not exist'}`, async () => {
       const directory = temporaryDirectory();
       try {
         const dataDir = join(directory.path, 'data');
@@ -116,7 +116,7 @@ describe('a command without a local database', () => {
     });
   }
 
-  it('is followed by db migrate, which makes it, and then works', { timeout: 120_000 }, async () => {
+  it('works after db migrate, which creates the database', { timeout: 120_000 }, async () => {
     const directory = temporaryDirectory();
     try {
       const location = { url: '', dataDir: join(directory.path, 'data') };
@@ -131,12 +131,12 @@ describe('a command without a local database', () => {
 });
 
 describe('a command whose server has no such database', () => {
-  it('says so, and what to run', async () => {
+  it('reports that, and what to run', async () => {
     const stored = await createBareDatabase();
     await stored.remove();
     await expectRefusals(
       stored,
-      /^The server has no such database\. Check DATABASE_URL, or create it there with createdb: database "test_\w+" does not exist\n$/,
+      /^The server has no such database\. Check DATABASE_URL, or create it with createdb: database "test_\w+" does not exist\n$/,
       [
         ['account', 'list'],
         ['account', 'create', 'eve'],
@@ -149,7 +149,7 @@ describe('a command whose server has no such database', () => {
 
 describe(`a command`, { timeout: 300_000 }, () => {
   const name = /^database: PostgreSQL, test_\w+ at \S+\n$/;
-  it('works with no database that has none of the tables, and says what to run', async () => {
+  it('refuses a database without tables, and says what to run', async () => {
     const { before, after } = await around(
       await createBareDatabase(),
       async () => undefined,
@@ -168,7 +168,7 @@ describe(`a command`, { timeout: 300_000 }, () => {
     assert.deepEqual(after, before);
   });
 
-  it('that reads says on standard error which database it reads, and changes nothing of it', async () => {
+  it('that reads prints on standard error which database it reads, and changes nothing in it', async () => {
     const { before, after } = await around(
       await createTestDatabase(),
       async (database) => {
@@ -192,7 +192,7 @@ describe(`a command`, { timeout: 300_000 }, () => {
         assert.deepEqual([changed.code, changed.error], [0, '']);
       },
     );
-    // The last command has its row in the change log.
+    // The last command is recorded in the audit log.
     assert.deepEqual(
       after,
       before.map((line) => (line === 'changes 0' ? 'changes 1' : line)),
@@ -202,7 +202,7 @@ describe(`a command`, { timeout: 300_000 }, () => {
 });
 
 describe('a command', { timeout: 300_000 }, () => {
-  it('works with no older schema, and says with what to begin', async () => {
+  it('refuses a schema that is too old, and says what to do first', async () => {
     const { before, after } = await around(
       await createTestDatabase(),
       (database) =>
@@ -221,7 +221,7 @@ describe('a command', { timeout: 300_000 }, () => {
     assert.deepEqual(after, before);
   });
 
-  it('works with no schema that lacks the newest step, and says what to run; db status shows what is missing', async () => {
+  it('refuses a schema without the newest migration, and says what to run; db status shows it as missing', async () => {
     const [before, newest] = readMigrations().slice(-2);
     const content = await around(
       await createTestDatabase(),
@@ -237,7 +237,7 @@ describe('a command', { timeout: 300_000 }, () => {
     assert.deepEqual(content.after, content.before);
   });
 
-  it('works with no newer schema, and says what to use', async () => {
+  it('refuses a newer schema, and says which program to use', async () => {
     const { before, after } = await around(
       await createTestDatabase(),
       (database) => database.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`),

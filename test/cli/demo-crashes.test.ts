@@ -9,15 +9,15 @@ import { createTestDatabase } from '../support/database.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
-/** How often the first start of the demo is killed, each time at another moment behind the writing of its secrets. */
+/** Number of times that the first start of the demo is killed, each at another moment after its secrets are stored. */
 const KILLS = 2;
-/** Until the demo serves, about: a moment behind that is as good as any. */
+/** About the time until the demo serves. */
 const MAKING_MS = 3_000;
-/** Other moments in each run. */
+/** Different moments in each run. */
 const SEED = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
 
-describe(`a demo that is killed while it is made`, { timeout: 300_000 }, () => {
-  it('is made once, with the secrets that were on the disk first', async (context) => {
+describe(`a demo that is killed while it is created`, { timeout: 300_000 }, () => {
+  it('is created once, with the secrets that were stored first', async (context) => {
     const directory = temporaryDirectory();
     const server = await createTestDatabase();
     const randomSource = seededRandom(SEED);

@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { placeLocal } from '../support/local-database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
-/** A configuration of one's own; what its provider is does not matter here. */
+/** A configuration with an unused provider. */
 const OWN_CONFIG = `
 providers:
   acme: { protocol: chat, baseUrl: 'http://127.0.0.1:9/v1', apiKey: secret }
@@ -25,7 +25,7 @@ describe(`the demo and configurations of one's own`, () => {
   const dataOf = (name: string): string => join(directory.path, name);
   const servers = new Map<string, TestDatabase>();
 
-  /** The environment of a database of that name. */
+  /** The environment for a database of that name. */
   const environmentOf = (name: string): Record<string, string> => ({
     PORT: '0',
     FAREGATE_DEMO_DATA: 'none',
@@ -81,7 +81,7 @@ describe(`the demo and configurations of one's own`, () => {
     await serve('own', ['--config', config]);
   });
 
-  it('do not share balances by way of an export', async () => {
+  it('do not share balances through an export', async () => {
     const file = join(directory.path, 'demo.jsonl');
     assert.equal((await cli('demo', 'db', 'export', file)).code, 0);
     const refused = await cli('empty', 'db', 'import', file);
@@ -100,13 +100,16 @@ describe('the demo', () => {
   afterEach(() => process.chdir(before));
   after(() => directory.remove());
 
-  it('is not where a command without a configuration finds a database of another one', async () => {
+  it('is not used for a database of a configuration by a command without one', async () => {
     const { code, stderr } = await runCommand(['calls'], {});
     assert.equal(code, 1);
-    assert.match(stderr, /There is no database in \.\/data\/demo.*\nNo configuration is named.*--config names yours\./);
+    assert.match(
+      stderr,
+      /There is no database in \.\/data\/demo.*\nNo configuration is named.*Name your configuration with --config\./,
+    );
   });
 
-  it('has its data in a directory of its own, where a command without a configuration finds its gateway', async () => {
+  it('has a data directory of its own, in which a command without a configuration finds its gateway', async () => {
     placeLocal('data/demo');
     const demo = await serveHere([], { PORT: '0', FAREGATE_DEMO_DATA: 'none' });
     const calls = await runCommand(['calls', '--json'], {});

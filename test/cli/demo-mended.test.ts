@@ -25,7 +25,7 @@ describe('a demo that is started again', () => {
     DATABASE_URL: stored.url,
   });
 
-  /** Starts it, tries what it prints, and stops it. */
+  /** Starts the demo, tries the printed secrets, and stops it. */
   async function start(): Promise<Printed> {
     const demo = await serveHere([], environment());
     const { url } = demo;
@@ -60,12 +60,12 @@ describe('a demo that is started again', () => {
     directory.remove();
   });
 
-  it('has the key and the password of before', async () => {
+  it('keeps the key and the password', async () => {
     const again = await start();
     assert.deepEqual([again.key, again.password], [first.key, first.password]);
   });
 
-  it('gets another key and another password if its file is lost, for the same account and user', async () => {
+  it('gets a new key and a new password for the same account and user if its file is lost', async () => {
     rmSync(file);
     const again = await start();
     assert.notEqual(again.key, first.key);
@@ -74,7 +74,7 @@ describe('a demo that is started again', () => {
     assert.deepEqual(await start(), again, 'the next start finds them');
   });
 
-  it('prints no password if its user has set another one', async () => {
+  it('prints no password if its user has changed it', async () => {
     await sql(stored.database, `update users set password_hash = null`);
     assert.match((await start()).password, /^\(the one that you have set\)$/);
   });

@@ -25,7 +25,7 @@ async function count(database: Database, table: string): Promise<number> {
 }
 
 describe(`the demo's month in a database`, () => {
-  it('is sound by the audit, before its usage is summed and after, and written once', async () => {
+  it('passes the audit before and after its usage is summed, and is written once', async () => {
     await using stored = await createTestDatabase();
     const { database } = stored;
     const nowMs = systemClock.nowMs();
@@ -47,7 +47,7 @@ describe(`the demo's month in a database`, () => {
     assert.deepEqual([await count(database, 'calls'), await count(database, 'accounts')], [calls, 5]);
   });
 
-  it('is in the first of several partitions, where its accounts are', async () => {
+  it('is in the first of several partitions, with its accounts', async () => {
     await using stored = await createPartitioned(2);
     const { databases } = stored;
     const nowMs = systemClock.nowMs();
@@ -60,7 +60,7 @@ describe(`the demo's month in a database`, () => {
     await assertSound(databases);
   });
 
-  it('may be left out: then there is the account with ¥100, its key and its operator', async () => {
+  it('may be left out, except the account with ¥100, its key and its operator', async () => {
     await using stored = await createTestDatabase();
     const { database } = stored;
     const nowMs = systemClock.nowMs();

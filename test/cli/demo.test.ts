@@ -32,7 +32,7 @@ describe('the demo', () => {
     assert.match(printed, /^listening on http:\/\/127\.0\.0\.1:\d+$/m);
   });
 
-  it('prints three commands that work as they stand', async () => {
+  it('prints three commands that work unchanged', async () => {
     const commands = [...printed.matchAll(/^ {2}(curl (?:[^\n]*\\\n)*[^\n]*)$/gm)].map((match) => match[1]!);
     assert.equal(commands.length, 3);
     const [chat, messages, balance] = await Promise.all(
@@ -45,11 +45,11 @@ describe('the demo', () => {
     assert.ok(left.balance > 99 && left.balance <= 100);
   });
 
-  it('charges the calls to the demo account, and the command line of another terminal shows them', async () => {
+  it('charges the calls to the demo account, and other terminals can list them', async () => {
     const account = JSON.parse((await cli('account', 'show', 'demo')).stdout);
     assert.ok(Number(account.balanceYuan) < 100);
     const all = JSON.parse((await cli('calls', '--account', 'demo', '--limit', '100')).stdout);
-    // Before them is the month that the demo begins with.
+    // The older calls are those of the demo's month.
     const calls = all.filter((call: { startedAt: string }) => Date.parse(call.startedAt) >= startedAtMs);
     assert.equal(calls.length, 2);
     assert.ok(all.length > calls.length);
@@ -96,9 +96,9 @@ describe('the demo', () => {
     );
   });
 
-  it('shows a month of life, made once', async () => {
+  it('has the data of a month, created once', async () => {
     const readUsage = async () => JSON.parse((await cli('usage', '--group-by', 'model')).stdout);
-    // What the demo begins with is summed while it serves.
+    // The usage of the demo's month is summed while the demo serves.
     await until(async () => (await readUsage()).completeUntil !== null, 'the sums of usage lack calls');
     const usage = await readUsage();
     assert.ok(JSON.stringify(usage).includes('demo-images'), JSON.stringify(usage));
@@ -107,7 +107,7 @@ describe('the demo', () => {
     assert.equal((await cli('audit')).code, 0);
   });
 
-  it('lets a second gateway on the same data directory wait, says for whom, and ends it when it is told to stop', async () => {
+  it('makes a second gateway on the same data directory wait, says for what, and stops it at a signal', async () => {
     const second = startProgram(['serve'], { environment, directory: directory.path });
     await second.printed(
       /Waiting up to 10 seconds for process \d+ \(listening on http:.*to let go of the data directory/,
@@ -119,7 +119,7 @@ describe('the demo', () => {
     assert.doesNotMatch(stderr, /is in use/);
   });
 
-  it('refuses the same data directory to a second gateway, and says what to do', async () => {
+  it('refuses a second gateway on the same data directory, and says what to do', async () => {
     const second = await runCommand(['serve'], environment);
     assert.equal(second.code, 1);
     assert.match(second.stderr, /in use by process \d+ \(listening on http:.*DATABASE_URL/s);
@@ -128,14 +128,14 @@ describe('the demo', () => {
   const balanceYuan = async (): Promise<string> =>
     JSON.parse((await cli('account', 'show', 'demo')).stdout).balanceYuan;
 
-  it('ends its simulated provider when it is killed, and keeps data and key', async () => {
+  it('stops its simulated provider when it is killed, and keeps data and key', async () => {
     const { stdout } = await run('pgrep', ['-P', String(demo.child.pid), '-f', 'simulator']);
     const simulator = Number(stdout.trim());
     assert.ok(simulator > 0);
     const before = await balanceYuan();
     demo.child.kill('SIGKILL');
     await demo.finished;
-    // Without a parent the channel closes and the simulator leaves; reading its last state waits for exactly that.
+    // The simulator exits when the channel to its parent closes; this waits for that.
     const tail = startTail(simulator);
     await once(tail, 'exit');
     demo = startProgram(['serve'], { environment, directory: directory.path });
@@ -143,7 +143,7 @@ describe('the demo', () => {
     assert.equal(await balanceYuan(), before);
   });
 
-  it('lets a stream in flight reach its end before it stops, and loses nothing', async () => {
+  it('completes a stream in flight before it stops, and loses nothing', async () => {
     const url = /^listening on (.*)$/m.exec(await demo.printed(/Ctrl-C/))![1]!;
     const before = await balanceYuan();
     const response = await fetch(`${url}/v1/chat/completions`, {
@@ -166,7 +166,7 @@ describe('the demo', () => {
   });
 });
 
-/** Ends when the process does. */
+/** Resolves when the process has exited. */
 function startTail(pid: number): ChildProcess {
   return spawn('tail', ['--pid', String(pid), '-s', '0.1', '-f', '/dev/null'], { stdio: 'ignore' });
 }

@@ -39,7 +39,7 @@ const provider = (name: string, port: number): string =>
   `  ${name}: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", apiKey: the-operators-key }\n`;
 
 describe('faregate doctor', () => {
-  /** For tests of all but the database: it is open already, and a local one takes a second to open. */
+  /** For tests of other checks: an open server, because a local one takes a second to start. */
   let server: TestDatabase;
   before(async () => {
     placeLocal(dataDir);
@@ -55,7 +55,7 @@ describe('faregate doctor', () => {
       assert.equal(found.of(check)?.state, 'ok', check);
     }
     const text = await runCommand(['doctor'], { FAREGATE_DATA_DIR: dataDir, PORT: '0' });
-    assert.match(text.stdout, /^ok {7}schema {12}all \d+ steps are applied$/m);
+    assert.match(text.stdout, /^ok {7}schema {12}all \d+ migrations are applied$/m);
   });
 
   it('fails if the admin token is a placeholder, and warns of other placeholders', async () => {
@@ -70,14 +70,14 @@ describe('faregate doctor', () => {
     assert.match(found.of('secrets')!.detail, /^providers\.acme\.apiKey: /);
   });
 
-  it('says so if there is no database yet, and makes none', async () => {
+  it('reports a missing database, and creates none', async () => {
     const found = await examine({ FAREGATE_DATA_DIR: join(directory.path, 'none'), PORT: '0' });
     assert.equal(found.code, 0);
-    assert.match(found.of('data directory')!.detail, /none is made at the first start$/);
-    assert.match(found.of('database')!.detail, /it is made at the first start$/);
+    assert.match(found.of('data directory')!.detail, /none is created at the first start$/);
+    assert.match(found.of('database')!.detail, /it is created at the first start$/);
   });
 
-  it('reaches providers without their credentials, and names those that it does not reach', async () => {
+  it('connects to providers without their credentials, and names unreachable ones', async () => {
     const seen: unknown[] = [];
     const port = await listen((request, response) => {
       seen.push([request.method, request.url, request.headers.authorization]);
@@ -102,7 +102,7 @@ describe('faregate doctor', () => {
     assert.match(found.of('clock')!.detail, /^this machine is (3599|3600) s behind the clocks of the providers$/);
   });
 
-  it('tells a gateway on its port from another program', async () => {
+  it('distinguishes a gateway on its port from another program', async () => {
     const other = await listen((_request, response) => response.end('hello'));
     const taken = await examine({ DATABASE_URL: server.url, PORT: String(other) });
     assert.deepEqual([taken.code, taken.of('address')!.state], [1, 'failed']);
@@ -111,7 +111,7 @@ describe('faregate doctor', () => {
     assert.deepEqual([served.code, served.of('address')!.detail], [0, `a gateway listens on 127.0.0.1:${gateway}`]);
   });
 
-  it('looks at the address of the metrics too', async () => {
+  it('checks the address of the metrics', async () => {
     const other = await listen((_request, response) => response.end('hello'));
     const of = async (metrics: string): Promise<string> => {
       const file = join(directory.path, `${metrics.replace(':', '-')}.yaml`);
@@ -120,11 +120,11 @@ describe('faregate doctor', () => {
     };
     assert.deepEqual(await Promise.all([`127.0.0.1:${other}`, `127.0.0.1:${other + 1}`].map(of)), [
       `127.0.0.1:${other} is taken by another program`,
-      `127.0.0.1:${other + 1} is that of the gateway itself`,
+      `127.0.0.1:${other + 1} is the address of the gateway itself`,
     ]);
   });
 
-  it('leaves a database to the gateway that serves it', async () => {
+  it('does not open a database that a gateway serves', async () => {
     const served = join(directory.path, 'served');
     placeLocal(served);
     const lock = await acquireDataDir(served);
@@ -141,20 +141,20 @@ describe('faregate doctor', () => {
     }
   });
 
-  it('looks at a server: its version, schema, durability and clock', async () => {
+  it('checks the version, schema, durability and clock of a server', async () => {
     await using stored = await createBareDatabase();
     const found = await examine({ DATABASE_URL: stored.url, PORT: '0' });
     assert.equal(found.code, 0);
     assert.match(found.of('database')!.detail, /, PostgreSQL \d+(\.\d+)?, responds in [\d.]+ ms$/);
-    assert.match(found.of('schema')!.detail, /^(\d+) of \1 steps are not applied$/);
+    assert.match(found.of('schema')!.detail, /^(\d+) of \1 migrations are not applied$/);
     assert.equal(found.of('clock')!.state, 'ok');
-    // The tests' own server does not sync.
+    // The server of the tests runs with fsync off.
     assert.equal(found.of('durability')!.state, 'warning');
     assert.match(found.of('durability')!.detail, /fsync = off/);
     assert.equal(found.of('recovery'), undefined, 'only Citus has commits of two phases');
   });
 
-  it('says that a server cannot be reached, without the password of its address', async () => {
+  it('reports an unreachable server without the password of its address', async () => {
     const url = `postgres://user:secret-word@127.0.0.1:${await freePort()}/faregate`;
     const { code, stdout } = await runCommand(['doctor'], { FAREGATE_DATA_DIR: dataDir, DATABASE_URL: url, PORT: '0' });
     assert.equal(code, 1);
@@ -162,14 +162,14 @@ describe('faregate doctor', () => {
     assert.ok(!stdout.includes('secret-word'));
   });
 
-  it('names the first problem of a configuration', async () => {
+  it('reports the first problem of a configuration', async () => {
     const found = await examine({}, '--config', writeConfig('wrong.yaml', '  acme: { protocol: chat }\n'));
     assert.equal(found.code, 1);
     assert.match(found.of('configuration')!.detail, /wrong\.yaml:3: providers\.acme\.\w+: /);
     assert.equal(found.of('database'), undefined);
   });
 
-  it('finds a data directory that cannot be made, because it is a link to nowhere', async () => {
+  it('reports a data directory that cannot be created, because it is a dangling link', async () => {
     const link = join(directory.path, 'link');
     symlinkSync(join(directory.path, 'nowhere'), link);
     const found = await examine({ FAREGATE_DATA_DIR: link, PORT: '0', DATABASE_URL: '' });
@@ -177,7 +177,7 @@ describe('faregate doctor', () => {
     assert.match(found.of('data directory')!.detail, /is a link to .*nowhere/);
   });
 
-  it('warns of a data directory that others may enter', { skip: process.platform === 'win32' }, async () => {
+  it('warns of a data directory that other users can access', { skip: process.platform === 'win32' }, async () => {
     const open = join(directory.path, 'open');
     placeLocal(open);
     chmodSync(open, 0o755);

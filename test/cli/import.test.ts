@@ -7,8 +7,6 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type Finished, temporaryDirectory } from '../support/process.ts';
 import { sql } from '../support/sql.ts';
 
-/** Accounts from a CSV file. */
-
 const CONFIG = `
 providers:
   acme: { protocol: chat, baseUrl: "http://127.0.0.1:9/v1", apiKey: a-key }
@@ -58,21 +56,21 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     return row!;
   };
 
-  it('are twenty with balances, plans and keys by one command, and no more when it is repeated', async () => {
+  it('are created once with balances, plans and keys, even if the command is repeated', async () => {
     const rows = Array.from(
       { length: 20 },
       (_, n) => `user ${n},user${n}@example.com,yes,${n},${n % 2 ? 'pro' : ''},laptop`,
     );
     const path = file('twenty.csv', `name,email,verified,balance,plan,key\n${rows.join('\n')}\n`);
     const dry = await cli('account', 'import', path, '--dry-run');
-    assert.equal(dry.stdout, 'All 20 rows can be imported. Nothing was made.\n', dry.stderr);
+    assert.equal(dry.stdout, 'All 20 rows can be imported. Nothing was created.\n', dry.stderr);
     assert.equal((await counts()).accounts, 0n);
 
     const first = await cli('account', 'import', path);
     const keysPath = pathOf('twenty.keys.csv');
     assert.equal(
       first.stdout,
-      `20 accounts are there.\n20 new keys are in ${keysPath}, which only you can read.\n`,
+      `Imported 20 accounts.\n20 new keys are in ${keysPath}, which only you can read.\n`,
       first.stderr,
     );
     assert.equal(statSync(keysPath).mode & 0o777, 0o600);
@@ -92,47 +90,47 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     const second = await cli('account', 'import', path);
     assert.equal(
       second.stdout,
-      `20 accounts are there.\n20 keys were there already in ${keysPath}, which only you can read.\n`,
+      `Imported 20 accounts.\n20 keys exist already in ${keysPath}, which only you can read.\n`,
     );
     assert.deepEqual(await counts(), made);
     assert.equal(readFileSync(keysPath, 'utf8'), keys);
   });
 
-  it('write keys whose names a spreadsheet takes for formulas as text, and find them again', async () => {
+  it('have key names that look like formulas written as text, and found again', async () => {
     const path = file('formula.csv', `name,key\n=1+1,@x\n-2,"=HYPERLINK(""http://x"",""y"")"\n`);
     assert.equal((await cli('account', 'import', path)).code, 0);
     const keysPath = pathOf('formula.keys.csv');
     const keys = readFileSync(keysPath, 'utf8');
     assert.match(keys, /^'=1\+1,acct_\w+,'@x,key_/m);
     assert.match(keys, /^'-2,acct_\w+,"'=HYPERLINK\(""http:\/\/x"",""y""\)",key_/m);
-    assert.match((await cli('account', 'import', path)).stdout, /^2 keys were there already/m);
-    // An earlier version wrote the names as they are.
+    assert.match((await cli('account', 'import', path)).stdout, /^2 keys exist already/m);
+    // Files of earlier versions have the names unchanged.
     writeFileSync(keysPath, keys.replaceAll("'", ''));
-    assert.match((await cli('account', 'import', path)).stdout, /^2 keys were there already/m);
+    assert.match((await cli('account', 'import', path)).stdout, /^2 keys exist already/m);
   });
 
-  it('go on where an earlier run failed, and make no key whose text was lost a second time', async () => {
+  it('continue after a failed run, and do not get a second key if the text of the first is lost', async () => {
     const head = 'name;key;verified\n';
     const path = file('half.csv', `${head}half one;a;1\nhalf two;a;\n`);
     assert.equal((await cli('account', 'import', path)).code, 0);
-    // A row that was changed since is refused, and those before it stay.
+    // A changed row is refused; rows before it stay imported.
     file('half.csv', `${head}half zero;a;\nhalf two;a;yes\nhalf three;a;\n`);
     const refused = await cli('account', 'import', path);
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /half\.csv:3: half two: The account was imported before with other values/);
-    assert.match(refused.stderr, /^1 of 3 rows are done; run the command again to go on\.$/m);
+    assert.match(refused.stderr, /^1 of 3 rows are done; run the command again to continue\.$/m);
     file('half.csv', `${head}half zero;a;\nhalf two;a;\nhalf three;a;\n`);
     const keysPath = pathOf('half.keys.csv');
     const mended = await cli('account', 'import', path);
-    assert.match(mended.stdout, /^1 new key is in .*\n2 keys were there already/m);
+    assert.match(mended.stdout, /^1 new key is in .*\n2 keys exist already/m);
 
-    // The run was stopped between a key and its line in the file, and in the middle of another line.
+    // As if a run was stopped between a key and its line in the file, and in the middle of another line.
     const keys = readFileSync(keysPath, 'utf8');
     const cut = keys.split('\n').filter((line) => !line.startsWith('half two'));
     writeFileSync(keysPath, `${cut.join('\n').trimEnd()}\n"half tw`);
     const lost = await cli('account', 'import', path);
     assert.equal(lost.code, 1);
-    const [, keyId] = /^Line 3: half two has its key (key_\w+) already, and its text is not in the file/m.exec(
+    const [, keyId] = /^Line 3: The key (key_\w+) of half two exists already, and its text is not in the file/m.exec(
       lost.stdout,
     )!;
     assert.equal((await cli('key', 'revoke', keyId!)).code, 0);
@@ -141,7 +139,7 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     assert.equal((await accounts('half')).length, 4);
   });
 
-  it('are not made at all if a row is wrong, and every wrong one is named with line and column', async () => {
+  it('are not created if a row is invalid, and every invalid one is reported with line and column', async () => {
     const before = await counts();
     const path = file(
       'wrong.csv',
@@ -164,17 +162,17 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
       '5: key: Must not hold control characters or direction marks.',
       '6: name: Line 2 has the same name and e-mail. Remove one of them.',
       '7: name: Line 2 has the same name and e-mail. Remove one of them.',
-      'Nothing was made. Mend the file and run the command again.',
+      'Nothing was created. Correct the file and run the command again.',
     ]);
     for (const [content, complaint] of [
       ['', /The file is empty\. Its first line names columns: name,email/],
       ['name,mail\nx,y\n', /:1: There is no column "mail"; there are: name, email/],
-      ['name,name\nx,y\n', /:1: The column "name" stands there twice/],
+      ['name,name\nx,y\n', /:1: The column "name" occurs twice/],
       ['email\nx@example.com\n', /:1: The column "name" is missing/],
-      ['name\n', /There is no row below/],
+      ['name\n', /There are no rows below/],
       ['name,key\nx\n', /:2: Expected 2 columns, as in the first line, not 1\./],
-      ['name\n"x\n', /This is no CSV: /],
-      [Buffer.from([0x6e, 0x61, 0x6d, 0x65, 0x0a, 0xc4, 0xe3, 0x0a]), /This is no UTF-8/],
+      ['name\n"x\n', /The file is not CSV: /],
+      [Buffer.from([0x6e, 0x61, 0x6d, 0x65, 0x0a, 0xc4, 0xe3, 0x0a]), /The file is not UTF-8/],
     ] as const) {
       const response = await cli('account', 'import', file('wrong.csv', content));
       assert.equal(response.code, 1);
@@ -184,13 +182,13 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     assert.deepEqual(await counts(), before);
   });
 
-  it('print their keys if that is asked for, and overwrite no other file', async () => {
+  it('have their keys printed on request, and no other file overwritten', async () => {
     const path = file('printed.csv', 'name,key\n"Li, Wei",main\nplain,\n');
     const refused = await cli('account', 'import', path, '--keys', file('notes.txt', 'mine\n'));
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /notes\.txt is there already, and it is no file of keys of an import/);
+    assert.match(refused.stderr, /notes\.txt exists already, and it is not a file of keys of an import/);
     assert.equal(readFileSync(pathOf('notes.txt'), 'utf8'), 'mine\n');
-    // An earlier run was stopped when it had made the file and written nothing.
+    // As if an earlier run was stopped after it had created the file.
     const begun = await cli('account', 'import', file('begun.csv', 'name,key\nbegun,a\n'), '--keys', file('begun', ''));
     assert.equal(begun.code, 0, begun.stderr);
     assert.match(readFileSync(pathOf('begun'), 'utf8'), /^name,account_id,key_name,key_id,key\nbegun,acct_/);
@@ -199,6 +197,6 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
       printed.stdout,
       /^name,account_id,key_name,key_id,key\n"Li, Wei",acct_\w+,main,key_\w+,sk-fg-\w{38}\n$/,
     );
-    assert.match(printed.stderr, /^2 accounts are there\.\n1 new key is printed\.\n$/m);
+    assert.match(printed.stderr, /^Imported 2 accounts\.\n1 new key is printed\.\n$/m);
   });
 });

@@ -17,7 +17,7 @@ interface Seen {
   readonly hasCompiler: boolean;
 }
 
-/** Every process of the start prints its number, and at its end whether Node's compiler of TypeScript was loaded. */
+/** Makes every process print its id, and at exit whether Node's compiler of TypeScript was loaded. */
 const SPY = `data:text/javascript,${encodeURIComponent(`
   console.log('process ' + process.pid);
   process.on('exit', () => {
@@ -39,7 +39,7 @@ async function launch(...args: string[]): Promise<Seen> {
 }
 
 describe('bin/faregate.js', () => {
-  it('lets the program take its place, without a process that waits', {
+  it('is replaced by the program, without a waiting process', {
     skip: process.platform === 'win32',
   }, async () => {
     const { processes, printed, warnings } = await launch('--version');
@@ -49,12 +49,12 @@ describe('bin/faregate.js', () => {
     assert.equal(warnings, '');
   });
 
-  it('does not load the compiler of TypeScript for a start whose files are known', async () => {
+  it('does not load the compiler of TypeScript if all files are cached', async () => {
     await launch('--version');
     assert.equal((await launch('--version')).hasCompiler, false);
   });
 
-  it('says how to get the Node of the project if it is missing', async () => {
+  it('says how to install the Node of the project if it is missing', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'faregate-launcher-'));
     try {
       await mkdir(join(directory, 'bin'));
@@ -70,7 +70,7 @@ describe('bin/faregate.js', () => {
     }
   });
 
-  it('runs what is compiled, if that is what there is, on the Node that it is started with if that is new enough', async () => {
+  it('runs compiled files if there are no sources, on the current Node if that is new enough', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'faregate-launcher-'));
     try {
       await mkdir(join(directory, 'bin'));
@@ -93,7 +93,7 @@ describe('bin/faregate.js', () => {
     }
   });
 
-  it('ends with the exit code of the program', async () => {
+  it('exits with the code of the program', async () => {
     await assert.rejects(launch('no-such-command'), { code: 2 });
   });
 });

@@ -11,7 +11,7 @@ import { placeLocal } from '../support/local-database.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** Writes the addresses of all modules that the main thread has loaded into a file when the process ends. */
+/** Writes the URLs of all modules of the main thread to a file when the process exits. */
 const RECORDER = `data:text/javascript,${encodeURIComponent(`
   import { writeFileSync } from 'node:fs';
   import { registerHooks } from 'node:module';
@@ -23,7 +23,7 @@ const RECORDER = `data:text/javascript,${encodeURIComponent(`
   }
 `)}`;
 
-/** What only some gateways need, or only now and then: it takes time and memory of each start if it is loaded with the rest. */
+/** Libraries that few gateways need, or need rarely: loading them would cost every start time and memory. */
 const LOADED_WHEN_NEEDED = [
   ...['nodemailer', 'openid-client', 'oauth4webapi', 'jose', 'prom-client', '@opentelemetry/api', 'gpt-tokenizer'],
   ...[
@@ -62,7 +62,7 @@ describe('the code that is loaded', { timeout: 60_000 }, () => {
   const of = (loaded: readonly string[], library: string): string[] =>
     loaded.filter((url) => url.includes(`/node_modules/${library}/`));
 
-  test('by a gateway that serves has no library that no call needs', async () => {
+  test('for a gateway that serves has no library that calls do not need', async () => {
     const dataDir = join(directory, 'data');
     placeLocal(dataDir);
     const config = join(directory, 'faregate.yaml');
@@ -74,7 +74,7 @@ describe('the code that is loaded', { timeout: 60_000 }, () => {
     for (const library of LOADED_WHEN_NEEDED) assert.deepEqual(of(loaded, library), [], library);
   });
 
-  test('to print the version is no gateway', async () => {
+  test('for the version has no gateway', async () => {
     const loaded = await loadedBy(['--version'], () => false);
     assert.ok(of(loaded, 'commander').length > 0);
     for (const library of [...LOADED_WHEN_NEEDED, 'fastify', 'zod', 'undici', 'pg']) {

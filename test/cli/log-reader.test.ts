@@ -11,7 +11,7 @@ import { PROGRAM_CACHE, temporaryDirectory } from '../support/process.ts';
 const { PATH } = process.env;
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** Fills a pipe until it takes no byte more. */
+/** Fills a pipe completely. */
 function fill(pipe: number): void {
   for (const size of [4096, 1]) {
     try {
@@ -44,7 +44,7 @@ describe('a gateway whose log nobody reads', { skip: process.platform === 'win32
     directory.remove();
   });
 
-  it('serves, and ends when it is told to', async () => {
+  it('serves, and stops at a signal', async () => {
     const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], {
       cwd: directory.path,
       env: { PATH, ...PROGRAM_CACHE, FAREGATE_DATA_DIR: dataDir, DATABASE_URL: stored.url, FAREGATE_DEMO_DATA: 'none' },

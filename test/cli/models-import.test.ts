@@ -30,15 +30,15 @@ describe('models import', () => {
     });
     assert.equal(made['gpt-4o'].routes[0].cost.input, '17.875');
     assert.match(stdout, /# whisper-1: "audio_transcription" is not served/);
-    // It stands there with and without the name of its provider.
+    // The file has it with and without the name of its provider.
     assert.equal(stdout.match(/# sora-2: /g)?.length, 1);
     assert.match(stderr, /4 models with prices, 3 left out/);
   });
 
-  it('says why a model is not priced', async () => {
+  it('reports why a model is left out', async () => {
     const { stdout } = await models(EXCERPT, 'dashscope');
-    assert.match(stdout, /# qwen-plus-2025-04-28: tokens of reasoning have another price than output/);
-    assert.match(stdout, /# qwen-plus-latest: tokens of reasoning have another price than output/);
+    assert.match(stdout, /# qwen-plus-2025-04-28: reasoning tokens have another price than output/);
+    assert.match(stdout, /# qwen-plus-latest: reasoning tokens have another price than output/);
   });
 
   it('has steps for prices by the length of the input', async () => {
@@ -48,14 +48,14 @@ describe('models import', () => {
     assert.deepEqual(price.above[256_000], { cachedInput: '2.86', input: '11.44', output: '68.64' });
   });
 
-  it('proposes what the address serves, and says why it proposes nothing else', async () => {
+  it('lists what the address serves, and why the rest is left out', async () => {
     const google = (await models(EXCERPT, 'google')).stdout;
     assert.deepEqual(Object.keys(parse(google).models), ['gemini-2.5-pro', 'gemini-3-pro-image']);
     assert.deepEqual(parse(google).models['gemini-3-pro-image'].operations, ['images.generate']);
     assert.deepEqual(parse(google).models['gemini-3-pro-image'].price, { perImage: { default: '0.9581' } });
     for (const line of [
       '# nano-banana-pro-preview: the address does not serve images.edit',
-      '# gemini-omni-1.1-flash: it is called at /v1beta/interactions alone',
+      '# gemini-omni-1.1-flash: it is only served at /v1beta/interactions',
       '# lyria-3-clip-preview: its output is audio',
       // Another entry of the same name has a price.
       '# gemini-exp-1206: no price of output',
@@ -64,12 +64,12 @@ describe('models import', () => {
     }
     const { stdout } = await models(EXCERPT, 'openai');
     assert.deepEqual(parse(stdout).models['computer-use-preview'].operations, ['responses']);
-    assert.match(stdout, /# ft:gpt-4o-2024-11-20: a model of fine-tuning/);
+    assert.match(stdout, /# ft:gpt-4o-2024-11-20: each owner of a fine-tuned model/);
     assert.match((await models(EXCERPT, 'dashscope')).stdout, /# qwen-image-2\.0: the address does not serve images/);
   });
 
-  it('says what the file says of a model in words, and when the vendor ends it', async () => {
-    assert.match((await models(EXCERPT, 'openai')).stdout, /# The vendor ends it on 2026-07-23\.\n {2}computer-use/);
+  it('has the remarks of the file, and when the vendor retires a model', async () => {
+    assert.match((await models(EXCERPT, 'openai')).stdout, /# The vendor retires it on 2026-07-23\.\n {2}computer-use/);
     assert.match((await models(EXCERPT, 'zhipu')).stdout, /# Official API .*converted at 7\.0 CNY.*\n {2}glm-5\.3:/);
     const file = join(directory.path, 'words.json');
     const comment = 'One line.\n  sold: { price: 0 }';
@@ -80,13 +80,13 @@ describe('models import', () => {
     assert.match(stdout, /# One line\.\\u000a {2}sold/);
   });
 
-  it('takes the price of the vendor’s own region, where the file has that of another one too', async () => {
+  it('takes the price of the vendor’s own region if the file has several', async () => {
     const { models: made } = parse((await models(EXCERPT, 'zhipu')).stdout);
     assert.deepEqual(Object.keys(made), ['glm-5.3', 'glm-5']);
     assert.equal(made['glm-5.3'].price.output, '28.6');
   });
 
-  it('reads the list of a provider, with prices where it has them', async () => {
+  it('reads the list of a provider, with its prices if it has any', async () => {
     const list = join(directory.path, 'list.json');
     const priced = {
       id: 'a/b',
@@ -96,21 +96,21 @@ describe('models import', () => {
     writeFileSync(list, JSON.stringify({ data: [priced, { id: 'plain', object: 'model' }] }));
     const { stdout } = await models(list, 'openrouter');
     assert.deepEqual(parse(stdout).models['a/b'].price, { input: '7.15', output: '14.3' });
-    assert.match(stdout, /# plain: the list has no price of it/);
+    assert.match(stdout, /# plain: the list has no price/);
   });
 
-  it('has every digit of a number, and no model whose requests have a price of their own', async () => {
+  it('keeps every digit of a number, and leaves out models with a price per request', async () => {
     const list = join(directory.path, 'digits.json');
     const digits = '{ "id": "long", "pricing": { "prompt": 2.49999999999999999999e-15, "completion": 2e-6 } }';
     const perRequest = '{ "id": "each", "pricing": { "prompt": "0.1", "completion": "0.1", "request": "0.01" } }';
     writeFileSync(list, `{ "data": [${digits}, ${perRequest}] }`);
     const { stdout } = await models(list, 'openrouter', '--usd-cny', '1');
-    // As a number it would be 2.5e-15, which is rounded up.
+    // Read as a number it would be 2.5e-15, which is rounded up.
     assert.equal(parse(stdout).models.long.price.input, '0.000000002');
-    assert.match(stdout, /# each: each request has a price beside its tokens/);
+    assert.match(stdout, /# each: it has a price per request in addition to tokens/);
   });
 
-  it('takes a model that stands there twice only with the same prices', async () => {
+  it('takes a model that occurs twice only with the same prices', async () => {
     const file = join(directory.path, 'twice.json');
     const entry = (input: number) => ({
       litellm_provider: 'xai',
@@ -124,10 +124,10 @@ describe('models import', () => {
     );
     const { stdout } = await models(file, 'xai');
     assert.deepEqual(Object.keys(parse(stdout).models), ['same']);
-    assert.match(stdout, /# other: it stands there twice, with other prices/);
+    assert.match(stdout, /# other: the file has it twice, with different prices/);
   });
 
-  it('writes a file once, and says what is wrong with what it was given', async () => {
+  it('writes a file once, and reports invalid arguments', async () => {
     const file = join(directory.path, 'models.yaml');
     assert.equal((await models(EXCERPT, 'anthropic', '--output', file)).code, 0);
     assert.match(readFileSync(file, 'utf8'), /claude-sonnet-4-5/);
@@ -143,7 +143,7 @@ describe('models import', () => {
     assert.match((await models(EXCERPT, 'openai', '--only', 'nothing-*')).stderr, /has no such model of OpenAI\.\n/);
     assert.match(
       (await models(EXCERPT, 'vllm')).stderr,
-      /has none of this vendor at all; the list that the vendor returns/,
+      /has no models of this vendor; the list that the vendor returns/,
     );
   });
 
@@ -165,7 +165,7 @@ describe('models import', () => {
       ),
     );
 
-    it('has the vendor and the region of its address, and routes over it and its other protocol', async () => {
+    it('uses the vendor and the region of its address, and routes to it and its other protocol', async () => {
       const { code, stdout, stderr } = await configured('ours');
       assert.equal(code, 0, stderr);
       const made = parse(stdout).models['glm-5.3'];
@@ -177,26 +177,23 @@ describe('models import', () => {
       );
     });
 
-    it('has to be told the vendor if the address is of none that is known', async () => {
+    it('needs --vendor if the address is unknown', async () => {
       const unknown = await configured('relay');
       assert.equal(unknown.code, 1);
-      assert.match(
-        unknown.stderr,
-        /^Whose prices apply to the provider relay cannot be told .* Name the vendor with --vendor/,
-      );
+      assert.match(unknown.stderr, /^The address of the provider relay is not .* Name the vendor with --vendor/);
       const { models: made } = parse((await configured('relay', '--vendor', 'zai')).stdout);
       assert.deepEqual(made['glm-5'].routes, [{ provider: 'relay', model: 'glm-5' }]);
       assert.match((await configured('relay', '--vendor', 'zia')).stderr, /no such model of zia\. Did you mean zai\?/);
     });
 
-    it('may be misspelt, and a known vendor needs no provider yet', async () => {
+    it('gets a suggestion for a misspelt name, and a known vendor needs no provider', async () => {
       assert.match((await configured('rellay')).stderr, /Did you mean relay\? The configuration has ours, ours-too/);
       assert.match((await configured('xai')).stderr, /no such model of xAI/);
       assert.match((await configured('deepseek')).stdout, /- provider: deepseek\n/);
     });
   });
 
-  it('makes models whose calls are charged as the file says', async () => {
+  it('creates models whose calls are charged at the prices of the file', async () => {
     const { stdout } = await models(EXCERPT, 'deepseek', '--only', 'deepseek-chat');
     const { price } = parse(stdout).models['deepseek-chat'];
     await using gateway = await startGateway({
@@ -207,7 +204,7 @@ describe('models import', () => {
     gateway.provider.respond = chatResponse(usage);
     const body = { model: 'deepseek-chat', messages: [{ role: 'user', content: 'Hello' }] };
     assert.equal((await call(`${gateway.url}/v1/chat/completions`, account.key, body)).status, 200);
-    // 600 at $0.28, 400 at $0.028 and 100 at $0.42 a million, by 7.15.
+    // 600 at $0.28, 400 at $0.028 and 100 at $0.42 per million, times 7.15.
     await assertSpent(account, 1_201_200n + 80_080n + 300_300n);
   });
 });

@@ -9,8 +9,6 @@ import { createPartitioned } from '../support/partitioned.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { sql } from '../support/sql.ts';
 
-/** What commands say of partitions and do with them. */
-
 const directory = temporaryDirectory();
 after(() => directory.remove());
 
@@ -24,7 +22,7 @@ describe('commands on a database of several partitions', { timeout: 120_000 }, (
     return (JSON.parse(stdout) as Finding[]).find(({ check }) => check === 'schema')!;
   }
 
-  it('bring one up to date that is of an earlier version, and name one that is missing', async () => {
+  it('migrate a partition of an earlier version, and report a missing one', async () => {
     await using stored = await createPartitioned(2);
     await addPartition(stored.databases, { migrations: readMigrations().slice(0, -1) });
     await stored.databases.close();
@@ -53,7 +51,7 @@ describe('commands on a database of several partitions', { timeout: 120_000 }, (
     assert.match(refused.detail, missing);
   });
 
-  it('reach the accounts of all of them, and make new ones where the fewest are', async () => {
+  it('reach the accounts of all partitions, and create new ones in the partition with the fewest', async () => {
     await using stored = await createPartitioned(3);
     await stored.databases.close();
     const json = async (...given: string[]) => {
@@ -79,7 +77,7 @@ describe('commands on a database of several partitions', { timeout: 120_000 }, (
     assert.deepEqual(placed, [[ids[0], ids[3]], [ids[1]], [ids[2]]]);
   });
 
-  it('list them, and add more', async () => {
+  it('list partitions, and add more', async () => {
     await using stored = await createPartitioned(2);
     const { version } = readMigrations().at(-1)!;
     await stored.databases.directory.script(`insert into accounts (id, name, verified, status, created_at, updated_at, partition_no)
@@ -100,11 +98,11 @@ select 'acct_' || n, 'n', true, 'active', now(), now(), least(n, 1) from generat
 
     const added = await cli(stored, 'db', 'partitions', 'add', '--count', '2');
     assert.equal(added.code, 0, added.stderr);
-    assert.match(added.stdout, /^added partition 2\nadded partition 3\nRestart gateways that run/);
+    assert.match(added.stdout, /^added partition 2\nadded partition 3\nRestart running gateways/);
     const lines = (await cli(stored, 'db', 'partitions')).stdout.trimEnd().split('\n');
     assert.equal(lines.length, 5);
     assert.match(lines[0]!, /^PARTITION +SCHEMA +STATE +ACCOUNTS +VERSION +SIZE$/);
-    assert.match(lines[1]!, new RegExp(`^ +0 +that of the directory +ready +1 +${version} +\\d+\\.\\d MB$`));
+    assert.match(lines[1]!, new RegExp(`^ +0 +directory +ready +1 +${version} +\\d+\\.\\d MB$`));
     assert.match(lines[4]!, new RegExp(`^ +3 +faregate_03 +ready +0 +${version} +\\d+\\.\\d MB$`));
     for (const count of ['0', '100', 'x'])
       assert.equal((await cli(stored, 'db', 'partitions', 'add', '--count', count)).code, 2);
@@ -115,7 +113,7 @@ select 'acct_' || n, 'n', true, 'active', now(), now(), least(n, 1) from generat
       said.map(({ state, detail }) => [state, detail]),
       [
         ['ok', '4, each responds'],
-        ['ok', `all ${readMigrations().length} steps are applied, in each partition too`],
+        ['ok', `all ${readMigrations().length} migrations are applied, in each partition too`],
       ],
     );
 

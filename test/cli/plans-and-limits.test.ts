@@ -9,7 +9,7 @@ import { type Finished, temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { sql } from '../support/sql.ts';
 
-/** Stopped by SIGINT, which waits for no load balancer. */
+/** Stopped by SIGINT, which has no drain delay. */
 const CONFIG = (providerUrl: string): string => `
 server: { drainDelay: 1h }
 providers:
@@ -23,7 +23,7 @@ plans:
 const directory = temporaryDirectory();
 after(() => directory.remove());
 
-describe('the command line beside a gateway that runs', { timeout: 240_000 }, () => {
+describe('the command line with a running gateway', { timeout: 240_000 }, () => {
   const file = join(directory.path, 'plans.yaml');
   const environment: Record<string, string> = {
     FAREGATE_DATA_DIR: join(directory.path, 'data'),
@@ -36,11 +36,11 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
   let gateway: ServedHere;
   let url = '';
 
-  const cli = (...given: string[]): Promise<Finished> => told(undefined, ...given);
-  /** With standard input. */
-  const told = (stdin: string | undefined, ...given: string[]): Promise<Finished> =>
+  const cli = (...given: string[]): Promise<Finished> => withInput(undefined, ...given);
+  /** Runs a command with standard input. */
+  const withInput = (stdin: string | undefined, ...given: string[]): Promise<Finished> =>
     runCommand(['--gateway', url, ...given], environment, stdin);
-  /** What a command prints, which must succeed; one that reads says what it reads on standard error, and nothing else. */
+  /** The output of a command that must succeed. On standard error, a reading command prints only what it reads. */
   async function printed(...given: string[]): Promise<string> {
     const { code, stdout, stderr } = await cli(...given);
     assert.equal(code, 0, stderr);
@@ -50,7 +50,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
   }
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   const json = async (...given: string[]): Promise<any> => JSON.parse(await printed(...given, '--json'));
-  /** What a command that fails says, in one line, or two if it is used wrongly. */
+  /** The message of a command that must fail: one line, or two for a usage error. */
   async function complaint(...given: string[]): Promise<string> {
     const { code, stdout, stderr } = await cli(...given);
     assert.equal(code, stderr.startsWith('error: ') ? 2 : 1, stderr);
@@ -125,7 +125,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.equal((await json('plan', 'show', 'erin')).subscriptions[0].status, 'canceled');
   });
 
-  it('creates people with a link that works once, and manages them', async () => {
+  it('creates users with a link that works once, and manages them', async () => {
     const created = await printed(
       'user',
       'create',
@@ -165,7 +165,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
       ['owner'],
     );
     await printed('account', 'member', 'remove', 'erin', 'lin@people.example');
-    // The token of a gateway elsewhere makes no operator, and takes the role away.
+    // The token of a remote gateway can remove the role of an operator, but not assign it.
     assert.match(
       await complaint('user', 'role', 'lin@people.example', 'operator'),
       /^A token cannot give a person a role/,
@@ -184,7 +184,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.deepEqual([both.code, both.stdout, both.stderr], [2, '', 'Choose --operator or --auditor.\n']);
   });
 
-  it('suspends an account, says why, and resumes it', async () => {
+  it('suspends an account with a reason, and resumes it', async () => {
     await printed('account', 'create', 'late payer', '--verified', '--balance', '1');
     const { key } = await json('key', 'create', 'late payer');
     const suspended = await printed('account', 'suspend', 'late payer', '--reason', 'invoice 7');
@@ -196,10 +196,10 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.equal(await call('/v1/chat/completions', key), 200);
   });
 
-  it('finds a key on standard input or by its beginning, and takes no whole key as an argument', async () => {
+  it('finds a key by standard input or its first characters, and refuses a whole key as an argument', async () => {
     await printed('account', 'create', 'keeper', '--verified');
     const { key, id, prefix } = await json('key', 'create', 'keeper', '--name', 'laptop');
-    const byKey = await told(`${key}\nmore`, 'key', 'find');
+    const byKey = await withInput(`${key}\nmore`, 'key', 'find');
     assert.equal(byKey.code, 0, byKey.stderr);
     for (const text of [byKey.stdout, (await cli('key', 'find', prefix)).stdout]) {
       assert.match(text, /^account +keeper \(acct_\w+\)$/m);
@@ -213,12 +213,12 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.ok(!refused.stderr.includes(key.slice(10)));
     const unknown = await cli('key', 'find', 'sk-fg-00');
     assert.deepEqual([unknown.code, unknown.stdout], [1, 'No account has such a key.\n']);
-    const empty = await told('\n', 'key', 'find');
+    const empty = await withInput('\n', 'key', 'find');
     assert.equal(empty.code, 2);
     assert.match(empty.stderr, /Standard input is empty/);
   });
 
-  it('settles and refunds calls, and says what it needs', async () => {
+  it('settles and refunds calls, and reports missing options', async () => {
     assert.match(
       (await cli('calls', 'resolve', 'call_1')).stderr,
       /one of --charge <yuan>, --tokens <count> .* --release/,
@@ -249,7 +249,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     );
     assert.equal(
       drained.stderr,
-      'Warning: this was the only route of large that takes calls: its calls are refused with 503 now.\n',
+      'Warning: this was the only available route of large: its calls are now refused with 503.\n',
     );
     assert.equal(await call('/v1/chat/completions', key), 503);
     assert.match(
@@ -274,7 +274,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.deepEqual([granted.status, granted.startsAt], ['scheduled', '2998-12-31T23:00:00.000Z']);
   });
 
-  it('says what to do if a plan cannot be granted, renewed or canceled', async () => {
+  it('explains why a plan cannot be granted, renewed or canceled', async () => {
     assert.equal(await complaint('plan', 'grant', 'erin', 'ultra'), 'planId: There is no plan "ultra". Known: pro.\n');
     assert.equal(
       await complaint('plan', 'grant', 'nobody', 'pro'),
@@ -301,7 +301,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.match(await complaint('plan', 'grant', 'erin'), /^error: missing required argument 'plan'\n/);
   });
 
-  it('creates a key with limits, which apply, and lists them', async () => {
+  it('creates a key with limits that apply, and lists them', async () => {
     const limited = await json(
       'key',
       'create',
@@ -333,7 +333,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.deepEqual([stored.dailySpendCapYuan, stored.dailyCalls, stored.concurrency], ['2.5', 1, 3]);
   });
 
-  it('changes the limits of a key one by one, and takes them away with "none"', async () => {
+  it('changes single limits of a key, and removes them with "none"', async () => {
     const { id, key } = await json('key', 'create', 'erin', '--daily-calls', '0');
     assert.equal(await call('/v1/chat/completions', key), 429);
     assert.equal(await printed('key', 'limit', id, '--concurrency', '4'), `${id}: 0 calls a day, 4 at a time\n`);
@@ -344,7 +344,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.equal(await printed('key', 'limit', id, '--daily-spend', 'none', '--concurrency', 'none'), `${id}: none\n`);
   });
 
-  it('takes budgets of several periods, and takes one of them away', async () => {
+  it('accepts budgets of several periods, and removes one of them', async () => {
     const key = await json(
       'key',
       'create',
@@ -374,7 +374,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     );
   });
 
-  it('lets a key call some models, from some networks, and takes the lists away with nothing or "none"', async () => {
+  it('restricts a key to models and networks, and removes the lists with an empty text or "none"', async () => {
     const { id, key, allowedModels } = await json(
       'key',
       'create',
@@ -412,7 +412,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.equal(await printed('key', 'limit', id, '--models', 'none'), `${id}: none\n`);
   });
 
-  it('sets what an account pays of the list price, as basis points or as a percentage', async () => {
+  it('sets the price factor of an account in basis points or percent', async () => {
     for (const [given, basisPoints, shown] of [
       ['8000', 8_000, '8000 (80% of the list price)'],
       ['80%', 8_000, '8000 (80% of the list price)'],
@@ -435,7 +435,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     await json('account', 'set', 'erin', '--price-factor', '100%');
   });
 
-  it('limits requests and tokens a minute of accounts and keys, for all models and for one', async () => {
+  it('limits requests and tokens per minute of accounts and keys, for all models and for one', async () => {
     const [id] = (await json('account', 'list', '--search', 'erin')).map((account: { id: string }) => account.id);
     const limited = ['--requests-per-minute', '600', '--tokens-per-minute', '90000', '--model-limit'];
     assert.match(
@@ -467,8 +467,8 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     );
   });
 
-  // Number() makes NaN of "abc", JSON makes null of NaN, and null takes the limit away.
-  it('refuses a limit that is no number, and leaves the key as it was', async () => {
+  // Number("abc") is NaN, JSON writes NaN as null, and null removes the limit.
+  it('refuses a limit that is not a number, and does not change the key', async () => {
     const { id } = await json('key', 'create', 'erin', '--daily-calls', '5', '--concurrency', '5');
     for (const [option, values] of [
       ['--daily-calls', ['abc']],
@@ -524,7 +524,7 @@ describe('the command line on plans and limits, with nothing else running', { ti
       ],
       [
         ['key', 'limit', '--help'],
-        [/"none" takes a limit away/, /--daily-spend <yuan>/, /--daily-calls <count>/, /--concurrency <count>/],
+        [/"none" removes a limit/, /--daily-spend <yuan>/, /--daily-calls <count>/, /--concurrency <count>/],
       ],
     ] as const) {
       const { code, stdout } = await cli(...given);
@@ -533,7 +533,7 @@ describe('the command line on plans and limits, with nothing else running', { ti
     }
   });
 
-  it('reports a plan and a key whose counts are wrong in the audit, with exit code 1', async (context) => {
+  it('reports wrong counts of a plan and a key in the audit, with exit code 1', async (context) => {
     const provider = await startProvider();
     const file = join(directory.path, 'alone.yaml');
     writeFileSync(file, CONFIG(provider.url));

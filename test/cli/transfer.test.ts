@@ -13,8 +13,6 @@ import { ADMIN_TOKEN, startGateway } from '../support/gateway.ts';
 import { placeLocal } from '../support/local-database.ts';
 import { type Finished, temporaryDirectory } from '../support/process.ts';
 
-/** `faregate db export`, `import` and `backup`: files, refusals, and that an import is all or nothing. */
-
 describe('faregate db export and import', { timeout: 300_000 }, () => {
   const directory = temporaryDirectory();
   const dataDir = join(directory.path, 'data');
@@ -41,7 +39,7 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
     directory.remove();
   });
 
-  it('write a file of its owner alone, and say what is in it', async () => {
+  it('write a file that only its owner can read, and print its contents in numbers', async () => {
     const { code, stdout, stderr } = await onServer('db', 'export', file('plain.jsonl'));
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^Exported 2 accounts, 10 rows \(0\.0 MB of text\) to \S+plain\.jsonl\.\n/);
@@ -56,7 +54,7 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
     assert.deepEqual(readdirSync(directory.path).sort(), ['plain.jsonl', 'small.jsonl.gz']);
   });
 
-  /** A file that is as a damage leaves it, and what is said of it. */
+  /** Damaged files and their messages. */
   const damaged: readonly (readonly [string, () => string | Buffer, RegExp])[] = [
     [
       'cut at a line',
@@ -68,7 +66,7 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
       () => text.slice(0, -100),
       /^The file is no export of Faregate: a line of it has another form\.\n$/,
     ],
-    ['compressed and cut', () => gzipSync(text).subarray(0, -20), /^The file is damaged or not complete/],
+    ['compressed and cut', () => gzipSync(text).subarray(0, -20), /^The file is damaged or incomplete/],
     ['empty', () => '', /^The file is not complete/],
     [
       'with another name in it',
@@ -109,18 +107,18 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
     });
   }
 
-  it('fill the database where files were refused before, and say what is in it', async () => {
+  it('fill a database after refused files, and print its contents in numbers', async () => {
     const { code, stdout, stderr } = await onTarget('db', 'import', file('small.jsonl.gz'));
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^TABLE +IN THE FILE +HERE\n/);
     assert.match(stdout, /^accounts +2 +2$/m);
     assert.match(stdout, /^ledger_entries +2 +2$/m);
-    assert.match(stdout, /^Imported 2 accounts; balance, ledger and charges of each are those of the file\.$/m);
+    assert.match(stdout, /^Imported 2 accounts; the balance, ledger and charges of each match the file\.$/m);
     assert.equal((await onTarget('audit')).code, 0);
     assert.match((await onTarget('account', 'show', 'alice')).stdout, /^balance +¥12\.5$/m);
   });
 
-  it('spread accounts over as many partitions as the configuration wants', async () => {
+  it('spread accounts over the configured number of partitions', async () => {
     writeFileSync(
       file('config.yaml'),
       `database: { partitions: 2 }
@@ -166,7 +164,7 @@ models:
     );
   });
 
-  it('refuse a database on which gateways run', async () => {
+  it('refuse a database that gateways use', async () => {
     await using target = await createTestDatabase();
     await using _g = await startGateway({ stored: target, database: target.openAnother() });
     const { code, stderr } = await runCommand(['db', 'import', file('plain.jsonl')], { DATABASE_URL: target.url });
@@ -186,7 +184,7 @@ models:
     }
   });
 
-  it('leave an earlier file as it was if an export ends early', async () => {
+  it('keep an earlier file if an export ends early', async () => {
     writeFileSync(file('earlier'), 'what was there');
     const process = { environment: {}, writeOut: () => undefined, writeError: () => undefined };
     async function* cut(): AsyncIterable<string> {
@@ -200,14 +198,14 @@ models:
     assert.ok(!readdirSync(directory.path).includes('earlier.unfinished'));
   });
 
-  it('leave backups of a server to its own tools', async () => {
+  it('refer to the backup tools of a server', async () => {
     const { code, stderr } = await onServer('db', 'backup', file('backup'));
     assert.equal(code, 1);
     assert.match(stderr, /pg_dump.*docs\/moving\.md/s);
   });
 });
 
-/** The text with the digest of its lines. */
+/** The text with a valid digest. */
 function resigned(text: string): string {
   const lines = text.trimEnd().split('\n');
   const digest = new LineDigest();
@@ -216,7 +214,7 @@ function resigned(text: string): string {
 }
 
 describe('the address of exports', () => {
-  it('is closed to whoever has the token of operators and has not signed in', async () => {
+  it('refuses the operators’ token without a sign-in', async () => {
     await using g = await startGateway();
     const response = await fetch(`${g.url}/admin/v1/export`, {
       method: 'POST',

@@ -135,7 +135,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     const [planned, done] = scripts as [string, string];
     const accountsOf = async (): Promise<number> => JSON.parse(await shell('npx faregate account list --json')).length;
     const before = await accountsOf();
-    assert.equal((await shell(planned)).match(/Nothing was: add --apply/g)!.length, 2);
+    assert.equal((await shell(planned)).match(/Nothing was created: add --apply/g)!.length, 2);
     assert.equal(await accountsOf(), before);
     assert.doesNotMatch(await shell(done), /BROKEN/);
     assert.equal(await accountsOf(), before + 15);

@@ -76,19 +76,19 @@ const LIN_KEYS: ReadonlySet<string> = new Set([
 
 const LEFT_OUT = [
   '1  budgets of accounts that are renewed',
-  '1  keys without the patterns of their lists of models',
+  '1  keys without the patterns of their model lists',
   '4  accounts without a budget',
-  '2  budgets of keys that are renewed after other times than a day, a week or a month',
-  '1  keys that are revoked here, of a team that there is not',
-  '4  keys that are not kept as a SHA-256, sign-ins to the dashboard, and keys for its administration only',
+  '2  budgets of keys that are renewed, but not daily, weekly or monthly',
+  '1  keys that are revoked here, because their team does not exist',
+  '4  keys that are not stored as a SHA-256, sign-ins to the dashboard, and keys for its administration only',
   '2  users without a key of their own',
   '1  users with a password or a single sign-on',
-  '1  limits by the minute of teams and users',
-  '1  keys with budgets or limits of single models',
-  '1  teams with several budgets at a time',
+  '1  limits per minute of teams and users',
+  '1  keys with budgets or limits for single models',
+  '1  teams with several budgets',
   '1  members of teams with a budget or limits of their own',
-  '2  keys and teams with names of models of their own',
-  '1  keys that may use some routes only',
+  '2  keys and teams with model aliases',
+  '1  keys that are limited to some routes',
   '1  keys with tags or guardrails',
   '5  memberships of teams',
   '1  end users',
@@ -124,17 +124,17 @@ describe('an import of litellm-1.108.7', { timeout: 60_000 }, () => {
     }
     return digest.digest('hex');
   }
-  it('makes nothing without --apply, and says what it would make and what it leaves out', async () => {
+  it('creates nothing without --apply, and prints what it would create and what it leaves out', async () => {
     const before = await moving.counts();
     const digest = await sourceDigest();
     const printed = await moving.move();
-    assert.match(printed, /^\s*9 accounts with 19 keys and ¥837\.389477568 would be made\. Nothing was/m);
+    assert.match(printed, /^\s*9 accounts with 19 keys and ¥837\.389477568 would be created\. Nothing was/m);
     for (const line of LEFT_OUT) assert.ok(printed.includes(`\n    ${line}  `), printed);
     assert.deepEqual(await moving.counts(), before);
     assert.equal(await sourceDigest(), digest);
   });
 
-  it('brings what is left of budgets to the nano-yuan, and proves it', async () => {
+  it('imports the rest of budgets to the nano-yuan, and passes the audit', async () => {
     await moving.move('--apply');
     const { body } = await g.admin('GET', '/accounts');
     const balances = body.data.map(({ name, balanceYuan }: AccountResponse) => [name, parseYuan(balanceYuan)!]);
@@ -152,7 +152,7 @@ describe('an import of litellm-1.108.7', { timeout: 60_000 }, () => {
     assert.equal((await g.admin('POST', '/audit')).body.isSound, true);
   });
 
-  it('keeps the limits of keys: budgets by their periods, calls and tokens by the minute, and parallel ones', async () => {
+  it('imports the limits of keys: budgets by period, calls and tokens per minute, and concurrency', async () => {
     const limits = async (accountName: string) => {
       const [account] = (await g.admin('GET', `/accounts?name=${accountName}`)).body.data;
       const { data } = (await g.admin('GET', `/accounts/${account.id}/keys`)).body;
@@ -184,7 +184,7 @@ describe('an import of litellm-1.108.7', { timeout: 60_000 }, () => {
     });
   });
 
-  it('keeps keys working with what their clients have sent before, and refuses those that were refused', async () => {
+  it('accepts the keys that LiteLLM accepted, and refuses the keys that it refused', async () => {
     const responses: string[][] = [];
     for (const [key, model] of RESPONSES) responses.push([key, model, await moving.responseTo(key, model)]);
     assert.deepEqual(responses, RESPONSES);
@@ -195,7 +195,7 @@ describe('an import of litellm-1.108.7', { timeout: 60_000 }, () => {
     assert.equal(parseYuan(body.balanceYuan), LIN - BigInt(calls) * CALL_COST);
   });
 
-  it('writes nothing when it is repeated, whatever was spent since, and nothing to the source', async () => {
+  it('writes nothing when it is repeated, even after calls, and nothing to the source', async () => {
     const before = await moving.counts();
     const digest = await sourceDigest();
     await moving.move('--apply');
@@ -203,14 +203,14 @@ describe('an import of litellm-1.108.7', { timeout: 60_000 }, () => {
     assert.equal(await sourceDigest(), digest);
   });
 
-  it('is refused where the last migration is another one, with what was found and what was tried', async () => {
+  it('is refused if the last migration is unknown, with that migration and the tested versions', async () => {
     await client.query(`insert into _prisma_migrations (id, checksum, migration_name, finished_at)
       values ('later', '', '20991231000000_later', now())`);
     const { code, stderr } = await moving.run('--apply');
     assert.equal(code, 1);
-    assert.match(stderr, /20991231000000_later.*not tried.*LiteLLM 1\.108\.7/);
+    assert.match(stderr, /20991231000000_later.*not tested.*LiteLLM 1\.108\.7/);
     await client.query(`update _prisma_migrations set finished_at = null where id = 'later'`);
-    assert.match((await moving.run()).stderr, /has not ended/);
+    assert.match((await moving.run()).stderr, /is incomplete/);
     await client.query(`delete from _prisma_migrations where id = 'later'`);
   });
 
@@ -221,7 +221,7 @@ describe('an import of litellm-1.108.7', { timeout: 60_000 }, () => {
       makeSqliteBooks('one-api-0.6.10', path);
       const database = await openForeignDatabase(path);
       const reading = readBooks({ database, usdCny: { digits: 715n, scale: 2 } });
-      await assert.rejects(reading, /no database of LiteLLM/);
+      await assert.rejects(reading, /not a database of LiteLLM/);
       await database.close();
     } finally {
       directory.remove();

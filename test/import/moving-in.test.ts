@@ -43,13 +43,13 @@ describe(`moving in from another gateway`, () => {
   const accounts = async () => (await gateway.admin('GET', '/accounts?limit=100')).body.data;
   const asks = (key: string) => call(`${gateway.url}/v1/chat/completions`, key, HELLO);
 
-  it('refuses keys of another form as malformed while none was imported', async () => {
+  it('refuses keys of another format as malformed until one is imported', async () => {
     const response = await asks(keys.get('notebook')!);
     assert.equal(response.status, 401);
     assert.match(response.text, /malformed/);
   });
 
-  it('says what would be there, and makes nothing and writes nothing', async () => {
+  it('prints what it would create, and creates and writes nothing', async () => {
     const was = fingerprint();
     const { code, stdout } = await move();
     assert.equal(code, 0);
@@ -64,7 +64,7 @@ describe(`moving in from another gateway`, () => {
     assert.equal(fingerprint(), was);
   });
 
-  it('makes accounts whose keys call and whose balances match, once, however often it is run', async () => {
+  it('creates accounts with valid keys and equal balances, once, however often it is run', async () => {
     const first = await move('--apply');
     assert.equal(first.code, 0, first.stderr);
     const made = await accounts();
@@ -79,7 +79,7 @@ describe(`moving in from another gateway`, () => {
     assert.equal(body.data[0].prefix, `${keys.get('notebook')!.slice(0, 7)}…`);
   });
 
-  it('refuses what was refused there: a key that is off, one that has expired, the key of a user who is off', async () => {
+  it('refuses disabled and expired keys, and keys of disabled users', async () => {
     for (const [name, why] of [
       ['off', /revoked/],
       ['old', /expired/],
@@ -94,7 +94,7 @@ describe(`moving in from another gateway`, () => {
     assert.match((await asks('sk-nobody-has-this-one')).text, /unknown/);
   });
 
-  it('makes other accounts of another database, which --label tells from the first', async () => {
+  it('creates other accounts for another database with --label', async () => {
     const { stdout } = await move('--label', 'second');
     assert.equal(JSON.parse(stdout).source, 'one-api second');
     const refused = await move('--label', 'second', '--apply');
@@ -105,14 +105,14 @@ describe(`moving in from another gateway`, () => {
     assert.equal(names.filter((name: string) => name === 'lin').length, 2);
   });
 
-  it('does not take a key over that another account has', async () => {
+  it('does not import a key that another account has', async () => {
     const { id } = await gateway.createAccount();
     const sha256 = createHash('sha256').update(keys.get('notebook')!).digest('hex');
     const asked = await gateway.admin('POST', `/accounts/${id}/imported-keys`, { sha256, prefix: 'sk-…' });
     assert.equal(asked.status, 409);
   });
 
-  it('does not take a key over that is shown as one made here: keys of another form would not be looked up', async () => {
+  it('does not import a key with the prefix of keys created here, because it would not be looked up', async () => {
     const { id } = await gateway.createAccount();
     const asked = { sha256: 'ab'.repeat(32), prefix: 'sk-fg-Ab12…' };
     const refused = await gateway.admin('POST', `/accounts/${id}/imported-keys`, asked);

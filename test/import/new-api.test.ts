@@ -59,16 +59,16 @@ describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 
 
   const ask = (name: string, model: string): Promise<string> => moving.responseTo(sent.get(name)!, model);
 
-  it('makes nothing without --apply, and says what it would make and what it leaves out', async () => {
+  it('creates nothing without --apply, and prints what it would create and what it leaves out', async () => {
     const before = await moving.counts();
     const printed = await moving.move();
-    assert.match(printed, /^6 accounts with 10 keys and ¥\d+\.\d+ would be made\. Nothing was/m);
+    assert.match(printed, /^6 accounts with 10 keys and ¥\d+\.\d+ would be created\. Nothing was/m);
     assert.match(printed, /^ *1 +balance of root, 100000000 units/m);
     assert.match(printed, /^ *3 +codes that nobody has redeemed, 105000 units/m);
     assert.deepEqual(await moving.counts(), before);
   });
 
-  it('brings balances that match to the nano-yuan, and proves them', async () => {
+  it('imports balances to the nano-yuan, and passes the audit', async () => {
     await moving.move('--apply');
     const { body } = await g.admin('GET', '/accounts');
     const balances = body.data.map(({ name, balanceYuan }: AccountResponse) => [name, parseYuan(balanceYuan)!]);
@@ -83,7 +83,7 @@ describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 
     assert.equal((await g.admin('POST', '/audit')).body.isSound, true);
   });
 
-  it('keeps keys working with what their clients have sent before, and refuses those that were refused', async () => {
+  it('accepts the keys that new-api accepted, and refuses the keys that it refused', async () => {
     const results: string[][] = [];
     for (const [name, model] of EXPECTED) results.push([name, model, await ask(name, model)]);
     assert.deepEqual(results, EXPECTED);
@@ -93,13 +93,13 @@ describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 
     assert.equal(parseYuan(body.balanceYuan), LIN_NANO - 3n * CALL_COST);
   });
 
-  it('writes nothing when it is repeated, whatever was spent since', async () => {
+  it('writes nothing when it is repeated, even after calls', async () => {
     const before = await moving.counts();
     await moving.move('--apply');
     assert.deepEqual(await moving.counts(), before);
   });
 
-  it('stops at an account whose balance has become another one there, and says what to do', async () => {
+  it('stops at an account whose balance has changed there, and says what to do', async () => {
     const client = new pg.Client({ connectionString: source.url });
     await client.connect();
     await client.query("update users set quota = quota + 1 where username = 'wang'");

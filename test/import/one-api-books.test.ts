@@ -100,15 +100,15 @@ function hashesOf(source: string): string[] {
   );
 }
 
-describe('the books of one-api and new-api', () => {
-  it('have the accounts, keys, balances and limits that these programs have stored, in SQLite', async () => {
+describe('accounts of one-api and new-api', () => {
+  it('are read from SQLite with their keys, balances and limits', async () => {
     assert.deepEqual(await linesOf('one-api', sqlite('one-api-0.6.10')), ONE_API(176_486_181_300n));
     assert.deepEqual(await linesOf('new-api', sqlite('new-api-0.6.3.1.1')), NEW_API(14_300n, '127.0.0.1,10.1.2.3'));
     assert.deepEqual(await linesOf('new-api', sqlite('new-api-0.13.2')), NEW_API(7_150n, '127.0.0.0/8,10.1.2.3'));
     assert.deepEqual(await linesOf('new-api', sqlite('new-api-1.0.0-rc.24')), NEW_API(14_300n, '127.0.0.0/8,10.1.2.3'));
   });
 
-  it('are the same in PostgreSQL, where nothing can be written', async () => {
+  it('are the same in PostgreSQL, which is read-only', async () => {
     for (const [program, name, expected] of [
       ['one-api', 'one-api-0.6.10', ONE_API(176_458_510_800n)],
       ['new-api', 'new-api-1.0.0-rc.24', NEW_API(14_300n, '127.0.0.0/8,10.1.2.3')],
@@ -122,7 +122,7 @@ describe('the books of one-api and new-api', () => {
     }
   });
 
-  it('leave a SQLite file as it was, byte for byte', async () => {
+  it('are read without changing the SQLite file', async () => {
     const path = sqlite('new-api-1.0.0-rc.24');
     const before = readFileSync(path);
     await booksOf('new-api', path);
@@ -132,7 +132,7 @@ describe('the books of one-api and new-api', () => {
     assert.ok(readFileSync(path).equals(before));
   });
 
-  it('have the SHA-256 of what clients send, `sk-` and the key, and show its first characters', async () => {
+  it('have keys with the SHA-256 of what clients send, `sk-` and the key, and its first characters', async () => {
     for (const [program, name] of [
       ['one-api', 'one-api-0.6.10'],
       ['new-api', 'new-api-1.0.0-rc.24'],
@@ -151,7 +151,7 @@ describe('the books of one-api and new-api', () => {
     }
   });
 
-  it('say what they leave out, and why', async () => {
+  it('list what they leave out, and why', async () => {
     const { leftOut } = await booksOf('new-api', sqlite('new-api-1.0.0-rc.24'));
     assert.deepEqual(
       leftOut.map(({ what, count }) => `${count} ${what}`),
@@ -181,11 +181,11 @@ describe('a database of another version', () => {
     return path;
   };
 
-  it('is refused with what was found and what was tried', async () => {
+  it('is refused with its version and the tested ones', async () => {
     const unknown = changed('new-api-1.0.0-rc.24', 'alter table tokens add column billing_type integer');
     await assert.rejects(
       booksOf('new-api', unknown),
-      /columns that no version known here has \(tokens\.billing_type\).*v1\.0\.0-rc\.24/,
+      /columns that no known version has \(tokens\.billing_type\).*v1\.0\.0-rc\.24/,
     );
     const lacking = changed('new-api-1.0.0-rc.24', 'alter table users drop column setting');
     await assert.rejects(booksOf('new-api', lacking), /lacks users\.setting/);
@@ -202,7 +202,7 @@ describe('a database of another version', () => {
     await assert.rejects(booksOf('one-api', sqlite('new-api-0.13.2')), /faregate import new-api/);
   });
 
-  it('is read where new-api has taken over the tables of one-api, whose limits it does not look at', async () => {
+  it('is read if new-api was started on the tables of one-api, whose limits new-api ignores', async () => {
     const taken = changed(
       'new-api-1.0.0-rc.24',
       `alter table users add column lark_id text; alter table tokens add column models text; alter table tokens add column subnet text;
@@ -212,12 +212,12 @@ update tokens set models = 'gpt-4o' where name = 'notebook'`,
     assert.equal(leftOut.find(({ what }) => what.startsWith('limits of one-api'))?.count, 1);
   });
 
-  it('is refused if what a dollar is cannot be read', async () => {
+  it('is refused if the units per dollar are invalid', async () => {
     const strange = changed('one-api-0.6.10', `insert into options values ('QuotaPerUnit', '5e5')`);
     await assert.rejects(booksOf('one-api', strange), /QuotaPerUnit is "5e5"/);
   });
 
-  it('cannot be opened if it is no database', async () => {
+  it('cannot be opened if it is not a database', async () => {
     await assert.rejects(
       booksOf('one-api', join(directory.path, 'nowhere.db')),
       /nowhere\.db cannot be read: unable to open/,

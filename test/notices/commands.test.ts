@@ -27,7 +27,7 @@ describe('the commands of webhooks', { timeout: 60_000 }, () => {
     return stdout;
   }
 
-  it('create, list, test, disable, enable and delete an endpoint, and send a notice to it again', async () => {
+  it('create, list, test, disable, enable and delete an endpoint, and redeliver a notice', async () => {
     const made = await done('webhook', 'create', receiver.url, '--events', 'balance.low,route.down');
     const [id] = /whk_[0-9a-z]+/.exec(made)!;
     assert.match(made, /^whsec_/);
@@ -46,7 +46,7 @@ describe('the commands of webhooks', { timeout: 60_000 }, () => {
     assert.match(await done('webhook', 'list'), /There are no webhook endpoints/);
   });
 
-  it('say what is wrong with an address, in JSON too', async () => {
+  it('report an invalid address, also as JSON', async () => {
     const { code, stdout } = await run('--json', 'webhook', 'create', 'https://10.0.0.1/');
     assert.equal(code, 1);
     assert.equal(JSON.parse(stdout).error.param, 'url');

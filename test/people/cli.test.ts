@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { assertReviewed } from './reviewed-sentences.ts';
 
-/** Tokens and the change log by the command line while no gateway runs; docs/operations has the same beside one that does. */
+/** Tokens and the audit log without a running gateway; the test of docs/operations has them with one. */
 describe('the command line without a gateway', { timeout: 300_000 }, () => {
   const directory = temporaryDirectory();
   const databases = new Map<string, TestDatabase>();
@@ -30,7 +30,7 @@ describe('the command line without a gateway', { timeout: 300_000 }, () => {
     return JSON.parse(stdout);
   }
 
-  it('makes and revokes tokens, and says who did, also of an import', async () => {
+  it('creates and revokes tokens, and records who did, also for an import', async () => {
     const { id, token, role } = await json(['token', 'create', 'ci', '--role', 'operator']);
     assert.equal(role, 'operator');
     assert.deepEqual(await json(['token', 'revoke', 'ci']), { id, revoked: true });
@@ -57,7 +57,7 @@ describe('the command line without a gateway', { timeout: 300_000 }, () => {
     assert.match(stdout, /imported a database of 0 accounts/);
   });
 
-  it('serves with no named token in place of its own', async () => {
+  it('refuses to serve with a named token as its own', async () => {
     const { token } = await json(['token', 'create', 'mistaken']);
     const { code, stderr } = await runCommand(['serve'], { ...at('data'), FAREGATE_ADMIN_TOKEN: token });
     assert.equal(code, 1);

@@ -141,7 +141,7 @@ describe(`redemptions`, { timeout: 300_000 }, () => {
     assert.deepEqual(await broken(), []);
   });
 
-  it('are made, listed, redeemed and canceled by the command line', async () => {
+  it('are created, listed, redeemed and canceled by the command line', async () => {
     const account = await g.createAccount();
     const directory = mkdtempSync(join(tmpdir(), 'faregate-vouchers-'));
     const run = async (given: readonly string[], stdin?: string) => {
@@ -178,7 +178,7 @@ describe(`redemptions`, { timeout: 300_000 }, () => {
       assert.match(await run(['redeem', account.id, '-'], written[1]!.split(',')[0]), /plan +coder until /);
       const batches = (await g.admin('GET', '/vouchers')).body.data.length;
       const again = await fails(['create', '--value', '1', '--count', '1', '--out', file]);
-      assert.deepEqual([again.code, again.stderr], [1, `${file} is there already; no vouchers were made.\n`]);
+      assert.deepEqual([again.code, again.stderr], [1, `${file} exists already; no vouchers were created.\n`]);
       assert.equal((await g.admin('GET', '/vouchers')).body.data.length, batches);
       const unmade = join(directory, 'unmade.csv');
       assert.equal((await fails(['create', '--plan', 'none', '--count', '1', '--out', unmade])).code, 1);

@@ -196,7 +196,7 @@ describe('workers', { timeout: 300_000 }, () => {
     for (const each of calls) await assertDelivered(each);
     const [first] = await g.workers();
     process.kill(first!.process, 'SIGKILL');
-    await until(async () => (await g.log()).some(({ msg }) => msg === 'a worker cannot start; it is tried again'));
+    await until(async () => (await g.log()).some(({ msg }) => msg === 'a worker failed to start; retrying'));
     proxy.allow();
     await until(async () => (await g.workers()).length === 3);
     for (const caller of callers) await assertCharged(g.admin, g.url, caller);

@@ -1,128 +1,96 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PostedEntry } from '../../api/ledger/admin.ts';
-import type { AdminClient } from '../../api/management/admin-client.ts';
 import type { Page } from '../../api/management/response-fields.ts';
 import type { AccountResponse, LedgerEntryResponse } from '../../api/management/wire.ts';
-import { resolveAccount } from '../account-reference.ts';
-import { type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from '../command.ts';
+import { IDEMPOTENCY_KEY, UsageError } from '../command.ts';
 import { accountImportCommand } from '../import/account-import.ts';
+import { addCommand, type CommandKit, type Given } from '../kit.ts';
 import { localTime } from '../local-time.ts';
-import type { Output } from '../output.ts';
-import { listAll } from '../pages.ts';
-import { queryOf } from '../query.ts';
-import { printTable, renderFields, renderTable } from '../table.ts';
+import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
 import { accountMemberCommands } from './account-member.ts';
-import { addMinuteOptions, describeMinuteLimits, orNull, readMinuteLimits } from './minute-options.ts';
+import { addRateOptions, describeRateLimits, orNull, rateLimitsOf } from './limit-options.ts';
 
-/** `faregate account …` */
+const NAME = { name: 'what to call it' };
+const REASON = ['--reason <text>', 'reason, shown by `account show`'] as const;
+const MEMO = ['--memo <text>', 'reason, kept in the ledger entry'] as const;
+
 export function accountCommands(program: Command, kit: CommandKit): void {
   const account = program.command('account').description('create, import, list, fund and suspend accounts');
+  const changes = (body: (given: Given) => object) =>
+    kit.sends<AccountResponse>('PATCH /accounts/:accountId', { body, text: describeAccount });
 
-  account
-    .command('create')
-    .description('create an account')
-    .argument('<name>', 'what to call it')
+  addCommand(account, 'create <name>', 'create an account', NAME)
     .option('--email <address>', 'the e-mail address of a contact')
     .option('--verified', 'the account may call models at once')
     .option('--balance <yuan>', 'top it up with this amount')
     .option('--daily-cap <yuan>', 'the most it may spend in a day (default: as configured)')
     .option(...IDEMPOTENCY_KEY)
     .action(
-      kit.changing(async (admin, output, [name], options) => {
-        const account = {
+      kit.sends<AccountResponse>('POST /accounts', {
+        body: ({ name, email, verified = false, dailyCap, balance }) => ({
           name,
-          email: options.email,
-          verified: options.verified === true,
-          dailySpendCapYuan: options.dailyCap,
-          balanceYuan: options.balance,
-        };
-        const key = idempotencyKeyOf(options);
-        output.print(await admin.request<AccountResponse>('POST', '/accounts', account, key), describeAccount);
+          email,
+          verified,
+          dailySpendCapYuan: dailyCap,
+          balanceYuan: balance,
+        }),
+        text: describeAccount,
       }),
     );
 
-  account
-    .command('list')
-    .description('list accounts, newest first')
+  addCommand(account, 'list', 'list accounts, newest first')
     .option('--search <text>', 'only those whose name, e-mail or id has this text')
     .action(
-      kit.reading(async (admin, output, _arguments, options) => {
-        const query = await queryOf(admin, options, ['search']);
-        const accounts = await listAll<AccountResponse>(admin, '/accounts', query);
-        printTable(
-          output,
-          accounts,
-          'There are no accounts yet. Create one: faregate account create <name> --verified --balance 10',
-          [
-            { title: 'id', cell: (row) => row.id },
-            { title: 'name', cell: (row) => row.name },
-            { title: 'status', cell: (row) => (row.verified ? row.status : 'unverified') },
-            { title: 'balance ¥', cell: (row) => row.balanceYuan, align: 'right' },
-            { title: 'held ¥', cell: (row) => row.heldYuan, align: 'right' },
-            { title: 'today ¥', cell: (row) => row.spentTodayYuan, align: 'right' },
-          ],
-        );
+      kit.lists<AccountResponse>('/accounts', {
+        filters: ['search'],
+        empty: 'There are no accounts yet. Create one: faregate account create <name> --verified --balance 10',
+        columns: [
+          ...columnsOf<AccountResponse>('id', 'name'),
+          { title: 'status', cell: (row) => (row.verified ? row.status : 'unverified') },
+          ...columnsOf<AccountResponse>('balanceYuan', 'heldYuan'),
+          { title: 'today ¥', cell: (row) => row.spentTodayYuan },
+        ],
       }),
     );
 
-  account
-    .command('show')
-    .description('show an account and its newest ledger entries')
-    .argument('<account>', 'id, or a name that only one account has')
-    .action(
-      kit.reading(async (admin, output, [reference]) => {
-        const id = await resolveAccount(admin, reference!);
-        const view = await admin.request<AccountResponse>('GET', `/accounts/${id}`);
-        const ledger = await admin.request<Page<LedgerEntryResponse>>('GET', `/accounts/${id}/ledger?limit=10`);
-        output.print(
-          { ...view, ledger: ledger.data },
-          () => `${describeAccount(view)}\n\n${describeLedger(ledger.data)}`,
-        );
-      }),
-    );
-
-  const ofAccount = (name: string, description: string): Command =>
-    account.command(name).description(description).argument('<account>', 'id or name');
-
-  ofAccount('rename', 'give an account another name; its id stays')
-    .argument('<name>', 'what to call it')
-    .action(kit.changing((admin, output, [reference, name]) => changeAccount(admin, output, reference!, { name })));
-
-  ofAccount('verify', 'let an account call models')
-    .option('--revoke', 'take the verification back')
-    .action(
-      kit.changing((admin, output, [reference], { revoke }) =>
-        changeAccount(admin, output, reference!, { verified: revoke !== true }),
-      ),
-    );
-
-  addMinuteOptions(
-    ofAccount(
-      'limit',
-      'limit what an account may use; "none" takes a limit away, so that the configuration decides again',
-    ).option('--daily-cap <yuan>', 'the most it may spend in a day'),
-  ).action(
-    kit.changing((admin, output, [reference], options) => {
-      const limits = { dailySpendCapYuan: orNull(options.dailyCap), ...readMinuteLimits(options) };
-      return changeAccount(admin, output, reference!, limits);
+  addCommand(account, 'show <account>', 'show an account and its newest ledger entries').action(
+    kit.reading(async (admin, output, { accountId }) => {
+      const view = await admin.request<AccountResponse>('GET', `/accounts/${accountId}`);
+      const { data } = await admin.request<Page<LedgerEntryResponse>>('GET', `/accounts/${accountId}/ledger?limit=10`);
+      output.print({ ...view, ledger: data }, () => `${describeAccount(view)}\n\n${describeLedger(data)}`);
     }),
   );
 
-  const setting = (status: AccountResponse['status']) =>
-    kit.changing((admin, output, [reference], { reason }) =>
-      changeAccount(admin, output, reference!, { status, statusReason: reason }),
-    );
+  addCommand(account, 'rename <account> <name>', 'give an account another name; its id stays', NAME).action(
+    changes(({ name }) => ({ name })),
+  );
 
-  ofAccount('suspend', 'refuse the calls of an account from now on; its keys, money and plans stay')
+  addCommand(account, 'verify <account>', 'let an account call models')
+    .option('--revoke', 'take the verification back')
+    .action(changes(({ revoke }) => ({ verified: revoke !== true })));
+
+  addRateOptions(
+    addCommand(
+      account,
+      'limit <account>',
+      'limit what an account may use; "none" removes a limit, so that the configuration applies again',
+    ).option('--daily-cap <yuan>', 'the most it may spend in a day'),
+  ).action(changes((given) => ({ dailySpendCapYuan: orNull(given.dailyCap), ...rateLimitsOf(given) })));
+
+  addCommand(account, 'suspend <account>', 'refuse the calls of an account from now on; its keys, money and plans stay')
     .option(...REASON)
     .addHelpText('after', SUSPEND_HELP)
-    .action(setting('suspended'));
+    .action(changes(({ reason }) => ({ status: 'suspended', statusReason: reason })));
 
-  ofAccount('resume', 'accept the calls of a suspended account again')
+  addCommand(account, 'resume <account>', 'accept the calls of a suspended account again')
     .option(...REASON)
-    .action(setting('active'));
+    .action(changes(({ reason }) => ({ status: 'active', statusReason: reason })));
 
-  ofAccount('set', 'change what an account pays for calls that are admitted from now on, or what its members see')
+  addCommand(
+    account,
+    'set <account>',
+    'change what an account pays for calls that are admitted from now on, or what its members see',
+  )
     .option(
       '--price-factor <factor>',
       'what it pays of the list price: basis points such as 8000, or a percentage such as 80%',
@@ -130,62 +98,48 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     )
     .option(
       '--members-see-balance <yes|no>',
-      'whether keys of members read its balance; with "no" they read what their own budgets leave',
+      'whether keys of members read its balance; with "no" they read what is left of their own budgets',
       readYesOrNo,
     )
     .action(
-      kit.changing(async (admin, output, [reference], options) => {
-        const { priceFactor: priceFactorBasisPoints, membersSeeBalance } = options;
+      changes(({ priceFactor: priceFactorBasisPoints, membersSeeBalance }) => {
         if (priceFactorBasisPoints === undefined && membersSeeBalance === undefined) {
-          throw new UsageError('Say what to change: --price-factor or --members-see-balance.');
+          throw new UsageError('Specify what to change: --price-factor or --members-see-balance.');
         }
-        await changeAccount(admin, output, reference!, { priceFactorBasisPoints, membersSeeBalance });
+        return { priceFactorBasisPoints, membersSeeBalance };
       }),
     );
 
-  const posting = (entries: 'top-ups' | 'adjustments', said: (amountYuan: string) => string) =>
-    kit.changing(async (admin, output, [reference, amountYuan], options) => {
-      const path = `/accounts/${await resolveAccount(admin, reference!)}/${entries}`;
-      const body = { amountYuan, memo: options.memo };
-      const entry = await admin.request<PostedEntry>('POST', path, body, idempotencyKeyOf(options));
-      output.print(entry, ({ balanceYuan }) => `${said(amountYuan!)} The balance is ¥${balanceYuan}.`);
+  const posts = (entries: 'top-ups' | 'adjustments', text: (yuan: unknown) => string) =>
+    kit.sends<PostedEntry>(`POST /accounts/:accountId/${entries}`, {
+      body: ({ yuan, memo }) => ({ amountYuan: yuan, memo }),
+      text: ({ balanceYuan }, { yuan }) => `${text(yuan)} The balance is ¥${balanceYuan}.`,
     });
 
-  ofAccount('top-up', 'add money to the balance of an account')
-    .argument('<yuan>', 'how much, such as 50 or 12.50')
+  addCommand(account, 'top-up <account> <yuan>', 'add money to the balance of an account', {
+    yuan: 'how much, such as 50 or 12.50',
+  })
     .option(...MEMO)
     .option(...IDEMPOTENCY_KEY)
-    .action(posting('top-ups', (amountYuan) => `Added ¥${amountYuan}.`));
+    .action(posts('top-ups', (yuan) => `Added ¥${yuan}.`));
 
-  ofAccount('adjust', 'correct the balance of an account, up or down')
-    .argument('<yuan>', 'how much, such as 2.50 or -2.50')
+  addCommand(account, 'adjust <account> <yuan>', 'correct the balance of an account, up or down', {
+    yuan: 'how much, such as 2.50 or -2.50',
+  })
     .requiredOption(...MEMO)
     .option(...IDEMPOTENCY_KEY)
-    .action(posting('adjustments', (amountYuan) => `Corrected by ${amountYuan} yuan.`));
+    .action(posts('adjustments', (yuan) => `Corrected by ${yuan} yuan.`));
 
   accountImportCommand(account, kit);
   accountMemberCommands(account, kit);
 }
 
-const REASON = ['--reason <text>', 'why; "account show" says it'] as const;
-const MEMO = ['--memo <text>', 'why; the ledger entry says it'] as const;
-
 const SUSPEND_HELP = `
-Every node refuses new calls of the account within a second, with 401 invalid_api_key and a message that says why; its balance
-and its plan cannot be asked with its keys either. Calls in flight go on to their end and are charged. The daily cap, the keys
-and the subscriptions stay as they are, and time that passes counts for subscriptions as ever.`;
+Every node refuses new calls of the account within a second, with 401 invalid_api_key and a message that gives the reason. Keys of
+the account can no longer read its balance and plan. Calls in flight are completed and charged. The daily cap, the keys and the
+subscriptions stay as they are; subscriptions keep running.`;
 
-async function changeAccount(
-  admin: AdminClient,
-  output: Output,
-  reference: string,
-  change: object,
-): Promise<undefined> {
-  const id = await resolveAccount(admin, reference);
-  output.print(await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, change), describeAccount);
-}
-
-function statusOf({ id, status, statusReason, statusChangedAt }: AccountResponse): string {
+function describeStatus({ id, status, statusReason, statusChangedAt }: AccountResponse): string {
   const since = statusChangedAt === null ? '' : ` since ${localTime(statusChangedAt)}`;
   const why = statusReason === null ? '' : `: ${statusReason}`;
   return `${status}${since}${why}${status === 'suspended' ? ` (faregate account resume ${id})` : ''}`;
@@ -193,20 +147,26 @@ function statusOf({ id, status, statusReason, statusChangedAt }: AccountResponse
 
 function describeAccount(view: AccountResponse): string {
   return renderFields([
-    ['id', view.id],
-    ['name', view.name],
+    ...fieldsOf(view, 'id', 'name'),
     ['e-mail', view.email ?? '-'],
     ['verified', view.verified ? 'yes' : `no (faregate account verify ${view.id})`],
-    ['status', statusOf(view)],
-    ['balance', `¥${view.balanceYuan}`],
-    ['held', `¥${view.heldYuan}`],
-    ['spent today', `¥${view.spentTodayYuan}`],
+    ['status', describeStatus(view)],
+    ...fieldsOf(view, 'balanceYuan', 'heldYuan', 'spentTodayYuan'),
     ['daily cap', view.dailySpendCapYuan === null ? 'as configured' : `¥${view.dailySpendCapYuan}`],
     ['own cap', view.ownDailySpendCapYuan === null ? 'none' : `¥${view.ownDailySpendCapYuan} a day`],
     ['price factor', `${view.priceFactorBasisPoints} (${view.priceFactorBasisPoints / 100}% of the list price)`],
     ['members', view.membersSeeBalance ? 'see the balance' : 'do not see the balance'],
-    ['limits', describeMinuteLimits(view).join(', ') || 'as configured'],
-    ['created', localTime(view.createdAt)],
+    ['limits', describeRateLimits(view).join(', ') || 'as configured'],
+    ...fieldsOf(view, 'createdAt'),
+  ]);
+}
+
+function describeLedger(entries: readonly LedgerEntryResponse[]): string {
+  return renderTable(entries, 'The ledger is empty.', [
+    { title: 'when', cell: (row) => localTime(row.createdAt) },
+    ...columnsOf<LedgerEntryResponse>('kind', 'amountYuan'),
+    { title: 'balance ¥', cell: (row) => row.balanceAfterYuan },
+    { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
   ]);
 }
 
@@ -215,21 +175,11 @@ function readYesOrNo(text: string): boolean {
   return text === 'yes';
 }
 
-/** Basis points, whichever way they are written. */
+/** @returns basis points */
 function readPriceFactor(text: string): number {
   const [, whole, hundredths = '', percent] = /^(\d{1,6})(?:\.(\d{1,2})(?=%))?(%?)$/.exec(text) ?? [];
   if (whole === undefined) {
     throw new InvalidArgumentError('Expected basis points such as 8000, or a percentage such as 80% or 87.5%.');
   }
   return percent === '' ? Number(whole) : Number(whole) * 100 + Number(hundredths.padEnd(2, '0'));
-}
-
-function describeLedger(entries: readonly LedgerEntryResponse[]): string {
-  return renderTable(entries, 'The ledger is empty.', [
-    { title: 'when', cell: (row) => localTime(row.createdAt) },
-    { title: 'kind', cell: (row) => row.kind },
-    { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
-    { title: 'balance ¥', cell: (row) => row.balanceAfterYuan, align: 'right' },
-    { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
-  ]);
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { CommandKit } from '../command.ts';
+import type { CommandKit } from '../kit.ts';
 
-/** A file of commands, which is loaded if one of them is called: most of what starting a command takes is loading code. */
+/** A file of commands. It is loaded only if one of them is called, because loading code is most of a command's start time. */
 interface CommandFile {
   /** The first words of its commands. */
   readonly names: readonly string[];
@@ -35,7 +35,7 @@ const commandFiles: readonly CommandFile[] = [
   { names: ['db'], load: async () => (await import('./db.ts')).databaseCommands },
 ];
 
-/** The files with a command that the arguments may call: all of them if none is named, as for help. */
+/** The files with a command that the arguments name; all files if none is named, as for help. */
 export function neededCommands(argv: readonly string[]): readonly CommandFile[] {
   if (argv.includes('--version') || argv.includes('-V')) return [];
   const named = commandFiles.filter(({ names }) => names.some((name) => argv.includes(name)));

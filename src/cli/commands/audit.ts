@@ -3,24 +3,21 @@ import type { InvariantResult } from '../../accounting/audit/audit-findings.ts';
 import type { AuditProgress } from '../../accounting/audit/audit-store.ts';
 import { AUDIT_WITH_PROGRESS, type AuditLine, type AuditResult } from '../../api/audit/admin.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
-import { CliError, type CommandKit } from '../command.ts';
+import { CliError } from '../command.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { createProgress, type Progress } from '../progress.ts';
 
-/** `faregate audit` */
 export function auditCommand(program: Command, kit: CommandKit): void {
-  program
-    .command('audit')
-    .description('prove the invariants of the ledger; exit code 1 if one is broken')
-    .action(
-      kit.reading(async (admin, output) => {
-        const audit = await runAudit(admin, createProgress(kit.process));
-        output.print(audit, () => audit.invariants.map(describeInvariant).join('\n'));
-        return audit.isSound ? 0 : 1;
-      }),
-    );
+  addCommand(program, 'audit', 'prove the invariants of the ledger; exit code 1 if one is broken').action(
+    kit.reading(async (admin, output) => {
+      const audit = await runAudit(admin, createProgress(kit.process));
+      output.print(audit, () => audit.invariants.map(describeInvariant).join('\n'));
+      return audit.isSound ? 0 : 1;
+    }),
+  );
 }
 
-/** @throws CliError where the gateway ended before the audit did. */
+/** @throws CliError if the gateway ends the response before the result */
 async function runAudit(admin: AdminClient, progress: Progress): Promise<AuditResult> {
   try {
     for await (const line of admin.lines<AuditLine>(AUDIT_WITH_PROGRESS)) {
@@ -30,7 +27,7 @@ async function runAudit(admin: AdminClient, progress: Progress): Promise<AuditRe
   } finally {
     progress.end();
   }
-  throw new CliError('The audit ended before its result. Run it again; the log of the gateway says why.');
+  throw new CliError('The audit ended before its result. Run it again; the log of the gateway has the reason.');
 }
 
 function describeProgress({ accounts, accountsTotal, entries, calls }: AuditProgress): string {

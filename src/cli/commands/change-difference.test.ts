@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { changeDifference } from './change-difference.ts';
 
-describe('what a line of the change log says that differs', () => {
-  it('is what came into a list and what went, the widest network first, and the number of the rest', () => {
+describe('the difference in a line of the audit log', () => {
+  it('has added and removed items of a list, the widest network first, and the number of further ones', () => {
     const networks = Array.from({ length: 9 }, (_, n) => `10.0.${n}.0/24`);
     const notes = ['… 5 unchanged', '… 5 unchanged, 7 more'];
     assert.equal(
@@ -21,7 +21,7 @@ describe('what a line of the change log says that differs', () => {
     );
   });
 
-  it('is the old and the new value of anything else, cut, of four members at most', () => {
+  it('has the old and new values of up to four other members, shortened', () => {
     const was = { a: 1, b: 'x'.repeat(60), c: null, d: true, e: 1, gone: 1 };
     assert.equal(
       changeDifference(was, { a: 1, b: 'y', c: '2', d: false, e: 2, f: 3 }),

@@ -6,7 +6,7 @@ const VALUE_LENGTH_MAX = 40;
 const DIFFERENCES_MAX = 4;
 const ITEMS_MAX = 4;
 
-/** The members that differ, such as `status: "active" → "suspended"`, and `allowedNetworks: +"0.0.0.0/0"`. */
+/** The members that differ, such as `status: "active" → "suspended", allowedNetworks: +"0.0.0.0/0"`. */
 export function changeDifference(before: Subject, after: Subject): string {
   if (before === null || after === null) return '';
   const names = Object.keys(after).filter((name) => name in before && !isDeepStrictEqual(before[name], after[name]));
@@ -14,7 +14,7 @@ export function changeDifference(before: Subject, after: Subject): string {
   return [...shown, ...(names.length > shown.length ? [`and ${names.length - shown.length} more`] : [])].join(', ');
 }
 
-/** A list as what came and what went: what came first, because it may be what somebody wants to go unseen. */
+/** For lists, added items before removed ones: a reader must not miss what was added. */
 function differenceOf(before: unknown, after: unknown): string {
   if (!Array.isArray(before) || !Array.isArray(after)) return `${shortOf(before)} → ${shortOf(after)}`;
   const marked = [
@@ -22,11 +22,11 @@ function differenceOf(before: unknown, after: unknown): string {
     ...without(before, after).map((item) => `-${shortOf(item)}`),
   ];
   if (marked.length === 0) return 'in another order';
-  const rest = marked.length - ITEMS_MAX;
-  return [...marked.slice(0, ITEMS_MAX), ...(rest > 0 ? [`and ${rest} more`] : [])].join(' ');
+  const hidden = marked.length - ITEMS_MAX;
+  return [...marked.slice(0, ITEMS_MAX), ...(hidden > 0 ? [`and ${hidden} more`] : [])].join(' ');
 }
 
-/** The shortest first, as the widest networks are. What the log says of the rest, `… 99 unchanged`, differs from nothing; `… 7 more` does. */
+/** Items that `others` lacks, except notes such as `… 99 unchanged`. The shortest are first: these are the widest networks. */
 function without(items: readonly unknown[], others: readonly unknown[]): unknown[] {
   const known = new Set(others.map((item) => JSON.stringify(item)));
   return items

@@ -1,20 +1,18 @@
 import type { Command } from 'commander';
 import type { ChangeResponse } from '../../api/changes/admin.ts';
-import type { CommandKit } from '../command.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { localTime } from '../local-time.ts';
-import { listUpTo } from '../pages.ts';
-import { queryOf } from '../query.ts';
-import { printTable } from '../table.ts';
+import { listUpTo, queryOf } from '../pages.ts';
+import { renderTable } from '../table.ts';
 import { changeDifference } from './change-difference.ts';
 
-/** `faregate changes` */
 export function changesCommand(program: Command, kit: CommandKit): void {
-  program
-    .command('changes')
-    .description(
-      'list who changed what, newest first: people, tokens, keys, the command line, reloads of the configuration; --json has all of ' +
-        'before and after',
-    )
+  addCommand(
+    program,
+    'changes',
+    'list the audit log, newest first: changes by people, tokens, keys and the command line, and reloads of the configuration; ' +
+      '--json has all values before and after',
+  )
     .option('--account <account>', 'only changes of this account (id or name), and of what is in it')
     .option('--subject <id>', 'only changes of this key, subscription, token, …')
     .option(
@@ -26,29 +24,28 @@ export function changesCommand(program: Command, kit: CommandKit): void {
     .option('--to <instant>', 'only those before')
     .option('--limit <count>', 'how many', '20')
     .action(
-      kit.reading(async (admin, output, _arguments, options) => {
-        const query = await queryOf(admin, options, ['action', 'from', 'to']);
-        if (options.subject !== undefined) query.subjectId = String(options.subject);
-        if (options.actor !== undefined) {
-          const actor = String(options.actor);
-          query[/^(usr|tok|key)_\w{26}$/.test(actor) ? 'actorId' : 'actorKind'] = actor;
-        }
-        const changes = await listUpTo<ChangeResponse>(admin, '/changes', query, String(options.limit));
-        printTable(output, changes, 'No changes are recorded.', [
-          { title: 'when', cell: (row) => localTime(row.at) },
-          { title: 'who', cell: whoOf },
-          { title: 'from', cell: (row) => row.clientAddress ?? '' },
-          { title: 'what', cell: (row) => row.sentence.en },
-          { title: 'differs', cell: ({ before, after }) => changeDifference(before, after) },
-          { title: 'outcome', cell: (row) => [row.outcome, row.errorCode].filter(Boolean).join(' ') },
-          { title: 'action', cell: (row) => row.action },
-          { title: 'of', cell: (row) => row.subject.id ?? row.subject.kind },
-        ]);
+      kit.reading(async (admin, output, given) => {
+        const actorMember = /^(usr|tok|key)_\w{26}$/.test(String(given.actor)) ? 'actorId' : 'actorKind';
+        const named = { ...given, subjectId: given.subject, [actorMember]: given.actor };
+        const query = queryOf(named, ['accountId', 'subjectId', actorMember, 'action', 'from', 'to']);
+        const changes = await listUpTo<ChangeResponse>(admin, '/changes', query, String(given.limit));
+        output.print(changes, () =>
+          renderTable(changes, 'No changes are recorded.', [
+            { title: 'when', cell: (row) => localTime(row.at) },
+            { title: 'who', cell: describeActor },
+            { title: 'from', cell: (row) => row.clientAddress ?? '' },
+            { title: 'what', cell: (row) => row.sentence.en },
+            { title: 'differs', cell: ({ before, after }) => changeDifference(before, after) },
+            { title: 'outcome', cell: (row) => [row.outcome, row.errorCode].filter(Boolean).join(' ') },
+            { title: 'action', cell: (row) => row.action },
+            { title: 'of', cell: (row) => row.subject.id ?? row.subject.kind },
+          ]),
+        );
       }),
     );
 }
 
-function whoOf({ actor: { name, id, localUser } }: ChangeResponse): string {
+function describeActor({ actor: { name, id, localUser } }: ChangeResponse): string {
   if (localUser !== null) return `${localUser}, ${name}`;
   return id === null ? name : `${name} (${id})`;
 }

@@ -4,10 +4,10 @@ import { type Preset, presets } from '../../config/presets.ts';
 import { priceWarnings } from '../../config/price-warnings.ts';
 import { secretWarnings } from '../../config/secret-warnings.ts';
 import { configTemplate } from '../../config/template.ts';
-import type { CommandKit } from '../command.ts';
-import { findConfigSource, loadForCommand, readAdminToken } from '../environment.ts';
+import { DEFAULT_FILE, findConfigSource, loadForCommand, readAdminToken } from '../environment.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { presetOf } from '../preset-reference.ts';
-import { type Column, printTable, renderFields } from '../table.ts';
+import { type Column, renderFields, renderTable } from '../table.ts';
 import { FORCE, writeForEditing } from '../written-file.ts';
 
 const PRESET_COLUMNS: readonly Column<Preset>[] = [
@@ -18,23 +18,23 @@ const PRESET_COLUMNS: readonly Column<Preset>[] = [
   { title: 'key', cell: ({ keyVariable }) => keyVariable },
 ];
 
-/** `faregate init` and `faregate check` */
 export function configCommands(program: Command, kit: CommandKit): void {
   program
     .command('init')
     .description('write a commented configuration to start from, or a short one for a known vendor')
-    .argument('[file]', 'where to', 'faregate.yaml')
+    .argument('[file]', 'where to', DEFAULT_FILE)
     .option('--provider <name>', 'a vendor of --list: its addresses, and how it takes its key')
-    .option('--list', 'only list the vendors that are known')
+    .option('--list', 'only list the known vendors')
     .option(...FORCE)
     .action(
-      kit.plain(async (_flags, output, _environment, [file], options) => {
-        if (options.list === true) {
-          printTable(output, presets, '', PRESET_COLUMNS);
-          return 0;
+      kit.plain(async (_flags, output, given) => {
+        if (given.list === true) {
+          output.print(presets, () => renderTable(presets, '', PRESET_COLUMNS));
+          return;
         }
-        const preset = options.provider === undefined ? null : presetOf(String(options.provider));
-        writeForEditing(file!, preset === null ? configTemplate : presetConfig(preset), options.force);
+        const file = String(given.file);
+        const preset = given.provider === undefined ? null : presetOf(String(given.provider));
+        writeForEditing(file, preset === null ? configTemplate : presetConfig(preset), given.force);
         const next =
           preset === null
             ? 'Set the keys that it names'
@@ -43,39 +43,38 @@ export function configCommands(program: Command, kit: CommandKit): void {
           { file, ...(preset !== null && { keyVariable: preset.keyVariable }) },
           () => `Wrote ${file}. ${next}, then: faregate check --config ${file}`,
         );
-        return 0;
       }),
     );
 
-  program
-    .command('check')
-    .description(
-      'validate the configuration and the admin token; exit code 1 and every problem with file, line and key if it is wrong, ' +
-        'warnings if something that providers bill has no price, or a placeholder stands for a secret',
-    )
-    .action(
-      kit.plain(async (flags, output, environment) => {
-        const source = findConfigSource(flags, environment);
-        const config = loadForCommand(flags, environment);
-        readAdminToken(environment);
-        const summary = {
-          file: source.file,
-          providers: Object.keys(config.providers),
-          models: Object.keys(config.models),
-          plans: Object.keys(config.plans),
-          warnings: [...priceWarnings(config), ...secretWarnings(config)],
-          database: config.database.url === '' ? `local, in ${config.database.dataDir}` : 'PostgreSQL',
-        };
-        output.print(summary, () =>
-          renderFields([
-            ['configuration', `${summary.file} is valid`],
-            ['providers', summary.providers.join(', ') || 'none'],
-            ['models', summary.models.join(', ') || 'none'],
-            ['plans', summary.plans.join(', ') || 'none'],
-            ['database', summary.database],
-            ...summary.warnings.map(({ key, message }): [string, string] => ['warning', `${key}: ${message}`]),
-          ]),
-        );
-      }),
-    );
+  addCommand(
+    program,
+    'check',
+    'validate the configuration and the admin token; exit code 1 and every problem with file, line and key if one is wrong, ' +
+      'warnings if something that providers bill has no price, or a secret is a placeholder',
+  ).action(
+    kit.plain(async (flags, output) => {
+      const { environment } = kit.process;
+      const { file } = findConfigSource(flags, environment);
+      const config = loadForCommand(flags, environment);
+      readAdminToken(environment);
+      const summary = {
+        file,
+        providers: Object.keys(config.providers),
+        models: Object.keys(config.models),
+        plans: Object.keys(config.plans),
+        warnings: [...priceWarnings(config), ...secretWarnings(config)],
+        database: config.database.url === '' ? `local, in ${config.database.dataDir}` : 'PostgreSQL',
+      };
+      output.print(summary, () =>
+        renderFields([
+          ['configuration', `${file} is valid`],
+          ['providers', summary.providers.join(', ') || 'none'],
+          ['models', summary.models.join(', ') || 'none'],
+          ['plans', summary.plans.join(', ') || 'none'],
+          ['database', summary.database],
+          ...summary.warnings.map(({ key, message }): [string, string] => ['warning', `${key}: ${message}`]),
+        ]),
+      );
+    }),
+  );
 }

@@ -8,11 +8,10 @@ import { syncDirectory } from '../../lib/files/durable-files.ts';
 import { type ExportEnd, readEnd, TransferError } from '../../transfer/format.ts';
 import type { CliProcess } from '../command.ts';
 
-/** Files of exports, and standard input and output in place of them (`-`). */
-
+/** Stands for standard input or output in place of a file. */
 export const STANDARD = '-';
 
-/** More than an end has: counts of some tables. */
+/** An upper bound of the last line, which has the row counts of some tables. */
 const END_BYTES_MAX = 64 * 1024;
 
 export interface Written {
@@ -21,10 +20,10 @@ export interface Written {
 }
 
 /**
- * Writes an export, compressed if the name ends in `.gz`. A file has another name until it is complete and synced, and
- * only its owner can read it.
+ * Writes an export, compressed if the name ends in `.gz`. Only the owner can read the file, which has a temporary name until it is
+ * complete and synced.
  *
- * @throws TransferError where the export ended early; a file of that name stays as it was then.
+ * @throws TransferError if the export ended early; an earlier file of that name is kept
  */
 export async function writeExport(
   file: string,
@@ -77,9 +76,9 @@ export async function writeExport(
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 /**
- * The lines of an export, decompressed if it is compressed, whatever its name is.
+ * The lines of an export, decompressed if it begins like a gzip file.
  *
- * @throws TransferError if it cannot be decompressed to its end or is no text.
+ * @throws TransferError if it cannot be decompressed, or is not text
  */
 export async function* readExport(file: string, { stdin }: CliProcess): AsyncGenerator<string> {
   const source = file === STANDARD ? requireStream(stdin) : createReadStream(file);
@@ -97,7 +96,7 @@ export async function* readExport(file: string, { stdin }: CliProcess): AsyncGen
     }
   } catch (error) {
     if (isDamage(error))
-      throw new TransferError('The file is damaged or not complete: nothing was imported; take another one.');
+      throw new TransferError('The file is damaged or incomplete. Nothing was imported; use another file.');
     throw error;
   } finally {
     source.destroy();
@@ -119,7 +118,7 @@ async function* decompressed(source: Readable): AsyncIterable<Buffer> {
     return;
   }
   const gunzip = createGunzip();
-  // Whatever fails, the reader of `gunzip` gets the error.
+  // `pipeline` passes errors on to `gunzip`, whose reader gets them.
   pipeline(all(), gunzip).catch(() => undefined);
   yield* gunzip as AsyncIterable<Buffer>;
 }

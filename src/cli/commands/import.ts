@@ -1,19 +1,20 @@
 import type { Command } from 'commander';
 import { formatYuan } from '../../lib/yuan.ts';
-import { type CommandKit, UsageError } from '../command.ts';
+import { UsageError } from '../command.ts';
 import { type Decimal, parseDecimal } from '../decimal.ts';
 import type { ForeignBooks, ForeignDatabase } from '../import/foreign-books.ts';
 import type { WrittenAccount } from '../import/foreign-import.ts';
 import type { Program as OneApi } from '../import/one-api/versions.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { createProgress } from '../progress.ts';
 import { renderTable } from '../table.ts';
 
 const HELP = `
-SOURCE is a SQLite file or a postgres:// address. It is opened so that nothing can be written to it.
+SOURCE is a SQLite file or a postgres:// address. It is opened read-only.
 
-Without --apply the command says what would be there afterwards, and what has no counterpart here. With --apply it makes
-accounts, keys and balances. Clients go on with the keys that they have. Run it again after a failure: what is there already stays as it is. Stop the
-other gateway first, so that nothing is spent there afterwards.`;
+Without --apply the command prints what it would create, and what has no counterpart here. With --apply it creates accounts, keys
+and balances; clients keep their keys. Run it again after a failure: what was imported already does not change. Stop the other
+gateway first, so that nothing is spent there afterwards.`;
 
 interface Program {
   readonly name: string;
@@ -45,46 +46,43 @@ function ofOneApi(name: OneApi, description: string): Program {
   };
 }
 
-/** `faregate import …` */
 export function importCommands(program: Command, kit: CommandKit): void {
   const group = program
     .command('import')
     .description('move in from another gateway: its accounts, keys and balances; keys keep working');
   for (const foreign of PROGRAMS) {
-    group
-      .command(foreign.name)
-      .description(foreign.description)
-      .argument('<source>', 'a SQLite file, or a postgres:// address')
-      .requiredOption('--usd-cny <rate>', 'what a dollar is in yuan, such as 7.15')
+    addCommand(group, `${foreign.name} <source>`, foreign.description, {
+      source: 'a SQLite file, or a postgres:// address',
+    })
+      .requiredOption('--usd-cny <rate>', 'yuan per dollar, such as 7.15')
       .option(
         '--label <name>',
         'what to call this database, if several of one program move in; the same at each repeat',
       )
-      .option('--apply', 'import; without it nothing is made')
+      .option('--apply', 'import; without it nothing is created')
       .addHelpText('after', HELP)
       .action(
-        kit.changing(async (admin, output, [source], options) => {
-          const usdCny = parseDecimal(String(options.usdCny));
-          if (usdCny === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
-          const read = await readFrom(source!, (database) => foreign.read(database, usdCny));
-          // Accounts are known by their source and what they are called there.
-          const books = options.label === undefined ? read : { ...read, source: `${read.source} ${options.label}` };
+        kit.changing(async (admin, output, { source, usdCny, label, apply }) => {
+          const rate = parseDecimal(String(usdCny));
+          if (rate === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
+          const read = await readFrom(String(source), (database) => foreign.read(database, rate));
+          // An account is identified by its source and its reference there.
+          const books = label === undefined ? read : { ...read, source: `${read.source} ${label}` };
           const { checkBooks } = await import('../import/check-books.ts');
           checkBooks(books);
-          if (options.apply !== true) {
-            output.print(shown(books), () => describePlan(books));
-            return 0;
+          if (apply !== true) {
+            output.print(toJson(books), () => describePlan(books));
+            return;
           }
           const progress = createProgress(kit.process);
           try {
             const { writeBooks } = await import('../import/foreign-import.ts');
             const written = await writeBooks(admin, books, progress);
             progress.end();
-            output.print({ ...shown(books), accounts: written }, () => describeWritten(books, written));
+            output.print({ ...toJson(books), accounts: written }, () => describeWritten(books, written));
           } finally {
             progress.end();
           }
-          return 0;
         }),
       );
   }
@@ -100,8 +98,7 @@ async function readFrom(source: string, read: (database: ForeignDatabase) => Pro
   }
 }
 
-/** As JSON: hashes are no secrets, and nobody needs them here. */
-function shown({ source, version, accounts, leftOut }: ForeignBooks) {
+function toJson({ source, version, accounts, leftOut }: ForeignBooks) {
   return {
     source,
     version,
@@ -123,38 +120,38 @@ function shown({ source, version, accounts, leftOut }: ForeignBooks) {
 }
 
 function describePlan(books: ForeignBooks): string {
-  const accounts = renderTable(books.accounts, 'There are no accounts in it.', [
+  const accounts = renderTable(books.accounts, 'The database has no accounts.', [
     { title: 'account', cell: (row) => row.name },
     { title: 'e-mail', cell: (row) => row.email ?? '' },
-    { title: 'balance ¥', cell: (row) => formatYuan(row.balanceNano), align: 'right' },
-    { title: 'keys', cell: (row) => String(row.keys.filter(({ isRevoked }) => !isRevoked).length), align: 'right' },
-    { title: 'revoked', cell: (row) => String(row.keys.filter(({ isRevoked }) => isRevoked).length), align: 'right' },
+    { title: 'balance ¥', cell: (row) => formatYuan(row.balanceNano) },
+    { title: 'keys', cell: (row) => String(row.keys.filter(({ isRevoked }) => !isRevoked).length) },
+    { title: 'revoked', cell: (row) => String(row.keys.filter(({ isRevoked }) => isRevoked).length) },
     { title: 'suspended', cell: (row) => row.suspendedBecause ?? '' },
   ]);
   return [
     `${books.source}, ${books.version}`,
     accounts,
     describeLeftOut(books),
-    `${summary(books)} would be made. Nothing was: add --apply to import.`,
+    `${summary(books)} would be created. Nothing was created: add --apply to import.`,
   ].join('\n\n');
 }
 
 function describeLeftOut({ leftOut }: ForeignBooks): string {
   return renderTable(leftOut, 'Nothing is left out.', [
-    { title: 'count', cell: (row) => String(row.count), align: 'right' },
+    { title: 'count', cell: (row) => String(row.count) },
     { title: 'is left out', cell: (row) => row.what },
     { title: 'because', cell: (row) => row.why },
   ]);
 }
 
 function describeWritten(books: ForeignBooks, written: readonly WrittenAccount[]): string {
-  const accounts = renderTable(written, 'There are no accounts in it.', [
+  const accounts = renderTable(written, 'The database has no accounts.', [
     { title: 'account', cell: (row) => row.name },
     { title: 'id', cell: (row) => row.accountId },
-    { title: 'moved ¥', cell: (row) => row.balanceYuan, align: 'right' },
-    { title: 'keys', cell: (row) => String(row.keys), align: 'right' },
+    { title: 'moved ¥', cell: (row) => row.balanceYuan },
+    { title: 'keys', cell: (row) => String(row.keys) },
   ]);
-  return [accounts, describeLeftOut(books), `${summary(books)} are there. Prove it: faregate audit`].join('\n\n');
+  return [accounts, describeLeftOut(books), `Imported ${summary(books)}. Verify it: faregate audit`].join('\n\n');
 }
 
 function summary({ accounts }: ForeignBooks): string {

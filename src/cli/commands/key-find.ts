@@ -4,26 +4,26 @@ import { KEY_PREFIX } from '../../accounting/accounts/key-format.ts';
 import type { FoundKeyResponse } from '../../api/keys/key-search.ts';
 import type { Page } from '../../api/management/response-fields.ts';
 import { SHOWN_CHARS } from '../../lib/secret-text.ts';
-import { CliError, type CliProcess, type CommandKit, UsageError } from '../command.ts';
+import { CliError, type CliProcess, UsageError } from '../command.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { localTime } from '../local-time.ts';
-import { renderFields } from '../table.ts';
+import { fieldsOf, renderFields } from '../table.ts';
 
 const SHOWN_LENGTH = KEY_PREFIX.length + SHOWN_CHARS;
-/** Far more than a key has. */
+/** Many times the length of a key. */
 const INPUT_CHARS_MAX = 1_000;
 
 const HELP = `
-  faregate key find sk-fg-Ab12        by what lists show of a key
+  faregate key find sk-fg-Ab12        by the part that lists show
   faregate key find                   paste the whole key, then Enter
   faregate key find < key.txt         the same from a file
 
-A whole key is read from standard input only: arguments are seen by other users of the machine and kept by the shell.`;
+A whole key is read from standard input only: other users of the machine can see arguments, and the shell keeps them.`;
 
-/** `faregate key find` */
 export function keyFindCommand(key: Command, kit: CommandKit, describeLimits: (key: FoundKeyResponse) => string): void {
-  const find = kit.reading(async (admin, output, [prefix]) => {
-    const asked = prefix === '' ? { key: await readKey(kit.process) } : { prefix };
-    const { data, nextCursor } = await admin.request<Page<FoundKeyResponse>>('POST', '/keys/search', asked);
+  const find = kit.reading(async (admin, output, { prefix }) => {
+    const body = prefix === undefined ? { key: await readKey(kit.process) } : { prefix };
+    const { data, nextCursor } = await admin.request<Page<FoundKeyResponse>>('POST', '/keys/search', body);
     output.print(data, () => {
       if (data.length === 0) return 'No account has such a key.';
       const more = nextCursor === null ? [] : ['There are more; give more characters of the key.'];
@@ -31,10 +31,12 @@ export function keyFindCommand(key: Command, kit: CommandKit, describeLimits: (k
     });
     return data.length === 0 ? 1 : 0;
   });
-  key
-    .command('find')
-    .description('say whose key it is, by its first characters, or by the whole key on standard input')
-    .argument('[prefix]', `what lists show of it, such as ${KEY_PREFIX}Ab12`)
+  addCommand(
+    key,
+    'find [prefix]',
+    'find the owner of a key, by its first characters, or by the whole key on standard input',
+    { prefix: `what lists show of it, such as ${KEY_PREFIX}Ab12` },
+  )
     .addHelpText('after', HELP)
     .action(async (...given: unknown[]) => {
       refuseWholeKey(given[0]);
@@ -42,15 +44,15 @@ export function keyFindCommand(key: Command, kit: CommandKit, describeLimits: (k
     });
 }
 
-/** @throws UsageError before anything is asked, whether or not it is a real key. */
+/** @throws UsageError whether or not the key exists */
 function refuseWholeKey(argument: unknown): void {
   if (typeof argument !== 'string' || argument.replace(/…$/, '').length <= SHOWN_LENGTH) return;
   const shown = argument.slice(0, SHOWN_LENGTH);
   const found = /^sk-fg-[0-9A-Za-z]{4}$/.test(shown) ? `"faregate key find ${shown}" names its id, ` : '';
   throw new UsageError(
     'A whole key is no argument: other users of the machine see arguments, and the shell keeps them in its history. Run ' +
-      '"faregate key find" and paste the key, or give it a file: faregate key find < key.txt. If this was a key that works, it ' +
-      `may be in that history by now: revoke it (${found}"faregate key revoke <id>" revokes it) and create another one.`,
+      '"faregate key find" and paste the key, or read it from a file: faregate key find < key.txt. If this key is valid, it may ' +
+      `be in that history now: revoke it (${found}"faregate key revoke <id>" revokes it) and create another one.`,
   );
 }
 
@@ -62,7 +64,7 @@ async function readKey({ stdin, writeError }: CliProcess): Promise<string> {
   throw new UsageError('Standard input is empty. Give the key there, or its first characters as an argument.');
 }
 
-/** The first line, without waiting for the end of what a terminal keeps open. */
+/** The first line; a terminal does not end its input. */
 async function readLine(stdin: Readable): Promise<string> {
   let text = '';
   for await (const chunk of stdin) {
@@ -81,14 +83,9 @@ function describe(found: FoundKeyResponse, limits: string): string {
     ['account is', account.statusReason === null ? status : `${status}: ${account.statusReason}`],
     ['key', `${found.name ?? 'without a name'} (${found.id})`],
     ['begins with', found.prefix],
-    ['key is', statusOf(found)],
-    ['created', localTime(found.createdAt)],
-    ['expires', found.expiresAt === null ? 'never' : localTime(found.expiresAt)],
-    ['last used', found.lastUsedAt === null ? 'not known' : localTime(found.lastUsedAt)],
+    ['key is', found.revokedAt === null ? found.status : `${found.status} since ${localTime(found.revokedAt)}`],
+    ...fieldsOf(found, 'createdAt', 'expiresAt'),
+    ['last used', localTime(found.lastUsedAt ?? 'not known')],
     ['limits', limits],
   ]);
-}
-
-function statusOf({ status, revokedAt }: FoundKeyResponse): string {
-  return revokedAt === null ? status : `${status} since ${localTime(revokedAt)}`;
 }

@@ -1,28 +1,30 @@
 import type { Command } from 'commander';
 import type { LatencyResponse, LatencyRow } from '../../api/latency/admin.ts';
-import { type CommandKit, UsageError } from '../command.ts';
+import { UsageError } from '../command.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { localTime } from '../local-time.ts';
-import { queryOf } from '../query.ts';
-import { type Column, renderTable } from '../table.ts';
+import { queryOf } from '../pages.ts';
+import { type Column, columnsOf, renderTable } from '../table.ts';
 
 const GROUPS = ['hour', 'day', 'model', 'provider', 'providerModel'] as const;
 const HOURS = { hour: 1, day: 24, week: 168, month: 720 } as const;
 
-/** `faregate latency` */
 export function latencyCommand(program: Command, kit: CommandKit): void {
-  program
-    .command('latency')
-    .description('show how fast routes respond, how often they fail and how many tokens they write a second')
+  addCommand(
+    program,
+    'latency',
+    'show how fast routes respond, how often they fail and how many tokens a second they write',
+  )
     .option('--group-by <names>', `one or several of ${GROUPS.join(', ')}, with commas`, 'model,provider,providerModel')
     .option('--last <time>', `the last ${Object.keys(HOURS).join(', ')}`, 'day')
     .option('--from <instant>', 'from an instant on, such as 2026-11-20T12:00:00Z, in place of --last')
     .option('--model <model>', 'only this model')
     .option('--provider <provider>', 'only this provider')
     .action(
-      kit.reading(async (admin, output, _arguments, options) => {
-        const hours = HOURS[String(options.last) as keyof typeof HOURS];
+      kit.reading(async (admin, output, given) => {
+        const hours = HOURS[String(given.last) as keyof typeof HOURS];
         if (hours === undefined) throw new UsageError(`--last: Expected one of ${Object.keys(HOURS).join(', ')}.`);
-        const query = await queryOf(admin, options, ['groupBy', 'from', 'model', 'provider']);
+        const query = queryOf(given, ['groupBy', 'from', 'model', 'provider']);
         query.from ??= new Date(Date.now() - hours * 3_600_000).toISOString();
         output.print(await admin.request<LatencyResponse>('GET', `/latency?${new URLSearchParams(query)}`), describe);
       }),
@@ -31,23 +33,18 @@ export function latencyCommand(program: Command, kit: CommandKit): void {
 
 function describe({ data, from, timezone, isCut }: LatencyResponse): string {
   const named = GROUPS.filter((name) => data[0]?.[name] !== undefined);
-  const columns: Column<LatencyRow>[] = [
-    ...named.map((title) => ({ title, cell: (row: LatencyRow) => row[title] ?? '' })),
-    ...FIGURES,
-  ];
+  const groups = named.map((title): Column<LatencyRow> => ({ title, cell: (row) => row[title] ?? '' }));
   const cut = isCut ? '\nThere are more groups than are shown.' : '';
-  return `${renderTable(data, 'No calls.', columns)}\n\nFrom ${localTime(from)} on; days of ${timezone}.${cut}`;
+  return `${renderTable(data, 'No calls.', [...groups, ...FIGURES])}\n\nFrom ${localTime(from)} on; days of ${timezone}.${cut}`;
 }
 
 const ms = (value: number | null): string => (value === null ? '-' : String(value));
 
 const FIGURES: readonly Column<LatencyRow>[] = [
-  { title: 'attempts', cell: (row) => String(row.attempts), align: 'right' },
-  { title: 'errors', cell: (row) => String(row.errors), align: 'right' },
-  { title: 'refused', cell: (row) => String(row.refused), align: 'right' },
-  { title: 'p50 ms', cell: (row) => ms(row.durationMs.p50), align: 'right' },
-  { title: 'p95 ms', cell: (row) => ms(row.durationMs.p95), align: 'right' },
-  { title: 'first p50', cell: (row) => ms(row.firstByteMs.p50), align: 'right' },
-  { title: 'first p95', cell: (row) => ms(row.firstByteMs.p95), align: 'right' },
-  { title: 'tokens/s', cell: (row) => row.tokensPerSecond?.toFixed(1) ?? '-', align: 'right' },
+  ...columnsOf<LatencyRow>('attempts', 'errors', 'refused'),
+  { title: 'p50 ms', cell: (row) => ms(row.durationMs.p50) },
+  { title: 'p95 ms', cell: (row) => ms(row.durationMs.p95) },
+  { title: 'first p50', cell: (row) => ms(row.firstByteMs.p50) },
+  { title: 'first p95', cell: (row) => ms(row.firstByteMs.p95) },
+  { title: 'tokens/s', cell: (row) => row.tokensPerSecond?.toFixed(1) ?? '-' },
 ];

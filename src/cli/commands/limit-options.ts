@@ -1,25 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { AccountResponse } from '../../api/management/wire.ts';
 import type { MemberResponse } from '../../api/members/member-keeper.ts';
-import { NONE, orNull, readCount } from './minute-options.ts';
+import type { Given } from '../kit.ts';
 
-/** The options of what a key, or a member of an account by all keys, may use, and how lists show it. */
+/** Removes a limit, and describes a key or a member without limits. */
+export const NONE = 'none';
 
-export function addOwnerLimitOptions(command: Command): Command {
-  return command
-    .option(...BUDGET)
-    .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
-    .option('--daily-calls <count>', 'the most calls in a day', readCount)
-    .option('--concurrency <count>', 'the most calls at the same time', readCount)
-    .option('--models <names>', 'the models that it may call, separated by commas', readList);
-}
-
-/** Parses a list: names between commas, or nothing, or the word for none. */
-export function readList(text: string): readonly string[] | typeof NONE {
-  const names = text.split(',').map((name) => name.trim());
-  if (text.trim() === '' || text === NONE) return NONE;
-  if (names.includes('')) throw new InvalidArgumentError('Expected names between commas, such as a,b.');
-  return names;
-}
+/** The value of a limit in a request. Parsers of options cannot return `null`: commander turns it into an empty text. */
+export const orNull = (value: unknown): unknown => (value === NONE ? null : value);
 
 const BUDGETS = {
   day: 'dailySpendCapYuan',
@@ -27,17 +15,67 @@ const BUDGETS = {
   month: 'monthlySpendCapYuan',
   total: 'totalSpendCapYuan',
 } as const;
+const PERIODS = Object.keys(BUDGETS);
+type Budgets = { readonly [Period in (typeof BUDGETS)[keyof typeof BUDGETS]]?: string | null };
 
-type Budgets = { readonly [Period in (typeof BUDGETS)[keyof typeof BUDGETS]]?: string };
+/** Adds the options of limits per minute, which accounts and keys have. */
+export function addRateOptions(command: Command): Command {
+  return command
+    .option('--requests-per-minute <count>', 'the most requests in a minute', readCount)
+    .option('--tokens-per-minute <count>', 'the most tokens in a minute, of input and output together', readCount)
+    .option(
+      '--model-limit <model:limits>',
+      'the same for one model, such as acme-large:requests=10,tokens=20000, or acme-large:none; several may be given',
+      readModelLimit,
+    );
+}
 
-/** The option of budgets, which may be given several times. */
-const BUDGET = [
-  '--budget <yuan/period>',
-  'the most it may spend in a day, a week (from Monday), a month or in all, such as 100/month or 1000/total; several may be given',
-  readBudget,
-] as const;
+/** Adds the options of limits of a key, or of a member with all its keys together. */
+export function addOwnerLimitOptions(command: Command): Command {
+  return command
+    .option(
+      '--budget <yuan/period>',
+      'the most it may spend in a day, a week (from Monday), a month or in all, such as 100/month or 1000/total; several may be given',
+      readBudget,
+    )
+    .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
+    .option('--daily-calls <count>', 'the most calls in a day', readCount)
+    .option('--concurrency <count>', 'the most calls at the same time', readCount)
+    .option('--models <names>', 'the models that it may call, separated by commas', readList);
+}
 
-/** Parses a budget such as `100/month`, and adds it to those before. */
+/** The members of a request for the options of `addRateOptions`; `null` removes a limit. */
+export const rateLimitsOf = ({ requestsPerMinute, tokensPerMinute, modelLimit }: Given) => ({
+  requestsPerMinute: orNull(requestsPerMinute),
+  tokensPerMinute: orNull(tokensPerMinute),
+  modelLimits: modelLimit,
+});
+
+/** The members of a request for the options of `addOwnerLimitOptions`; `null` removes a limit. */
+export const ownerLimitsOf = ({ budget, dailySpend, models, dailyCalls, concurrency }: Given) => ({
+  dailySpendCapYuan: orNull(dailySpend),
+  dailyCalls: orNull(dailyCalls),
+  concurrency: orNull(concurrency),
+  allowedModels: orNull(models),
+  ...(budget as Budgets | undefined),
+});
+
+/** Parses names between commas; an empty text is the same as `none`. */
+export function readList(text: string): readonly string[] | typeof NONE {
+  const names = text.split(',').map((name) => name.trim());
+  if (text.trim() === '' || text === NONE) return NONE;
+  if (names.includes('')) throw new InvalidArgumentError('Expected names between commas, such as a,b.');
+  return names;
+}
+
+function readCount(text: string): number | typeof NONE {
+  if (text === NONE) return NONE;
+  // Number() accepts "", "1e3" and " 7", and turns "abc" into NaN, which JSON writes as null: that would remove the limit.
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError(`Expected a whole number such as 10, or "${NONE}".`);
+  return Number(text);
+}
+
+/** Parses a budget such as `100/month`, and adds it to earlier ones. */
 function readBudget(text: string, before: Budgets = {}): Budgets {
   const [, amount, period] = /^([^/]+)\/(day|week|month|total)$/.exec(text) ?? [];
   if (amount === undefined) {
@@ -45,27 +83,47 @@ function readBudget(text: string, before: Budgets = {}): Budgets {
       `Expected an amount and a period, such as 100/month; periods: ${PERIODS.join(', ')}.`,
     );
   }
-  return { ...before, [BUDGETS[period as keyof typeof BUDGETS]]: amount };
+  return { ...before, [BUDGETS[period as keyof typeof BUDGETS]]: orNull(amount) };
 }
 
-const PERIODS = Object.keys(BUDGETS);
+type ModelLimits = Readonly<Record<string, Readonly<Record<string, unknown>> | null>>;
 
-/** The limits that the options set; all others stay unchanged. */
-export function readOwnerLimits({ budget, dailySpend, models, dailyCalls, concurrency }: Record<string, unknown>) {
-  const limits = {
-    dailySpendCapYuan: dailySpend,
-    dailyCalls,
-    concurrency,
-    allowedModels: models,
-    ...(budget as Budgets | undefined),
-  };
-  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, orNull(value)]));
+/** Parses the limits of a model, and adds them to earlier ones. Names of models may contain colons. */
+function readModelLimit(text: string, before: ModelLimits = {}): ModelLimits {
+  const [, model, limits] = /^(.+):([^:]+)$/.exec(text) ?? [];
+  if (model === undefined || limits === undefined) throw new InvalidArgumentError(EXPECTED_MODEL);
+  if (limits === NONE) return { ...before, [model]: null };
+  const own = limits.split(',').map((limit) => {
+    const [, name, count] = /^(requests|tokens)=(.*)$/.exec(limit) ?? [];
+    if (name === undefined) throw new InvalidArgumentError(EXPECTED_MODEL);
+    return [`${name}PerMinute`, orNull(readCount(count!))] as const;
+  });
+  return { ...before, [model]: { ...before[model], ...Object.fromEntries(own) } };
 }
 
-type OwnerLimits = Pick<
-  MemberResponse,
-  (typeof BUDGETS)[keyof typeof BUDGETS] | 'dailyCalls' | 'concurrency' | 'allowedModels'
->;
+const EXPECTED_MODEL =
+  'Expected a model and its limits, such as acme-large:requests=10,tokens=20000 or acme-large:none.';
+
+type RateMaxima = Pick<AccountResponse, 'requestsPerMinute' | 'tokensPerMinute'>;
+
+/** One text for each limit, such as `60 requests a minute` and `10 requests a minute for acme-large`. */
+export function describeRateLimits(limits: RateMaxima & Pick<AccountResponse, 'modelLimits'>): string[] {
+  return [
+    ...describeMaxima(limits),
+    ...Object.entries(limits.modelLimits).flatMap(([model, own]) =>
+      describeMaxima(own).map((text) => `${text} for ${model}`),
+    ),
+  ];
+}
+
+function describeMaxima({ requestsPerMinute, tokensPerMinute }: RateMaxima): string[] {
+  return [
+    ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests a minute`]),
+    ...(tokensPerMinute === null ? [] : [`${tokensPerMinute} tokens a minute`]),
+  ];
+}
+
+type OwnerLimits = Pick<MemberResponse, keyof Budgets | 'dailyCalls' | 'concurrency' | 'allowedModels'>;
 
 /** One text for each limit. */
 export function describeOwnerLimits(owner: OwnerLimits): string[] {
@@ -87,7 +145,7 @@ const USED = {
   totalSpendCapYuan: ['totalSpendYuan', 'in all'],
 } as const;
 
-/** What is used of each limit that there is, such as `¥3 of 5 today`. */
+/** How much of each limit is used, such as `¥3 of 5 today`. */
 export function describeUse(owner: OwnerLimits & Pick<MemberResponse, 'used'>): string {
   const { used, dailyCalls } = owner;
   if (used === null) return '';

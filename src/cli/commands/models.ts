@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { ConfigError, type Environment, parseConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { CliError, type CommandKit, type GlobalFlags, UsageError } from '../command.ts';
+import { CliError, type GlobalFlags, UsageError } from '../command.ts';
 import { type Decimal, parseDecimal, readDecimal, times, withPercent } from '../decimal.ts';
 import { findConfigSource, loadForBooks } from '../environment.ts';
+import { addCommand, type CommandKit, type Given } from '../kit.ts';
 import { modelsYaml, type RouteTo } from '../models/model-yaml.ts';
 import { type ModelDraft, type ModelList, matches, type NotPriced, readModels } from '../models/read-list.ts';
 import { targetOf } from '../models/target.ts';
@@ -14,69 +15,61 @@ const HELP = `
 FILE is LiteLLM's price file, as its PyPI package has it (model_prices_and_context_window_backup.json), or the list of models that
 a provider returns (GET /v1/models), such as OpenRouter's, which has prices.
 
-Prices are converted exactly from the digits that stand there, to the nearest nano-yuan a million tokens. A model whose bill could be
-more than its list says is left out, with the reason; nothing is guessed. Look through the file before it is served.
+Prices are converted exactly from their digits in the file, to the nearest nano-yuan a million tokens. A model that could cost more
+than its listed prices is left out, with the reason; nothing is guessed. Review the file before you serve it.
 
-The address of a provider says whose prices apply, if it is that of a vendor of "faregate init --list". Before another one, such as a relay,
---vendor says it.`;
+The address of the provider decides whose prices apply, if it is the address of a vendor of "faregate init --list". For any other
+address, such as a relay, use --vendor.`;
 
-/** `faregate models …` */
 export function modelCommands(program: Command, kit: CommandKit): void {
-  program
-    .command('models')
-    .description('make models of the configuration from price files')
-    .command('import')
-    .description('write models with prices as YAML, to be looked through')
-    .argument('<file>', "LiteLLM's price file, or a provider's list of models, as JSON")
+  const models = program.command('models').description('create models of the configuration from price files');
+  addCommand(models, 'import <file>', 'write models with prices as YAML, for review', {
+    file: "LiteLLM's price file, or a provider's list of models, as JSON",
+  })
     .requiredOption(
       '--provider <name>',
       'a provider of the configuration, or a vendor of "faregate init --list", such as openai or deepseek',
     )
     .option(
       '--vendor <name>',
-      'whose prices, if the address of the provider does not tell: of that list, or as the price file has it',
+      'whose prices, if the address of the provider does not decide: of that list, or as the price file names it',
     )
-    .requiredOption('--usd-cny <rate>', 'what a dollar is in yuan, such as 7.15')
-    .option('--margin <percent>', 'what you add to the prices; what you pay is then the cost of the route', '0')
+    .requiredOption('--usd-cny <rate>', 'yuan per dollar, such as 7.15')
+    .option('--margin <percent>', 'what you add to the prices; what you pay becomes the cost of the route', '0')
     .option(
       '--only <pattern>',
-      'only models whose names are so; * is any text, and several have commas between them',
+      'only models with matching names; * matches any text, commas separate several patterns',
       '*',
     )
     .option('--output <file>', 'where to; by default standard output')
     .option(...FORCE)
     .addHelpText('after', HELP)
     .action(
-      kit.plain(async (flags, output, environment, [file], options) => {
-        const named = options.vendor === undefined ? undefined : String(options.vendor);
-        const { vendor, providers } = targetOf(String(options.provider), named, configInUse(flags, environment));
-        const list = checked(
-          readModels(file!, readJson(file!), {
-            vendor,
-            isWanted: wantedBy(String(options.only)),
-            rates: ratesOf(options),
-          }),
-          providers,
-        );
-        const text = modelsYaml(list, providers, String(options.margin) !== '0');
-        const summary = `${list.models.length} models with prices, ${list.notPriced.length} left out, which its end lists.`;
-        if (options.output === undefined) {
+      kit.plain(async (flags, output, given) => {
+        const file = String(given.file);
+        const named = given.vendor === undefined ? undefined : String(given.vendor);
+        const config = configInUse(flags, kit.process.environment);
+        const { vendor, providers } = targetOf(String(given.provider), named, config);
+        const wanted = { vendor, isWanted: wantedBy(String(given.only)), rates: readRates(given) };
+        const list = checked(readModels(file, readJson(file), wanted), providers);
+        const text = modelsYaml(list, providers, String(given.margin) !== '0');
+        const summary = `${list.models.length} models with prices, ${list.notPriced.length} left out, listed at its end.`;
+        if (given.output === undefined) {
           kit.process.writeOut(text);
           kit.process.writeError(`${summary}\n`);
-          return 0;
+          return;
         }
-        const path = String(options.output);
-        writeForEditing(path, text, options.force);
+        const path = String(given.output);
+        writeForEditing(path, text, given.force);
         output.print(
           { file: path, models: list.models.map(({ id }) => id), notPriced: list.notPriced },
           () => `Wrote ${path}: ${summary}`,
         );
-        return 0;
       }),
     );
 }
 
-/** `null`: there is none but the demo's. */
+/** `null`: no configuration but the one of the demo. */
 function configInUse(flags: GlobalFlags, environment: Environment): Config | null {
   return findConfigSource(flags, environment).isDemo ? null : loadForBooks(flags, environment);
 }
@@ -89,18 +82,18 @@ function readJson(file: string): unknown {
     throw new CliError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
   try {
-    return JSON.parse(text, asWritten);
+    return JSON.parse(text, keepDigits);
   } catch {
     throw new CliError(`${file} is not JSON.`);
   }
 }
 
-/** A price keeps its digits, of which a number may have fewer. Whole numbers are exact as they are. */
-function asWritten(this: unknown, _key: string, value: unknown, context?: { readonly source?: string }): unknown {
+/** A reviver that keeps the digits of a price as text, because a number can lose some. Whole numbers are exact. */
+function keepDigits(this: unknown, _key: string, value: unknown, context?: { readonly source?: string }): unknown {
   return typeof value === 'number' && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
 }
 
-function ratesOf(options: Readonly<Record<string, unknown>>): { cost: Decimal; price: Decimal } {
+function readRates(options: Given): { cost: Decimal; price: Decimal } {
   const cost = parseDecimal(String(options.usdCny));
   if (cost === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
   const margin = readDecimal(String(options.margin));
@@ -113,7 +106,7 @@ function wantedBy(patterns: string): (id: string) => boolean {
   return (id) => given.some((pattern) => matches(pattern, id));
 }
 
-/** What the configuration would refuse is left out, with its words. */
+/** Leaves out models that the configuration would refuse, with its message. */
 function checked({ models, notPriced }: ModelList, providers: readonly RouteTo[]): ModelList {
   const refused: NotPriced[] = [];
   const accepted = models.filter((model) => {

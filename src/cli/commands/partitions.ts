@@ -1,65 +1,55 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { createAccountPartitionStore } from '../../accounting/partitions/account-partition-store.ts';
-import { type DatabaseLocation, type Databases, describeDatabase } from '../../db/databases.ts';
+import { type Databases, describeDatabase } from '../../db/databases.ts';
 import { requireCurrentSchema } from '../../db/migrate.ts';
 import { readPartitionFacts } from '../../db/partition-facts-store.ts';
 import { addPartition } from '../../db/partitions.ts';
 import { readPartitions } from '../../db/partitions-store.ts';
-import { type CommandKit, type CommandOptions, sayTo } from '../command.ts';
+import { sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
+import { addCommand, type CommandKit, type Given } from '../kit.ts';
 import { createLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
-import { openOwnDatabases } from '../own-database.ts';
-import { renderTable } from '../table.ts';
+import { openOwnDatabases, withDatabases } from '../own-database.ts';
+import { columnsOf, renderTable } from '../table.ts';
 
-/** `faregate db partitions` */
 export function partitionCommands(db: Command, kit: CommandKit): void {
+  const { environment } = kit.process;
   const say = sayTo(kit.process);
 
-  /** With the database that the configuration names, whose directory is of this version. */
-  const withDatabases = (
-    work: (
-      databases: Databases,
-      output: Output,
-      location: DatabaseLocation,
-      options: CommandOptions,
-    ) => Promise<number>,
-  ) =>
-    kit.plain(async (flags, output, environment, _given, options) => {
+  /** Opens the configured database, whose directory must have the schema version of this program. */
+  const onDatabases = (work: (databases: Databases, output: Output, given: Given) => Promise<number>) =>
+    kit.plain((flags, output, given) => {
       const location = loadForBooks(flags, environment).database;
-      const databases = await openOwnDatabases(location, createLogger(environment), say);
-      try {
+      return withDatabases(openOwnDatabases(location, createLogger(environment), say), async (databases) => {
         await requireCurrentSchema(databases.directory);
-        return await work(databases, output, location, options);
-      } finally {
-        await databases.close();
-      }
+        say(`database: ${await describeDatabase(location)}`);
+        return work(databases, output, given);
+      });
     });
 
-  const partitions = db
-    .command('partitions')
-    .description('list the partitions of the database, over which accounts are spread')
-    .action(
-      withDatabases(async (databases, output, location) => {
-        const found = await lookAtAll(databases);
-        say(`database: ${await describeDatabase(location)}`);
-        output.print(found, () => renderAll(found));
-        return found.every(({ error }) => error === null) ? 0 : 1;
-      }),
-    );
+  const partitions = addCommand(
+    db,
+    'partitions',
+    'list the partitions of the database, over which accounts are spread',
+  ).action(
+    onDatabases(async (databases, output) => {
+      const found = await listPartitions(databases);
+      output.print(found, () => renderPartitions(found));
+      return found.every(({ error }) => error === null) ? 0 : 1;
+    }),
+  );
 
-  partitions
-    .command('add')
-    .description('make partitions, for new accounts; none can be taken away')
+  addCommand(partitions, 'add', 'create partitions for new accounts; partitions cannot be removed')
     .option('--count <number>', 'how many', readCount, 1)
     .action(
-      withDatabases(async (databases, output, _location, { count }) => {
+      onDatabases(async (databases, output, { count }) => {
         const added: number[] = [];
         while (added.length < Number(count)) added.push(await addPartition(databases, { onWaiting: say }));
         output.print({ added, partitions: databases.partitions.length }, () =>
           [
             ...added.map((number) => `added partition ${number}`),
-            'Restart gateways that run, one after the other if there are several: new accounts go there when none runs that was started before.',
+            'Restart running gateways, one after the other if there are several: the partitions take new accounts once no gateway runs that was started before.',
           ].join('\n'),
         );
         return 0;
@@ -73,23 +63,21 @@ function readCount(text: string): number {
   return count;
 }
 
-/** A partition, as the command shows it. */
-interface Listed {
+interface ListedPartition {
   readonly number: number;
-  /** `null`: that of the directory. */
+  /** `null`: the schema of the directory. */
   readonly schema: string | null;
-  /** Whether new accounts may go there. */
+  /** Whether new accounts may be created in it. */
   readonly takesAccounts: boolean;
   readonly accounts: number;
-  /** `null` if it was not read. */
+  /** Schema version; it and the size are `null` if the partition could not be read. */
   readonly version: number | null;
   readonly sizeBytes: number | null;
-  /** Why it could not be read. */
   readonly error: string | null;
 }
 
-/** Each is asked by itself, so that one that does not respond hides no other. */
-async function lookAtAll({ directory, partitions }: Databases): Promise<Listed[]> {
+/** Reads each partition separately, so that one that does not respond does not hide the others. */
+async function listPartitions({ directory, partitions }: Databases): Promise<ListedPartition[]> {
   const store = createAccountPartitionStore(directory);
   const [rows, counts, taking] = await Promise.all([readPartitions(directory), store.count(), store.listTaking()]);
   return Promise.all(
@@ -99,33 +87,24 @@ async function lookAtAll({ directory, partitions }: Databases): Promise<Listed[]
       try {
         return { ...known, ...(await readPartitionFacts(partitions[number]!)), error: null };
       } catch (error) {
-        return {
-          ...known,
-          version: null,
-          sizeBytes: null,
-          error: error instanceof Error ? error.message : String(error),
-        };
+        const message = error instanceof Error ? error.message : String(error);
+        return { ...known, version: null, sizeBytes: null, error: message };
       }
     }),
   );
 }
 
-function renderAll(found: readonly Listed[]): string {
+function renderPartitions(found: readonly ListedPartition[]): string {
   return renderTable(found, '', [
-    { title: 'partition', cell: ({ number }) => String(number), align: 'right' },
-    { title: 'schema', cell: ({ schema }) => schema ?? 'that of the directory' },
-    { title: 'state', cell: stateOf },
-    { title: 'accounts', cell: ({ accounts }) => String(accounts), align: 'right' },
-    { title: 'version', cell: ({ version }) => (version === null ? '' : String(version)), align: 'right' },
-    {
-      title: 'size',
-      cell: ({ sizeBytes }) => (sizeBytes === null ? '' : `${(sizeBytes / 1e6).toFixed(1)} MB`),
-      align: 'right',
-    },
+    { title: 'partition', cell: ({ number }) => String(number) },
+    { title: 'schema', cell: ({ schema }) => schema ?? 'directory' },
+    { title: 'state', cell: describeState },
+    ...columnsOf<ListedPartition>('accounts', 'version'),
+    { title: 'size', cell: ({ sizeBytes }) => (sizeBytes === null ? '' : `${(sizeBytes / 1e6).toFixed(1)} MB`) },
   ]);
 }
 
-function stateOf({ takesAccounts, error }: Listed): string {
+function describeState({ takesAccounts, error }: ListedPartition): string {
   if (error !== null) return `failed: ${error}`;
   return takesAccounts ? 'ready' : 'waits until gateways are restarted';
 }

@@ -1,50 +1,45 @@
 import type { Command } from 'commander';
 import type { ProviderTestResponse } from '../../api/providers/admin.ts';
 import type { Config } from '../../config/schema.ts';
-import { CliError, type CommandKit, type GlobalFlags } from '../command.ts';
+import { CliError, type GlobalFlags } from '../command.ts';
 import { loadForCommand } from '../environment.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { findServingGateway } from '../own-database.ts';
 import { renderFields, renderTable } from '../table.ts';
 import { askGateway, namedGateway } from '../with-admin.ts';
 
 interface Asked {
-  readonly model: string | undefined;
-  readonly operation: string | undefined;
+  readonly model?: string;
+  readonly operation?: string;
 }
 
-/** `faregate provider …` */
 export function providerCommands(program: Command, kit: CommandKit): void {
   const provider = program.command('provider').description('test providers');
-  provider
-    .command('test')
-    .description(
-      'call a provider with each of its credentials, as small as can be: what came back, which usage was read, what a call would have ' +
-        'been charged. The vendor may bill it; no account here pays. Exit code 1 if a credential does not work',
-    )
-    .argument('<provider>', 'its name in the configuration')
-    .argument(
-      '[model]',
-      'a model of the catalog, or the name of one at the provider (default: the first one that goes there)',
-    )
+  addCommand(
+    provider,
+    'test <provider> [model]',
+    'send a provider a minimal call with each of its credentials: print its response, the usage that was read, and what a call ' +
+      'would be charged. The vendor may bill it; no account here pays. Exit code 1 if a credential does not work',
+    {
+      provider: 'its name in the configuration',
+      model: 'a model of the catalog, or the name of one at the provider (default: the first one routed to it)',
+    },
+  )
     .option(
       '--operation <name>',
       'chat, messages, responses, embeddings, rerank or images.generate (default: what the model does)',
     )
     .action(
-      kit.plain(async (flags, output, _environment, [name, model], options) => {
-        const asked = {
-          model: model === '' ? undefined : model,
-          operation: options.operation === undefined ? undefined : String(options.operation),
-        };
-        const test = await testOverGatewayOrHere(flags, kit, name!, asked);
+      kit.plain(async (flags, output, { provider: name, model, operation }) => {
+        const test = await runTest(flags, kit, String(name), { model, operation } as Asked);
         output.print(test, () => describe(test));
         return test.results.every(({ status }) => status === 'succeeded') ? 0 : 1;
       }),
     );
 }
 
-/** Through the gateway that serves, which has the connections and credentials of calls; else from here. */
-async function testOverGatewayOrHere(
+/** Uses the gateway that serves, which has the connections and credentials of calls, or else this process. */
+async function runTest(
   flags: GlobalFlags,
   { process: { environment } }: CommandKit,
   name: string,
@@ -54,8 +49,7 @@ async function testOverGatewayOrHere(
   if (flags.gateway !== undefined) return namedGateway(flags.gateway, environment).request('POST', path, asked);
   const config = loadForCommand(flags, environment);
   const serving = config.database.url === '' ? findServingGateway(config.database.dataDir) : null;
-  if (serving !== null) return askGateway(serving).request('POST', path, asked);
-  return testHere(config, name, asked);
+  return serving === null ? testHere(config, name, asked) : askGateway(serving).request('POST', path, asked);
 }
 
 async function testHere(config: Config, name: string, { model, operation }: Asked): Promise<ProviderTestResponse> {
@@ -87,15 +81,11 @@ function describe({ provider, operation, model, providerModel, results }: Provid
   const table = renderTable(results, 'The provider has no credentials.', [
     { title: 'credential', cell: (row) => row.credential },
     { title: 'result', cell: (row) => row.status },
-    { title: 'http', cell: (row) => (row.httpStatus === null ? '' : String(row.httpStatus)) },
-    {
-      title: 'first byte ms',
-      cell: (row) => (row.firstByteMs === null ? '' : String(row.firstByteMs)),
-      align: 'right',
-    },
-    { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
+    { title: 'http', cell: (row) => String(row.httpStatus ?? '') },
+    { title: 'first byte ms', cell: (row) => String(row.firstByteMs ?? '') },
+    { title: 'ms', cell: (row) => String(row.durationMs) },
     { title: 'usage', cell: (row) => usageText(row.usage) },
-    { title: 'would charge ¥', cell: (row) => row.chargeYuan ?? '', align: 'right' },
+    { title: 'would charge ¥', cell: (row) => row.chargeYuan ?? '' },
     { title: 'error', cell: (row) => row.message ?? '' },
   ]);
   return `${head}\n\n${table}`;

@@ -1,83 +1,72 @@
 import type { Command } from 'commander';
 import type { BegunDrain, EndedDrain, RoutesResponse } from '../../api/routes/admin.ts';
 import type { DrainResponse, RouteResponse } from '../../api/routes/wire.ts';
-import { CliError, type CommandKit, sayTo } from '../command.ts';
+import { CliError, sayTo } from '../command.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { localTime } from '../local-time.ts';
 import { shellWord } from '../shell-word.ts';
-import { renderTable } from '../table.ts';
+import { columnsOf, renderTable } from '../table.ts';
 
 type DrainTarget = Pick<DrainResponse, 'provider' | 'model' | 'providerModel'>;
 
 const TARGET = 'PROVIDER, PROVIDER/MODEL, or PROVIDER/MODEL/PROVIDER-MODEL for one route, as "route list" has them';
 
-/** `faregate route …` */
 export function routeCommands(program: Command, kit: CommandKit): void {
   const route = program.command('route').description('list routes to providers, drain them and resume them');
 
-  route
-    .command('list')
-    .description('list the routes of all models: the state of their breakers, and what is drained, by whom and why')
-    .action(
-      kit.reading(async (admin, output) => {
-        const view = await admin.request<RoutesResponse>('GET', '/routes');
-        output.print(view, () => describeRoutes(view));
-      }),
-    );
+  addCommand(
+    route,
+    'list',
+    'list the routes of all models: the state of their breakers, and what is drained, by whom and why',
+  ).action(kit.sends<RoutesResponse>('GET /routes', { text: describeRoutes }));
 
-  route
-    .command('drain')
-    .description(
-      'send no new calls there, on all nodes and over restarts; calls in flight finish, and calls that continue a ' +
-        'conversation which only this provider can read still go there',
-    )
-    .argument('<target>', TARGET)
-    .option('--reason <text>', 'why; "route list" says it')
+  addCommand(
+    route,
+    'drain <target>',
+    'send no new calls there, on all nodes and across restarts; calls in flight finish, and calls that continue a ' +
+      'conversation which only this provider can read still go there',
+    { target: TARGET },
+  )
+    .option('--reason <text>', 'reason, shown by `route list`')
     .option('--by <name>', 'who drains it (default: $USER)')
     .action(
-      kit.changing(async (admin, output, [reference], options) => {
+      kit.changing(async (admin, output, { target, reason, by }) => {
         const { data } = await admin.request<RoutesResponse>('GET', '/routes');
-        const target = resolveTarget(reference!, data.flatMap(targetsOf));
         const drained = await admin.request<BegunDrain>('POST', '/routes/drain', {
-          ...target,
-          reason: options.reason,
-          by: options.by ?? (kit.process.environment.USER || undefined),
+          ...resolveTarget(String(target), data.flatMap(targetsOf)),
+          reason,
+          by: by ?? (kit.process.environment.USER || undefined),
         });
-        output.print(drained, () =>
-          [
-            `Drained ${referenceTo(drained)}: ${drained.routes.length === 1 ? 'one route takes' : `${drained.routes.length} routes take`} no new calls.`,
-            `Resume: faregate route resume ${shellWord(referenceTo(drained))}`,
-          ].join('\n'),
+        const name = referenceTo(drained);
+        const count = drained.routes.length === 1 ? 'one route takes' : `${drained.routes.length} routes take`;
+        output.print(
+          drained,
+          () => `Drained ${name}: ${count} no new calls.\nResume: faregate route resume ${shellWord(name)}`,
         );
-        // Where scripts keep the output, people see it still.
+        // On standard error, so that people see it even if a script captures the output.
         const say = sayTo(kit.process);
         for (const model of drained.modelsWithoutRoutes) {
-          say(`Warning: this was the only route of ${model} that takes calls: its calls are refused with 503 now.`);
+          say(`Warning: this was the only available route of ${model}: its calls are now refused with 503.`);
         }
       }),
     );
 
-  route
-    .command('resume')
-    .description('take a drain back')
-    .argument('<target>', TARGET)
-    .action(
-      kit.changing(async (admin, output, [reference]) => {
-        const { drains, data } = await admin.request<RoutesResponse>('GET', '/routes');
-        const known = drains.some((drain) => referenceTo(drain) === reference) ? drains : data.flatMap(targetsOf);
-        const resumed = await admin.request<EndedDrain>('POST', '/routes/resume', resolveTarget(reference!, known));
-        output.print(resumed, () => describeResumed(resumed));
-      }),
-    );
+  addCommand(route, 'resume <target>', 'end a drain', { target: TARGET }).action(
+    kit.changing(async (admin, output, given) => {
+      const target = String(given.target);
+      const { drains, data } = await admin.request<RoutesResponse>('GET', '/routes');
+      const known = drains.some((drain) => referenceTo(drain) === target) ? drains : data.flatMap(targetsOf);
+      output.print(
+        await admin.request<EndedDrain>('POST', '/routes/resume', resolveTarget(target, known)),
+        describeResumed,
+      );
+    }),
+  );
 }
 
 function describeRoutes({ data, drains }: RoutesResponse): string {
   const routes = renderTable(data, 'The configuration has no routes.', [
-    { title: 'model', cell: (row) => row.model },
-    { title: 'provider', cell: (row) => row.provider },
-    { title: 'provider model', cell: (row) => row.providerModel },
-    { title: 'priority', cell: (row) => String(row.priority), align: 'right' },
-    { title: 'weight', cell: (row) => String(row.weight), align: 'right' },
-    { title: 'state', cell: (row) => row.state },
+    ...columnsOf<RouteResponse>('model', 'provider', 'providerModel', 'priority', 'weight', 'state'),
     {
       title: 'last error',
       cell: (row) => (row.lastError === null ? '' : `${row.lastError} ${localTime(row.lastErrorAt ?? '')}`),
@@ -87,10 +76,9 @@ function describeRoutes({ data, drains }: RoutesResponse): string {
   if (drains.length === 0) return routes;
   const drained = renderTable(drains, '', [
     { title: 'drained', cell: referenceTo },
-    { title: 'since', cell: (row) => localTime(row.since) },
-    { title: 'by', cell: (row) => row.by },
+    ...columnsOf<DrainResponse>('since', 'by'),
     { title: 'routes', cell: (row) => (row.routes === 0 ? 'none configured' : String(row.routes)) },
-    { title: 'reason', cell: (row) => row.reason ?? '' },
+    ...columnsOf<DrainResponse>('reason'),
   ]);
   return `${routes}\n\n${drained}`;
 }
@@ -104,7 +92,7 @@ function describeResumed(resumed: EndedDrain): string {
   return lines.join('\n');
 }
 
-/** Everything that a route can be drained as. */
+/** What drains a route: its provider, its model at that provider, or the route alone. */
 function targetsOf({ provider, model, providerModel }: RouteResponse): DrainTarget[] {
   return [
     { provider, model: null, providerModel: null },
@@ -119,7 +107,11 @@ function referenceTo({ provider, model, providerModel }: DrainTarget): string {
     .join('/');
 }
 
-/** Names may have slashes, so a reference is compared as a whole. @throws CliError if it is none, or not one alone. */
+/**
+ * Names may have slashes, so a reference is compared as a whole.
+ *
+ * @throws CliError if it names nothing, or more than one target
+ */
 function resolveTarget(reference: string, known: readonly DrainTarget[]): DrainTarget {
   const byKey = new Map(
     known

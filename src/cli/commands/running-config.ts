@@ -1,30 +1,28 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import type { ConfigResponse } from '../../api/config/admin.ts';
-import type { CommandKit } from '../command.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { localTime } from '../local-time.ts';
 import { renderFields } from '../table.ts';
 
-/** `faregate config` */
 export function runningConfigCommand(program: Command, kit: CommandKit): void {
-  program
-    .command('config')
-    .description(
-      'show the configuration that the gateway has loaded, after environment and defaults and without secrets; exit code 1 if ' +
-        'a later change of the file could not be loaded. If no gateway can be asked, what one would load here (--gateway asks one)',
-    )
-    .action(
-      kit.reading(async (admin, output) => {
-        const view = await admin.request<ConfigResponse>('GET', '/config');
-        output.print(view, () => `${describe(view)}\n\n${stringify(view.config, { lineWidth: 120 }).trimEnd()}`);
-        return view.lastError === null ? 0 : 1;
-      }),
-    );
+  addCommand(
+    program,
+    'config',
+    'show the configuration that the gateway has loaded, with environment and defaults and without secrets; exit code 1 if a ' +
+      'later change of the file could not be loaded. If no gateway runs, show what one would load here (--gateway names one)',
+  ).action(
+    kit.reading(async (admin, output) => {
+      const view = await admin.request<ConfigResponse>('GET', '/config');
+      output.print(view, () => `${describe(view)}\n\n${stringify(view.config, { lineWidth: 120 }).trimEnd()}`);
+      return view.lastError === null ? 0 : 1;
+    }),
+  );
 }
 
 function describe({ node, file, loadedAt, overridden, needsRestart, lastError }: ConfigResponse): string {
   const fields: (readonly [string, string])[] = [
-    ['node', node ?? 'none was asked; this is what the file says now'],
+    ['node', node ?? 'none runs; this is what the file has now'],
     ['file', file ?? 'none'],
     ['loaded', localTime(loadedAt)],
   ];

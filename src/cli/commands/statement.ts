@@ -1,26 +1,25 @@
 import type { Command } from 'commander';
 import { statementCsv } from '../../api/usage/statement-csv.ts';
 import type { StatementResponse } from '../../api/usage/statement-wire.ts';
-import { resolveAccount } from '../account-reference.ts';
-import type { CommandKit } from '../command.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { localTime } from '../local-time.ts';
 import { renderFields, renderTable } from '../table.ts';
 import { AMOUNT_COLUMNS } from './usage.ts';
 
-/** `faregate statement` */
 export function statementCommand(program: Command, kit: CommandKit): void {
-  program
-    .command('statement')
-    .description('the statement of an account for a month: opening balance, entries, calls by model, closing balance')
+  addCommand(
+    program,
+    'statement',
+    'the statement of an account for a month: opening balance, entries, calls by model, closing balance',
+  )
     .requiredOption('--account <account>', 'id, or a name that only one account has')
     .requiredOption('--month <month>', 'such as 2026-10, in the billing time zone')
     .option('--csv', 'print CSV whose lines add up')
     .action(
-      kit.reading(async (admin, output, _arguments, options) => {
-        const id = await resolveAccount(admin, String(options.account));
-        const month = encodeURIComponent(String(options.month));
-        const statement = await admin.request<StatementResponse>('GET', `/accounts/${id}/statement?month=${month}`);
-        if (options.csv === true) kit.process.writeOut(statementCsv(statement));
+      kit.reading(async (admin, output, { accountId, month, csv }) => {
+        const path = `/accounts/${accountId}/statement?month=${encodeURIComponent(String(month))}`;
+        const statement = await admin.request<StatementResponse>('GET', path);
+        if (csv === true) kit.process.writeOut(statementCsv(statement));
         else output.print(statement, () => describe(statement));
       }),
     );
@@ -38,10 +37,10 @@ function describe(statement: StatementResponse): string {
     ),
     ['closing balance', `¥${closingYuan}`],
   ]);
-  const listed = renderTable(entries, 'No entries beside charges.', [
+  const listed = renderTable(entries, 'No entries other than charges.', [
     { title: 'when', cell: (row) => localTime(row.createdAt) },
     { title: 'kind', cell: (row) => row.kind },
-    { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
+    { title: 'amount ¥', cell: (row) => row.amountYuan },
     { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
   ]);
   const models = renderTable(statement.models, 'No calls.', [

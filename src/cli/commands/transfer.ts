@@ -19,12 +19,13 @@ import { exportDatabase } from '../../transfer/export.ts';
 import type { ExportEnd } from '../../transfer/format.ts';
 import { type Imported, importDatabase } from '../../transfer/import.ts';
 import { EXPORTED_TABLES } from '../../transfer/tables.ts';
-import { CliError, type CliProcess, type CommandKit, type GlobalFlags, sayTo } from '../command.ts';
+import { CliError, type CliProcess, type GlobalFlags, sayTo } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { localUserName } from '../local-user.ts';
 import { createQuietLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
-import { openBooks, openOrCreateOwnDatabases, type ServingGateway } from '../own-database.ts';
+import { openBooks, openOrCreateOwnDatabases, type ServingGateway, withDatabases } from '../own-database.ts';
 import { createProgress } from '../progress.ts';
 import { renderTable } from '../table.ts';
 import { locateGateway } from '../with-admin.ts';
@@ -32,45 +33,51 @@ import { readExport, STANDARD, type Written, writeExport } from './export-file.t
 
 /** `faregate db export`, `import` and `backup`. */
 export function transferCommands(db: Command, kit: CommandKit): void {
-  db.command('export')
-    .description('write all of a database to a file, also while a gateway serves it; "-" is standard output')
-    .argument('<file>', 'compressed if the name ends in .gz; it has stored responses, so keep it private')
-    .action(
-      kit.plain((flags, output, environment, [file]) =>
-        exportTo(file!, exportSource(flags, environment), output, kit.process),
-      ),
-    );
+  const { environment } = kit.process;
 
-  db.command('backup')
-    .description('export the local database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)')
-    .argument('<file>', 'as for export')
-    .action(
-      kit.plain((flags, output, environment, [file]) => {
-        const { database } = loadForBooks(flags, environment);
-        if (database.url !== '') {
-          throw new CliError(
-            'This database is on a PostgreSQL server, which has tools for backups of its own: pg_dump, or a base backup with ' +
-              'its log for any point in time. docs/moving.md has the commands. "faregate db export" works too.',
-          );
-        }
-        return exportTo(file!, database, output, kit.process);
-      }),
-    );
+  addCommand(
+    db,
+    'export <file>',
+    'write all of a database to a file, also while a gateway serves it; "-" is standard output',
+    { file: 'compressed if the name ends in .gz; it has stored responses, so keep it private' },
+  ).action(
+    kit.plain((flags, output, { file }) =>
+      exportTo(String(file), exportSource(flags, environment), output, kit.process),
+    ),
+  );
 
-  db.command('import')
-    .description('fill an empty database with an export, creating it if there is none; all of it or nothing')
-    .argument('<file>', 'what "faregate db export" wrote; "-" is standard input')
-    .action(
-      kit.plain(async (flags, output, environment, [file]) => {
-        const { database } = loadForBooks(flags, environment);
-        const imported = await importFrom(file!, database, kit.process);
-        output.print(imported, () => describeImport(imported));
-        return imported.unsound.length === 0 ? 0 : 1;
-      }),
-    );
+  addCommand(
+    db,
+    'backup <file>',
+    'export the local database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)',
+    { file: 'as for export' },
+  ).action(
+    kit.plain((flags, output, { file }) => {
+      const { database } = loadForBooks(flags, environment);
+      if (database.url === '') return exportTo(String(file), database, output, kit.process);
+      throw new CliError(
+        'This database is on a PostgreSQL server, which has backup tools of its own: pg_dump, or a base backup with its log for ' +
+          'any point in time. docs/moving.md has the commands. "faregate db export" works too.',
+      );
+    }),
+  );
+
+  addCommand(
+    db,
+    'import <file>',
+    'fill an empty database with an export, creating it if there is none; all of it or nothing',
+    { file: 'what "faregate db export" wrote; "-" is standard input' },
+  ).action(
+    kit.plain(async (flags, output, { file }) => {
+      const { database } = loadForBooks(flags, environment);
+      const imported = await importFrom(String(file), database, kit.process);
+      output.print(imported, () => describeImport(imported));
+      return imported.unsound.length === 0 ? 0 : 1;
+    }),
+  );
 }
 
-/** A gateway that `--gateway` names, which a token with the scope `export` opens, or a database. */
+/** The gateway of `--gateway`, which a token with the scope `export` opens, or the configured database. */
 function exportSource(flags: GlobalFlags, environment: Environment): ServingGateway | DatabaseLocation {
   const { gateway } = flags;
   return gateway === undefined ? loadForBooks(flags, environment).database : locateGateway(gateway, environment);
@@ -95,11 +102,11 @@ async function exportTo(
   if (file === STANDARD) process.writeError(`${text}\n`);
   else output.print({ file, ...written }, () => text);
   if (written.end.unsoundAccounts === 0) return 0;
-  process.writeError(`The books of ${written.end.unsoundAccounts} accounts are not sound: faregate audit\n`);
+  process.writeError(`${written.end.unsoundAccounts} accounts are inconsistent. See: faregate audit\n`);
   return 1;
 }
 
-/** An export of a gateway: the one that is named, or that runs on the local database; else of the database itself. */
+/** Passes an export to `work`: of the gateway that is given or that serves the database, or else of the database itself. */
 async function fromSource<Result>(
   location: ServingGateway | DatabaseLocation,
   process: CliProcess,
@@ -117,14 +124,10 @@ async function fromSource<Result>(
     say(`database: ${name}, through the gateway on ${url}`);
     return work(await streamFromGateway(url, adminToken, EXPORT_PATH));
   }
-  const { databases } = books;
-  try {
+  return withDatabases(Promise.resolve(books.databases), ({ directory }) => {
     say(`database: ${name}`);
-    const { directory } = databases;
-    return await work(exportDatabase({ directory, schema: schemaVersion(), clock: systemClock }));
-  } finally {
-    await databases.close();
-  }
+    return work(exportDatabase({ directory, schema: schemaVersion(), clock: systemClock }));
+  });
 }
 
 async function importFrom(file: string, location: Config['database'], process: CliProcess): Promise<Imported> {
@@ -138,7 +141,7 @@ async function importFrom(file: string, location: Config['database'], process: C
     say(`database: ${await describeDatabase(location)}`);
     const waits = { onWaiting: say };
     await migrateAll(databases, waits);
-    // As many as a gateway would make later, when accounts are not spread any more.
+    // Now, because accounts are not moved to partitions that are added later.
     if ((await createAccountPartitionStore(database).count()).length === 0)
       await makePartitions(databases, partitions, waits);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
@@ -148,9 +151,9 @@ async function importFrom(file: string, location: Config['database'], process: C
       schema: schemaVersion(),
       onProgress,
     });
-    // It is in the database, whatever becomes of the row.
+    // The import is committed, so a failure to record it is only logged.
     await noteImport(database, imported, logger).catch((error: unknown) => {
-      logger.error({ err: error }, 'the import could not be written to the change log');
+      logger.error({ err: error }, 'failed to record the import in the audit log');
     });
     return imported;
   } finally {
@@ -159,7 +162,7 @@ async function importFrom(file: string, location: Config['database'], process: C
   }
 }
 
-/** Records the import in the change log of the new database, which has that of the old one by then. */
+/** Records the import in the audit log, which the import has copied from the old database. */
 async function noteImport(directory: DirectoryLane, { end, head }: Imported, logger: Logger): Promise<void> {
   const ids = createIds(systemClock);
   const log = createChangeLog({ store: createChangesStore(directory), clock: systemClock, ids, logger });
@@ -169,7 +172,7 @@ async function noteImport(directory: DirectoryLane, { end, head }: Imported, log
 
 const ACCOUNT_END = Buffer.from('{"account_end":');
 
-/** Whoever is cut in two by the end of a chunk is not counted; the number is for a person who waits. */
+/** Misses an account whose end is split between chunks; the count is only for the progress line. */
 function countAccounts(chunk: Buffer): number {
   let count = 0;
   for (let at = chunk.indexOf(ACCOUNT_END); at >= 0; at = chunk.indexOf(ACCOUNT_END, at + 1)) count++;
@@ -195,13 +198,13 @@ function describeImport({ end, rows, lateRedemptions, unsound }: Imported): stri
     '',
     [
       { title: 'table', cell: (row) => row.name },
-      { title: 'in the file', cell: (row) => String(row.inFile), align: 'right' },
-      { title: 'here', cell: (row) => String(row.here), align: 'right' },
+      { title: 'in the file', cell: (row) => String(row.inFile) },
+      { title: 'here', cell: (row) => String(row.here) },
     ],
   );
-  const compared = `Imported ${end.accounts} accounts; balance, ledger and charges of each are those of the file.`;
-  const removed = `Vouchers that can be redeemed again, because the export began before their accounts had anything of them: ${lateRedemptions}.`;
-  const problem = `Not sound already where they were exported, see "faregate audit": ${unsound.slice(0, 20).join(', ')}`;
+  const compared = `Imported ${end.accounts} accounts; the balance, ledger and charges of each match the file.`;
+  const removed = `Vouchers that can be redeemed again, because they were redeemed while the export began: ${lateRedemptions}.`;
+  const problem = `Accounts that were inconsistent before the export, see "faregate audit": ${unsound.slice(0, 20).join(', ')}`;
   return [
     table,
     '',

@@ -7,48 +7,42 @@ import type { UsageRowResponse } from '../../api/usage/wire.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
-import { type CommandKit, type CommandOptions, UsageError } from '../command.ts';
+import { UsageError } from '../command.ts';
+import { addCommand, type CommandKit, type Given } from '../kit.ts';
 import { localTime } from '../local-time.ts';
-import { pages } from '../pages.ts';
-import { queryOf } from '../query.ts';
+import { pages, queryOf } from '../pages.ts';
 import { type Column, renderTable } from '../table.ts';
 
-/** What names a group in a table. */
+/** The member that identifies a group in a table. */
 const GROUPS = { ...MEMBERS, account: 'accountName', key: 'keyName' } as const;
 type Group = keyof typeof GROUPS;
 const groupNames = Object.keys(GROUPS) as readonly Group[];
 
-/** Groups that are held in memory for a table or JSON. CSV has no limit. */
+/** The most groups in memory, for a table or JSON. CSV has no limit. */
 const GROUPS_MAX = 100_000;
 
-/** `faregate usage` */
 export function usageCommand(program: Command, kit: CommandKit): void {
-  program
-    .command('usage')
-    .description('sum what was used, charged and paid to providers')
+  addCommand(program, 'usage', 'sum what was used, charged and paid to providers')
     .option('--group-by <names>', `one or several of ${groupNames.join(', ')}, with commas`, 'model')
     .option('--from <day>', 'the first day, such as 2026-10-01, in the billing time zone')
-    .option('--to <day>', 'the first day that is not summed any more')
+    .option('--to <day>', 'the day after the last one')
     .option('--account <account>', 'only this account (id or name)')
     .option('--key <id>', 'only the key with this id')
     .option('--model <model>', 'only this model')
     .option('--provider <provider>', 'only this provider')
     .option('--status <status>', 'only calls that are succeeded, failed, aborted, unresolved or resolved')
     .option('--context <context>', 'only calls on the balance, or coding: on a plan')
-    .option('--top <count>', 'only so many groups, those with the highest charges first')
-    .option('--csv', 'print CSV, every group as it comes')
+    .option('--top <count>', 'only this many groups, the highest charges first')
+    .option('--csv', 'print CSV, every group, unsorted')
     .action(
-      kit.reading(async (admin, output, _arguments, options) => {
-        const groupBy = readGroups(String(options.groupBy));
-        const query = await queryOf(admin, options, ['from', 'to', 'model', 'provider', 'status', 'context']);
-        query.groupBy = groupBy.join(',');
-        if (options.key !== undefined) query.keyId = String(options.key);
-        if (options.csv === true) {
-          await printCsv(admin, query, groupBy, kit.process.writeOut);
-          return;
-        }
-        const list = await readGroupsOf(admin, query, topOf(options));
+      kit.reading(async (admin, output, given) => {
+        const groupBy = readGroups(String(given.groupBy));
+        const filters = ['accountId', 'keyId', 'from', 'to', 'model', 'provider', 'status', 'context'];
+        const query = { ...queryOf({ ...given, keyId: given.key }, filters), groupBy: groupBy.join(',') };
+        if (given.csv === true) return printCsv(admin, query, groupBy, kit.process.writeOut);
+        const list = await listGroups(admin, query, readTop(given));
         output.print(list, () => describe(list, groupBy));
+        return 0;
       }),
     );
 }
@@ -63,7 +57,7 @@ function readGroups(text: string): readonly Group[] {
   return groupNames.filter((name) => named.has(name));
 }
 
-function topOf({ top }: CommandOptions): number | null {
+function readTop({ top }: Given): number | null {
   if (top === undefined) return null;
   if (!/^[1-9]\d{0,4}$/.test(String(top))) throw new UsageError('--top: Expected a whole number from 1 to 99999.');
   return Number(top);
@@ -71,8 +65,8 @@ function topOf({ top }: CommandOptions): number | null {
 
 type Groups = Omit<UsageResponse, 'nextCursor'>;
 
-/** All groups, or those with the highest charges: no more of them are held than are shown. */
-async function readGroupsOf(admin: AdminClient, query: Record<string, string>, top: number | null): Promise<Groups> {
+/** All groups, or the `top` highest charges, with no more in memory than a page and those. */
+async function listGroups(admin: AdminClient, query: Record<string, string>, top: number | null): Promise<Groups> {
   let data: UsageRowResponse[] = [];
   let first: UsageResponse | null = null;
   for await (const page of pages<UsageResponse>(admin, '/usage', query)) {
@@ -114,26 +108,25 @@ function labelOf(row: UsageRowResponse, name: Group): string | null | undefined 
 }
 
 export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
-  { title: 'calls', cell: (row) => String(row.calls), align: 'right' },
-  { title: 'input', cell: (row) => String(inputTokensOf({ ...noUsage, ...row.usage })), align: 'right' },
-  { title: 'output', cell: (row) => String(outputTokensOf({ ...noUsage, ...row.usage })), align: 'right' },
-  { title: 'images', cell: (row) => String(row.usage.images ?? 0), align: 'right' },
-  { title: 'charge ¥', cell: (row) => row.chargeYuan, align: 'right' },
-  { title: 'refund ¥', cell: (row) => row.refundYuan, align: 'right' },
-  { title: 'plans ¥', cell: (row) => row.planRevenueYuan ?? '-', align: 'right' },
-  { title: 'cost ¥', cell: costOf, align: 'right' },
-  { title: 'margin ¥', cell: (row) => row.marginYuan ?? '-', align: 'right' },
-  { title: 'of balance ¥', cell: (row) => row.balanceMarginYuan ?? '-', align: 'right' },
-  { title: 'of plans ¥', cell: (row) => row.planMarginYuan ?? '-', align: 'right' },
+  { title: 'calls', cell: (row) => String(row.calls) },
+  { title: 'input', cell: (row) => String(inputTokensOf({ ...noUsage, ...row.usage })) },
+  { title: 'output', cell: (row) => String(outputTokensOf({ ...noUsage, ...row.usage })) },
+  { title: 'images', cell: (row) => String(row.usage.images ?? 0) },
+  { title: 'charge ¥', cell: (row) => row.chargeYuan },
+  { title: 'refund ¥', cell: (row) => row.refundYuan },
+  { title: 'plans ¥', cell: (row) => row.planRevenueYuan ?? '-' },
+  { title: 'cost ¥', cell: costOf },
+  { title: 'margin ¥', cell: (row) => row.marginYuan ?? '-' },
+  { title: 'of balance ¥', cell: (row) => row.balanceMarginYuan ?? '-' },
+  { title: 'of plans ¥', cell: (row) => row.planMarginYuan ?? '-' },
 ];
 
-/** A cost that some calls lack is less than what was paid. */
+/** Marked with `>` if the cost of some calls is unknown. */
 function costOf({ costYuan, callsWithoutCost }: UsageRowResponse): string {
   if (callsWithoutCost === 0) return costYuan;
   return costYuan === '0' ? '-' : `>${costYuan}`;
 }
 
-/** The sum of all groups. */
 function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
   const yuan = (read: (row: UsageRowResponse) => string): string =>
     formatYuan(rows.reduce((sum, row) => sum + nanoOf(read(row)), 0n));
@@ -160,13 +153,13 @@ function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
   };
 }
 
-/** As the admin API writes CSV, page by page. */
+/** Prints the same CSV as the admin API, page by page. */
 async function printCsv(
   admin: AdminClient,
   query: Record<string, string>,
   groupBy: readonly Group[],
   write: (text: string) => void,
-): Promise<void> {
+): Promise<number> {
   let table: ReturnType<typeof csvOf> | null = null;
   for await (const { data } of pages<UsageResponse>(admin, '/usage', query)) {
     if (table === null) {
@@ -176,4 +169,5 @@ async function printCsv(
     }
     for (const row of data) write(table.lineOf(row));
   }
+  return 0;
 }

@@ -1,7 +1,6 @@
 import { CONSOLE_PATH } from '../../people/console-path.ts';
 import type { DemoAccount } from './demo-account.ts';
 
-/** The text that the demo prints: its addresses, the API key, the console's sign-in, the admin token, and three commands to try. */
 export function renderDemoBanner(url: string, { key, userName, password }: DemoAccount, adminToken: string): string {
   const authorization = `-H "Authorization: Bearer ${key}"`;
   const json = `-H "Content-Type: application/json"`;
@@ -25,7 +24,7 @@ Stream a message:
   curl -N ${url}/v1/messages -H "x-api-key: ${key}" ${json} \\
     -d '{"model":"demo-messages","max_tokens":256,"stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
 
-See what is left:
+See the balance:
   curl ${url}/v1/user/balance ${authorization}
 
 In another terminal: npx faregate account show demo, npx faregate calls. Ctrl-C stops; data and key stay.

@@ -12,52 +12,52 @@ import type { UserStore } from '../../people/user-store.ts';
 import { makeBareDemo, makeMonth, monthStartMs } from './month/month.ts';
 import { createNewDemo, createPassword, type NewDemo } from './new-demo.ts';
 
-/**
- * The demo's account and key, and its operator. A file beside the database, readable by its owner only, stores their secrets, so
- * that what is printed still works after a restart. Outside the demo the text of a key is never stored.
- */
-/** The gateway does not serve yet. */
+/** Nobody else waits to hash a password, because the gateway does not serve yet. */
 const NOBODY_WAITS = { network: '', isKnown: true };
 
 export interface DemoAccount {
   readonly accountId: string;
   readonly key: string;
-  /** Of the user who is the operator, and the owner of the account. */
+  /** The user is the operator, and the owner of the account. */
   readonly userName: string;
-  /** `null` if the user has another one than the demo has made. */
+  /** `null` if the user has changed it. */
   readonly password: string | null;
 }
 
 interface DemoParts {
   readonly dataDir: string;
   readonly users: Pick<UserStore, 'findCredential' | 'insert' | 'changePassword'>;
-  /** Writes into a database without accounts, all or nothing; returns false if there are accounts. */
+  /** Writes atomically into a database without accounts; returns false if it has accounts. */
   readonly writeHistory: (history: History) => Promise<boolean>;
   readonly admin: AdminClient;
   readonly config: Config;
-  /** Whether a new demo has a month of life. */
+  /** Whether a new demo has the data of a month. */
   readonly hasMonth: boolean;
   readonly clock: Clock;
 }
 
+/**
+ * A file next to the database, readable by its owner only, with the secrets of the demo, so that they can be printed after a restart.
+ * Only the demo stores the text of a key.
+ */
 const FILE = 'demo.json';
 const PLAN_ID = 'demo-coding';
 
 /**
- * Returns the account of an earlier start where the database still has it, else a new one. A new demo is made in one
- * transaction, and its secrets are on the disk before: whatever ends the process, the next start finds all of it or begins anew
- * with the same secrets. Grants its plan again if the subscription has ended.
+ * Returns the account of an earlier start if the database still has it, else a new one. A new demo is written in one transaction, after
+ * its secrets: if the process is killed, the next start finds all of it, or starts over with the same secrets. Grants the plan again if
+ * its subscription has ended.
  */
 export async function ensureDemoAccount(parts: DemoParts): Promise<DemoAccount> {
   const { dataDir, admin } = parts;
   const stored = readStoredDemo(dataDir);
-  const demo = (await makeFirst(stored, parts)) ?? (await mendDemo(stored, parts));
+  const demo = (await createFirst(stored, parts)) ?? (await repairDemo(stored, parts));
   await ensurePlan(demo.accountId, admin);
   return demo;
 }
 
-/** Makes the demo if the database has no accounts; else returns `null`. */
-async function makeFirst(stored: NewDemo | null, parts: DemoParts): Promise<DemoAccount | null> {
+/** Creates the demo if the database has no accounts; else returns `null`. */
+async function createFirst(stored: NewDemo | null, parts: DemoParts): Promise<DemoAccount | null> {
   const { dataDir, admin, config, hasMonth, clock } = parts;
   const { data: accounts } = await admin.request<{ data: unknown[] }>('GET', '/accounts?limit=1');
   if (accounts.length > 0) return null;
@@ -70,8 +70,8 @@ async function makeFirst(stored: NewDemo | null, parts: DemoParts): Promise<Demo
   return { accountId: demo.accountId, key: demo.key, userName: demo.name, password: demo.password };
 }
 
-/** Adds what is missing to a demo that is there, whose file may be gone or of another machine. */
-async function mendDemo(stored: NewDemo | null, parts: DemoParts): Promise<DemoAccount> {
+/** Repairs an existing demo, whose file may be lost or come from another machine. */
+async function repairDemo(stored: NewDemo | null, parts: DemoParts): Promise<DemoAccount> {
   const { dataDir, users, admin, clock } = parts;
   const name = stored?.name ?? 'demo';
   const isKeyKnown = stored !== null && (await isKeyStored(stored, admin));
@@ -123,7 +123,7 @@ async function ensurePlan(accountId: string, admin: AdminClient): Promise<void> 
   if (!data.some(({ status }) => status === 'active')) await admin.request('POST', path, { planId: PLAN_ID });
 }
 
-/** The account that `demo.json` names; `null` if there is none, or none that can be read. */
+/** The account of `demo.json`; `null` if the file is absent or invalid. */
 export function readDemoAccountId(dataDir: string): string | null {
   const { accountId } = readDemoFile(dataDir);
   return typeof accountId === 'string' ? accountId : null;

@@ -3,9 +3,9 @@ import { createApiKey } from '../../accounting/accounts/key-format.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createIds, type FillRandom } from '../../lib/ids.ts';
 
-/** The secrets of the demo, and what they belong to. They are on the disk before the database has their hashes. */
+/** The secrets of the demo and their owners. Stored in a file before the database has their hashes. */
 export interface NewDemo {
-  /** Of the account, of its key and of its owner, who is the operator too. */
+  /** Name of the account, its key, and its owner, who is also the operator. */
   readonly name: string;
   readonly accountId: string;
   readonly keyId: string;
@@ -14,12 +14,12 @@ export interface NewDemo {
   readonly password: string;
 }
 
-/** Without characters that are mistaken for others. */
+/** Without characters that are easily confused. */
 const ALPHABET = 'abcdefghjkmnpqrstvwxyz0123456789';
 const GROUPS = 4;
 const GROUP_CHARS = 4;
 
-/** @param accountAtMs when the account is to have been made: ids sort by time. */
+/** @param accountAtMs creation time of the account, which its id contains */
 export function createNewDemo(clock: Clock, accountAtMs: number, fillRandom: FillRandom = randomFillSync): NewDemo {
   const ids = createIds({ nowMs: () => accountAtMs }, fillRandom);
   return {
@@ -32,7 +32,7 @@ export function createNewDemo(clock: Clock, accountAtMs: number, fillRandom: Fil
   };
 }
 
-/** 80 bits, in groups that can be typed from a screen. */
+/** 80 random bits, in groups that are easy to type. */
 export function createPassword(fillRandom: FillRandom = randomFillSync): string {
   const bytes = new Uint8Array(GROUPS * GROUP_CHARS);
   fillRandom(bytes);

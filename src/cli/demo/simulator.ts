@@ -1,14 +1,14 @@
 import { LLMock } from '@copilotkit/aimock';
 
 /**
- * The demo's provider, in a process of its own: a third-party simulator of the vendors' protocols. It sends its address to
- * the parent process, and ends when the parent ends in any way.
+ * The provider of the demo, in a process of its own: a third-party simulator of the vendors' protocols. It sends its address to the
+ * parent process, and exits with it.
  */
 const simulator = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 12, latency: 15, journalMaxEntries: 1 });
 
-/** A PNG of one transparent pixel. */
+/** One transparent pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-// Before `onMessage`, whose pattern matches prompts of images too: the first match is used.
+// Before `onMessage`, whose pattern also matches prompts of images: the first match applies.
 simulator.onImage(/[\s\S]*/, { image: { b64Json: PNG } });
 simulator.onRerank(/[\s\S]*/, [{ index: 0, relevance_score: 0.9 }]);
 
@@ -22,7 +22,7 @@ simulator.onMessage(/[\s\S]*/, (request) => {
   const outputTokens = countTokens(content);
   return {
     content,
-    // Each protocol reads the members of its own names.
+    // For the protocols with their different names.
     usage: {
       prompt_tokens: inputTokens,
       completion_tokens: outputTokens,
@@ -33,7 +33,7 @@ simulator.onMessage(/[\s\S]*/, (request) => {
   };
 });
 
-/** Plausible counts for a provider that has no tokenizer: four characters a token. */
+/** A plausible count without a tokenizer: four characters per token. */
 function countTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
@@ -50,7 +50,7 @@ function lastUserText(messages: readonly SimulatedMessage[]): string {
 }
 
 process.on('disconnect', () => process.exit(0));
-// Ctrl-C signals the whole process group, but the parent still has to finish calls.
+// Ctrl-C signals the whole process group, but the parent still needs the provider to finish calls.
 process.on('SIGINT', () => undefined);
 await simulator.start();
 process.send?.({ url: simulator.baseUrl });

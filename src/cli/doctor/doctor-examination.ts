@@ -14,7 +14,7 @@ import {
 } from './doctor-machine.ts';
 import { checkProviders } from './doctor-providers.ts';
 
-/** All that `faregate doctor` looks at, in the order in which it is shown. Without a configuration that can be used, it is little. */
+/** Runs all checks, in the order in which they are printed. An invalid configuration leaves only the first ones. */
 export async function examine(
   source: ConfigSource,
   environment: Environment,
@@ -43,7 +43,7 @@ export async function examine(
     await checkAddress(server),
     ...(await checkMetricsAddress(server)),
     ...(await checkDatabase(database, source.isDemo)),
-    // The demo's provider is started with the gateway.
+    // The provider of the demo runs only while the gateway does.
     ...(source.isDemo ? [] : await checkProviders(providers)),
   ];
 }
@@ -58,7 +58,6 @@ function checkAdminToken(environment: Environment): Finding {
   }
 }
 
-/** Other secrets that are placeholders. */
 function checkSecrets(config: Config): Finding[] {
   return secretWarnings(config).map(({ key, message }) =>
     warning('secrets', `${key}: ${message}`, 'Replace it with the real secret.'),

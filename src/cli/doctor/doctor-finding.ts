@@ -1,11 +1,11 @@
-/** What `faregate doctor` found out about one thing. */
+/** A result of `faregate doctor`. */
 export interface Finding {
-  /** What was looked at, such as `disk` or `provider acme`. */
+  /** What was checked, such as `disk` or `provider acme`. */
   readonly check: string;
-  /** `warning`: the gateway runs, and something could go wrong. `failed`: it does not run, or not all of it. */
+  /** `warning`: the gateway runs at a risk. `failed`: the gateway or a part of it does not run. */
   readonly state: 'ok' | 'warning' | 'failed';
   readonly detail: string;
-  /** What to do; absent if nothing is. */
+  /** What to do; absent for `ok`. */
   readonly advice?: string;
 }
 
@@ -25,7 +25,7 @@ export const failed = (check: string, detail: string, advice: string): Finding =
   advice,
 });
 
-/** The words of an error of the system or the network, such as `ECONNREFUSED`, without a stack. */
+/** The message or code of an error of the system or the network. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;

@@ -19,18 +19,16 @@ import { obstacleOf } from '../../db/private-directory.ts';
 import { programVersion } from '../../lib/version.ts';
 import { errorText, type Finding, failed, ok, warning } from './doctor-finding.ts';
 
-/** The checks of `faregate doctor` of this machine: versions, the data directory and its disk, limits, the address. */
-
 const NODE_MAJOR_MIN = 24;
 const DISK_FREE_WARN_BYTES = 2 ** 30;
 const DISK_FREE_MIN_BYTES = 100 * 2 ** 20;
-/** Files beside the connections of clients: to providers, of the database, logs. */
+/** Open files besides client connections: connections to providers and the database, logs. */
 const OTHER_FILES = 4_096;
 
 export function checkVersions(): Finding {
   const versions = `faregate ${programVersion()}, Node ${process.versions.node}`;
   if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) return ok('versions', versions);
-  const advice = `Run it with the Node that npm ci installs, or another one of version ${NODE_MAJOR_MIN} or later.`;
+  const advice = `Use the Node that npm ci installs, or another one of version ${NODE_MAJOR_MIN} or later.`;
   return failed('versions', versions, advice);
 }
 
@@ -40,14 +38,14 @@ export function checkDataDirectory({ dataDir }: Config['database']): Finding[] {
   const existing = nearestExisting(path);
   const obstacle = obstacleOf(path);
   if (obstacle !== null) {
-    const advice = 'Make what is missing, or choose another directory with FAREGATE_DATA_DIR.';
-    return [failed('data directory', `${path} cannot be made: ${obstacle}`, advice)];
+    const advice = 'Create what is missing, or choose another directory with FAREGATE_DATA_DIR.';
+    return [failed('data directory', `${path} cannot be created: ${obstacle}`, advice)];
   }
   try {
     accessSync(existing, constants.W_OK | constants.X_OK);
     if (existing === path) writeDurably(path);
   } catch (error) {
-    const advice = 'Let the user of the gateway write there, or choose another directory with FAREGATE_DATA_DIR.';
+    const advice = 'Give the user of the gateway write access, or choose another directory with FAREGATE_DATA_DIR.';
     return [failed('data directory', `${path} cannot be written: ${errorText(error)}`, advice)];
   }
   const isNew = existing !== path;
@@ -55,16 +53,17 @@ export function checkDataDirectory({ dataDir }: Config['database']): Finding[] {
 }
 
 function checkRights(path: string, isNew: boolean): Finding {
-  if (isNew) return ok('data directory', `${path} is made at the first start`);
+  if (isNew) return ok('data directory', `${path} is created at the first start`);
   const mode = statSync(path).mode & 0o777;
-  if (process.platform === 'win32' || (mode & 0o077) === 0) return ok('data directory', `${path}, for its owner alone`);
-  const detail = `${path} can be reached by others of this machine (mode ${mode.toString(8)})`;
-  return warning('data directory', detail, `The gateway mends that at its start; or run: chmod go= ${path}`);
+  if (process.platform === 'win32' || (mode & 0o077) === 0)
+    return ok('data directory', `${path}, accessible to its owner only`);
+  const detail = `${path} is accessible to other users (mode ${mode.toString(8)})`;
+  return warning('data directory', detail, `The gateway corrects this when it starts; or run: chmod go= ${path}`);
 }
 
 function checkFileSystem(path: string): Finding {
   const name = networkFileSystem(path);
-  if (name === null) return ok('file system', 'no known file system of the network');
+  if (name === null) return ok('file system', 'not a known network file system');
   const detail = `the data directory is on ${name}: ${NETWORK_RISK}`;
   return warning('file system', detail, 'Choose a directory on a local disk.');
 }
@@ -74,22 +73,22 @@ function checkDisk(path: string): Finding {
   const freeBytes = bavail * bsize;
   const detail = `${(freeBytes / 2 ** 30).toFixed(1)} GiB are free for the data directory`;
   if (freeBytes >= DISK_FREE_WARN_BYTES) return ok('disk', detail);
-  const advice = 'Free some space: without any, new calls are refused, because their charges could not be kept.';
+  const advice = 'Free some space: on a full disk new calls are refused, because their charges could not be stored.';
   return freeBytes < DISK_FREE_MIN_BYTES ? failed('disk', detail, advice) : warning('disk', detail, advice);
 }
 
-/** The directory itself, or the nearest one above that is there. */
+/** The directory, or its nearest existing parent. */
 function nearestExisting(path: string): string {
   try {
     if (statSync(path).isDirectory()) return path;
   } catch {
-    // It is not there, or cannot be looked at.
+    // It does not exist, or cannot be read.
   }
   const parent = dirname(path);
   return parent === path ? path : nearestExisting(parent);
 }
 
-/** As a charge has to be written: to the disk, not only to the system. */
+/** Writes and syncs a file, as the journal does. */
 function writeDurably(directory: string): void {
   const path = join(directory, `doctor-${randomBytes(8).toString('hex')}.tmp`);
   const file = openSync(path, 'wx', 0o600);
@@ -102,7 +101,7 @@ function writeDurably(directory: string): void {
   }
 }
 
-/** The system's limit of open files, of which every connection takes one. Nothing if it cannot be read. */
+/** Compares the limit of open files with the connections of clients; finds nothing if the limit cannot be read. */
 export function checkOpenFiles({ connections }: Config['server']): Finding[] {
   const limit = openFilesLimit();
   if (limit === null) return [];
@@ -123,10 +122,10 @@ function openFilesLimit(): number | null {
   }
 }
 
-/** Whether the gateway could listen at its address, or does so already. */
+/** Whether a gateway can listen on the address, or does already. */
 export async function checkAddress({ host, port }: Pick<Config['server'], 'host' | 'port'>): Promise<Finding> {
   const address = `${host}:${port}`;
-  if (port === 0) return ok('address', `${host}, on a port that is free`);
+  if (port === 0) return ok('address', `${host}, on any free port`);
   const failure = await tryToListen(host, port);
   if (failure === null) return ok('address', `${address} is free`);
   if (failure.code !== 'EADDRINUSE') {
@@ -137,12 +136,12 @@ export async function checkAddress({ host, port }: Pick<Config['server'], 'host'
   return failed('address', `${address} is taken by another program`, advice);
 }
 
-/** The same for the metrics; nothing if they have no address of their own. */
+/** The same for the address of the metrics; finds nothing if they have none of their own. */
 export async function checkMetricsAddress({ host, port, metrics }: Config['server']): Promise<Finding[]> {
   if (metrics === undefined) return [];
   const check = 'metrics address';
   if (metrics.port !== 0 && metrics.port === port && metrics.host === host) {
-    const detail = `${host}:${port} is that of the gateway itself`;
+    const detail = `${host}:${port} is the address of the gateway itself`;
     return [failed(check, detail, 'Choose another one with server.metrics, or leave it out.')];
   }
   const found = await checkAddress(metrics);
@@ -159,7 +158,7 @@ function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException 
 }
 
 async function isGateway(host: string, port: number): Promise<boolean> {
-  // A gateway that listens on all addresses is reached on this machine's own.
+  // A gateway that listens on all addresses is reached on the loopback address.
   const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host;
   const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}/`;
   try {

@@ -3,24 +3,23 @@ import { completePool } from '../../lib/http-client.ts';
 import { createProvider, type Provider } from '../../providers/upstream/provider.ts';
 import { errorText, type Finding, failed, ok, warning } from './doctor-finding.ts';
 
-/** The checks of `faregate doctor` of providers: connections, without credentials, so that nothing is used or charged. */
-
 const CLOCK_DIFFERENCE_MAX_MS = 10_000;
 
+/** Connects to providers without credentials, so that nothing is charged. */
 export async function checkProviders(providers: Config['providers']): Promise<Finding[]> {
-  const looks = await Promise.all(Object.entries(providers).map(([id, config]) => lookAt(createProvider(id, config))));
-  const datesMs = looks.flatMap(({ differenceMs }) => (differenceMs === null ? [] : [differenceMs]));
-  return [...looks.map(({ finding }) => finding), ...checkClock(datesMs)];
+  const probes = await Promise.all(Object.entries(providers).map(([id, config]) => probe(createProvider(id, config))));
+  const differencesMs = probes.flatMap(({ differenceMs }) => (differenceMs === null ? [] : [differenceMs]));
+  return [...probes.map(({ finding }) => finding), ...checkClock(differencesMs)];
 }
 
-interface Look {
+interface Probe {
   readonly finding: Finding;
-  /** How far this machine's clock is ahead of the provider's; `null` if it did not say. */
+  /** Clock of this machine minus clock of the provider; `null` if its response has no date. */
   readonly differenceMs: number | null;
 }
 
-/** Whatever status comes back, a server was reached by the same way as calls go: proxy, certificates, HTTP/2. */
-async function lookAt(provider: Provider): Promise<Look> {
+/** Any status proves that the server is reachable the way calls reach it: proxy, certificates, HTTP/2. */
+async function probe(provider: Provider): Promise<Probe> {
   const check = `provider ${provider.id}`;
   const limitMs = provider.timeouts.connectMs * 2;
   const begunMs = performance.now();
@@ -47,11 +46,11 @@ async function lookAt(provider: Provider): Promise<Look> {
   }
 }
 
-/** Only if all that say a time agree, so that one wrong provider does not accuse this machine. */
+/** Compares the smallest difference, so that one provider with a wrong clock causes no warning. */
 function checkClock(differencesMs: readonly number[]): Finding[] {
   const least = differencesMs.toSorted((one, other) => Math.abs(one) - Math.abs(other))[0];
   if (least === undefined || Math.abs(least) <= CLOCK_DIFFERENCE_MAX_MS) return [];
   const seconds = Math.round(Math.abs(least) / 1_000);
   const detail = `this machine is ${seconds} s ${least > 0 ? 'ahead of' : 'behind'} the clocks of the providers`;
-  return [warning('clock', detail, 'Synchronize it, such as by NTP.')];
+  return [warning('clock', detail, 'Synchronize it, for example with NTP.')];
 }

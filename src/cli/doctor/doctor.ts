@@ -1,27 +1,26 @@
 import type { Command } from 'commander';
 import { escapeText } from '../../lib/plain-text.ts';
-import type { CommandKit } from '../command.ts';
 import { findConfigSource, loadForCommand } from '../environment.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import type { Finding } from './doctor-finding.ts';
 
-/** `faregate doctor` */
 export function doctorCommand(program: Command, kit: CommandKit): void {
-  program
-    .command('doctor')
-    .description(
-      'look at everything that a gateway needs: versions, configuration, secrets, data directory, disk, database, clock, address, ' +
-        'providers (without their credentials); exit code 1 if something fails',
-    )
-    .action(
-      kit.plain(async (flags, output, environment) => {
-        const source = findConfigSource(flags, environment);
-        // The client of providers is much code, which other commands have no use for.
-        const { examine } = await import('./doctor-examination.ts');
-        const findings = await examine(source, environment, () => loadForCommand(flags, environment));
-        output.print(findings, () => findings.map(describe).join('\n'));
-        return findings.some(({ state }) => state === 'failed') ? 1 : 0;
-      }),
-    );
+  addCommand(
+    program,
+    'doctor',
+    'check everything that a gateway needs: versions, configuration, secrets, data directory, disk, database, clock, address, ' +
+      'providers (without their credentials); exit code 1 if something fails',
+  ).action(
+    kit.plain(async (flags, output) => {
+      const { environment } = kit.process;
+      const source = findConfigSource(flags, environment);
+      // Loaded here, because `--help` does not need the client of providers.
+      const { examine } = await import('./doctor-examination.ts');
+      const findings = await examine(source, environment, () => loadForCommand(flags, environment));
+      output.print(findings, () => findings.map(describe).join('\n'));
+      return findings.some(({ state }) => state === 'failed') ? 1 : 0;
+    }),
+  );
 }
 
 const WORDS = { ok: 'ok     ', warning: 'WARNING', failed: 'FAILED ' };

@@ -3,79 +3,77 @@ import type { Command } from 'commander';
 import type { CreatedKey } from '../../api/keys/key-keeper.ts';
 import type { KeyResponse } from '../../api/keys/wire.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
-import { AdminClientError } from '../../api/management/admin-client-error.ts';
 import type { AccountResponse } from '../../api/management/wire.ts';
 import type { PlansResponse } from '../../api/plans/admin.ts';
-import { CliError, type CommandKit } from '../command.ts';
+import { CliError } from '../command.ts';
+import { addCommand, type CommandKit } from '../kit.ts';
 import { listAll } from '../pages.ts';
-import { createProgress, type Progress } from '../progress.ts';
+import { createProgress } from '../progress.ts';
 import type { KeysFile } from './import-keys-file.ts';
 import type { ImportRow } from './import-rows.ts';
-import { causeOf, importKey } from './repeats.ts';
+import { importEach, importKey } from './repeats.ts';
 
 const HELP = `
-The first line names the columns, in any order; only "name" is needed:
+The first line names the columns, in any order; only "name" is required:
 
   name,email,verified,balance,plan,key
   alice,alice@example.com,yes,50,,laptop
   bob,,yes,,coding-pro,default
 
 balance is the first top-up in yuan, plan the id of a plan of the configuration (faregate plan list), key the name of the API key to
-make. Every row is checked before anything is made; a wrong one is named with its line and column.
+create. Every row is checked before anything is created; errors name the line and column.
 
-New keys go to a file that only you can read, FILE without .csv and with .keys.csv, or as --keys says; "-" prints them. They are
-shown nowhere else.
+New keys are written to a file that only you can read: FILE with .keys.csv in place of .csv, or the file of --keys; "-" prints them.
+They are shown nowhere else.
 
-Run the command again after a failure, with the same files: accounts, top-ups and plans that are there stay as they are, keys that
-are in the file of keys too. An account is known by its name and e-mail, whatever file it was imported from; one that was made by
-"account create" is not.`;
+Run the command again after a failure, with the same files: existing accounts, top-ups and plans stay as they are, and so do keys in
+the file of keys. An account is identified by its name and e-mail, in any file; accounts of "account create" are different ones.`;
 
-/** What became of a row. */
 interface ImportedAccount {
   readonly line: number;
   readonly name: string;
   readonly accountId: string;
   readonly planId: string | null;
+  /** `known`: in the file of keys; `lost`: created before, and not in the file. */
   readonly key: 'none' | 'made' | 'known' | 'lost';
   readonly keyId: string | null;
 }
 
-/** `faregate account import` */
 export function accountImportCommand(account: Command, kit: CommandKit): void {
-  account
-    .command('import')
-    .description('create accounts with balances, plans and keys from a CSV file; safe to repeat')
-    .argument('<file>', 'a CSV file in UTF-8')
+  addCommand(
+    account,
+    'import <file>',
+    'create accounts with balances, plans and keys from a CSV file; safe to repeat',
+    { file: 'a CSV file in UTF-8' },
+  )
     .option('--keys <file>', 'where new keys go; "-" is standard output')
     .option('--dry-run', 'only check the file')
     .addHelpText('after', HELP)
     .action(
-      kit.changing(async (admin, output, [file], options) => {
+      kit.changing(async (admin, output, given) => {
+        const file = String(given.file);
         const { readImportRows } = await import('./import-rows.ts');
         const { openKeysFile, printedKeys } = await import('./import-keys-file.ts');
         const { data: plans } = await admin.request<PlansResponse>('GET', '/plans');
-        const rows = readImportRows(
-          file!,
-          await readInput(file!),
-          plans.map(({ id }) => id),
-        );
-        if (options.dryRun === true) {
-          output.print({ rows: rows.length }, () => `All ${rows.length} rows can be imported. Nothing was made.`);
+        const planIds = plans.map(({ id }) => id);
+        const rows = readImportRows(file, await readInput(file), planIds);
+        if (given.dryRun === true) {
+          output.print({ rows: rows.length }, () => `All ${rows.length} rows can be imported. Nothing was created.`);
           return 0;
         }
-        const isPrinted = options.keys === '-';
-        const keysPath = isPrinted ? null : String(options.keys ?? `${file!.replace(/\.csv$/i, '')}.keys.csv`);
+        const isPrinted = given.keys === '-';
+        const keysPath = isPrinted ? null : String(given.keys ?? `${file.replace(/\.csv$/i, '')}.keys.csv`);
         const hasKeys = rows.some(({ keyName }) => keyName !== null);
         const keys = keysPath === null || !hasKeys ? printedKeys(kit.process) : await openKeysFile(keysPath);
         const progress = createProgress(kit.process);
         try {
-          const imported = await importRows(admin, rows, keys, progress, file!);
+          const located = rows.map((row) => ({ ...row, at: `${file}:${row.line}: ` }));
+          const options = { noun: 'row', progress, otherwise: IMPORTED_OTHERWISE };
+          const imported = await importEach(located, options, (row) => importRow(admin, row, keys));
           progress.end();
-          if (isPrinted) kit.process.writeError(`${describe(imported, null)}\n`);
-          else
-            output.print({ accounts: imported, keysFile: hasKeys ? keysPath : null }, () =>
-              describe(imported, keysPath),
-            );
+          const text = describe(imported, keysPath);
+          if (isPrinted) kit.process.writeError(`${text}\n`);
+          else output.print({ accounts: imported, keysFile: hasKeys ? keysPath : null }, () => text);
           return imported.some(({ key }) => key === 'lost') ? 1 : 0;
         } finally {
           progress.end();
@@ -94,30 +92,7 @@ async function readInput(file: string): Promise<Uint8Array> {
   }
 }
 
-async function importRows(
-  admin: AdminClient,
-  rows: readonly ImportRow[],
-  keys: KeysFile,
-  progress: Progress,
-  file: string,
-): Promise<ImportedAccount[]> {
-  const imported: ImportedAccount[] = [];
-  for (const row of rows) {
-    progress.show(`row ${imported.length + 1} of ${rows.length}: ${row.name}`);
-    try {
-      imported.push(await importRow(admin, row, keys));
-    } catch (error) {
-      if (!(error instanceof AdminClientError)) throw error;
-      const before = `${imported.length} of ${rows.length} rows are done; run the command again to go on.`;
-      throw new CliError(`${file}:${row.line}: ${row.name}: ${causeOf(error, IMPORTED_OTHERWISE)}\n${before}`, {
-        cause: error,
-      });
-    }
-  }
-  return imported;
-}
-
-/** Each step is safe to repeat: an account and a plan by their idempotency keys, an API key by the file of keys. */
+/** Every request is safe to repeat: for an account and a plan by idempotency keys, for an API key by the file of keys. */
 async function importRow(admin: AdminClient, row: ImportRow, keys: KeysFile): Promise<ImportedAccount> {
   const { line, name, email, verified, balanceYuan, planId, keyName } = row;
   const idempotencyKey = importKey(name, email);
@@ -147,13 +122,13 @@ function describe(imported: readonly ImportedAccount[], keysPath: string | null)
   const lost = imported.filter(({ key }) => key === 'lost');
   const where = keysPath === null ? '' : ` in ${keysPath}, which only you can read`;
   return [
-    `${imported.length} ${imported.length === 1 ? 'account is' : 'accounts are'} there.`,
+    `Imported ${imported.length} ${imported.length === 1 ? 'account' : 'accounts'}.`,
     ...(made > 0 ? [`${made} new ${made === 1 ? 'key is' : 'keys are'}${where || ' printed'}.`] : []),
-    ...(known > 0 ? [`${known} ${known === 1 ? 'key was' : 'keys were'} there already${where}.`] : []),
+    ...(known > 0 ? [`${known} ${known === 1 ? 'key exists' : 'keys exist'} already${where}.`] : []),
     ...lost.map(
       ({ line, name, keyId }) =>
-        `Line ${line}: ${name} has its key ${keyId} already, and its text is not in the file of keys: name the file of the earlier ` +
-        `run with --keys, or revoke the key and run this again: faregate key revoke ${keyId}`,
+        `Line ${line}: The key ${keyId} of ${name} exists already, and its text is not in the file of keys: name the file of the ` +
+        `earlier run with --keys, or revoke the key and run this again: faregate key revoke ${keyId}`,
     ),
   ].join('\n');
 }

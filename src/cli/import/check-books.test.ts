@@ -22,13 +22,13 @@ const booksOf = (change: Partial<ForeignAccount>): ForeignBooks => ({
   leftOut: [],
 });
 
-describe('books of another gateway', () => {
-  it('can be imported if the admin API would take every part of them', () => {
+describe('accounts of another gateway', () => {
+  it('can be imported if the admin API accepts all of them', () => {
     checkBooks(booksOf({}));
     checkBooks(booksOf({ balanceNano: -1n, email: 'lin@example.com' }));
   });
 
-  it('are refused before anything is made, with the account, the key and what is wrong', () => {
+  it('are refused before anything is created, with the account, the key and the problem', () => {
     for (const [change, expected] of [
       [{ email: 'lin' }, /^lin \(2\): email: Expected an e-mail address\.$/m],
       [{ balanceNano: 10n ** 18n }, /^lin \(2\): balance: .*at most 100000000\.$/m],
@@ -39,7 +39,7 @@ describe('books of another gateway', () => {
     }
   });
 
-  it('name twenty problems, and how many more there are', () => {
+  it('report twenty problems, and the number of further ones', () => {
     const keys = Array.from({ length: 25 }, () => ({ ...KEY, prefix: '' }));
     assert.throws(() => checkBooks(booksOf({ keys })), {
       message: /^(?:.*prefix.*\n){20}and 5 more\nNothing was imported\./,

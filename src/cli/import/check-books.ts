@@ -8,10 +8,10 @@ import { amountOf, bodyOfAccount, bodyOfKey } from './foreign-import.ts';
 import { refuseProblems } from './repeats.ts';
 
 /**
- * Checks the books of another gateway by the schemas of the admin API, so that no import stops halfway for something that a look at the
- * source could have said.
+ * Checks accounts and keys of another gateway with the schemas of the admin API, so that invalid ones are found before anything is
+ * imported.
  *
- * @throws CliError that names what cannot be imported.
+ * @throws CliError that names what cannot be imported
  */
 export function checkBooks({ accounts }: ForeignBooks): void {
   const problems: string[] = [];
@@ -25,5 +25,5 @@ export function checkBooks({ accounts }: ForeignBooks): void {
     check(`${where}: balance`, amountYuan, amountOf(account));
     for (const key of account.keys) check(`${where}: key ${key.name} (${key.ref})`, importedKey, bodyOfKey(key));
   }
-  refuseProblems(problems, 'Nothing was imported. Change these there first.');
+  refuseProblems(problems, 'Nothing was imported. Change these in the other gateway first.');
 }

@@ -2,24 +2,23 @@ import type { AllowLists } from '../../accounting/accounts/allow-lists.ts';
 import type { KeyLimits } from '../../accounting/accounts/key-limit-tables.ts';
 import type { RateMaxima } from '../../accounting/reservations/rate-defaults.ts';
 
-/** The books of another gateway as a plain value: what an import writes, and what it cannot. */
-
+/** Accounts and keys of another gateway: what an import writes, and what it leaves out. */
 export interface ForeignBooks {
-  /** The program, such as `one-api`. */
+  /** The program, such as `one-api`, and the label of the database if it has one. */
   readonly source: string;
-  /** In words, by what was found in the database. */
+  /** The version of the program, for people. */
   readonly version: string;
   readonly accounts: readonly ForeignAccount[];
   readonly leftOut: readonly LeftOut[];
 }
 
 export interface ForeignAccount {
-  /** What it is called in its database, unique there and for good. */
+  /** A permanent, unique reference of the account in its database. */
   readonly ref: string;
   readonly name: string;
   readonly email: string | null;
   readonly balanceNano: bigint;
-  /** Why its calls are refused; `null`: they are not. */
+  /** Why the account is suspended; `null` if it is not. */
   readonly suspendedBecause: string | null;
   readonly keys: readonly ForeignKey[];
 }
@@ -27,29 +26,29 @@ export interface ForeignAccount {
 export interface ForeignKey {
   readonly ref: string;
   readonly name: string;
-  /** Of what clients send. */
+  /** The hash of what clients send. */
   readonly sha256: Buffer;
-  /** What lists show of it. */
+  /** The part of the key that lists show. */
   readonly prefix: string;
   readonly isRevoked: boolean;
   readonly expiresAt: Date | null;
   readonly limits: Partial<KeyLimits>;
-  /** Requests and tokens a minute; absent: none. */
+  /** Limits per minute; absent if there are none. */
   readonly rates?: RateMaxima;
   readonly allowed: AllowLists;
 }
 
-/** What has no counterpart here, or is not guessed. */
+/** Data that an import leaves out, because it has no counterpart here or would have to be guessed. */
 export interface LeftOut {
   readonly what: string;
   readonly why: string;
   readonly count: number;
 }
 
-/** A database of another program, opened so that nothing can be written. */
+/** A database of another program, opened read-only. */
 export interface ForeignDatabase {
-  /** The names of a table's columns; none if there is no such table. */
+  /** The names of a table's columns; empty if there is no such table. */
   columnsOf(table: string): Promise<ReadonlySet<string>>;
-  /** Rows of a query that casts every column to text. */
+  /** Runs a query that casts every column to text. */
   select(query: string): Promise<readonly { readonly [column: string]: string | null }[]>;
 }

@@ -2,22 +2,22 @@ import { pathToFileURL } from 'node:url';
 import { CliError } from '../command.ts';
 import type { ForeignDatabase } from './foreign-books.ts';
 
-/** Opens the database of another program so that nothing can be written, and all that is read is of one moment. */
-
 interface OpenedForeignDatabase extends ForeignDatabase {
   close(): Promise<void>;
 }
 
 /**
+ * Opens the database of another program read-only, in one snapshot.
+ *
  * @param source a SQLite file, or a `postgres://` address
- * @throws CliError if it cannot be opened.
+ * @throws CliError if it cannot be opened
  */
 export async function openForeignDatabase(source: string): Promise<OpenedForeignDatabase> {
   const isAddress = /^postgres(ql)?:\/\//.test(source);
   try {
     return await (isAddress ? openPostgres(source) : openSqlite(source));
   } catch (error) {
-    // An address may hold a password.
+    // An address may contain a password.
     const name = isAddress ? 'The database' : source;
     throw new CliError(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
   }
@@ -29,7 +29,7 @@ async function openSqlite(path: string): Promise<OpenedForeignDatabase> {
   database.exec('begin');
   const select = (query: string, ...values: string[]) =>
     database.prepare(query).all(...values) as Record<string, string | null>[];
-  // A file of another kind is found out by its first query.
+  // The first query fails if the file is not a SQLite database.
   select('select name from sqlite_schema limit 1');
   return {
     columnsOf: async (table) =>

@@ -1,22 +1,12 @@
 import type { KeyResponse } from '../../api/keys/wire.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
-import { AdminClientError } from '../../api/management/admin-client-error.ts';
 import type { AccountResponse } from '../../api/management/wire.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import { CliError } from '../command.ts';
 import { listAll } from '../pages.ts';
 import type { Progress } from '../progress.ts';
 import type { ForeignAccount, ForeignBooks, ForeignKey } from './foreign-books.ts';
-import { causeOf, importKey } from './repeats.ts';
+import { importEach, importKey } from './repeats.ts';
 
-/**
- * Writes the books of another gateway through the admin API, account by account. Every step is safe to repeat: an account and its money by
- * idempotency keys of what it is called where it comes from, a key by its hash. So an import that was interrupted is run again and
- * goes on, and one that is complete changes nothing. It is no single transaction, because each account is made by a request of its own;
- * nobody calls with what is half there, because keys come last.
- */
-
-/** What became of an account. */
 export interface WrittenAccount {
   readonly name: string;
   readonly accountId: string;
@@ -24,28 +14,21 @@ export interface WrittenAccount {
   readonly keys: number;
 }
 
-/** @throws CliError that says how far it came, and that it may be run again. */
-export async function writeBooks(
-  admin: AdminClient,
-  books: ForeignBooks,
-  progress: Progress,
-): Promise<WrittenAccount[]> {
-  const written: WrittenAccount[] = [];
-  for (const account of books.accounts) {
-    progress.show(`account ${written.length + 1} of ${books.accounts.length}: ${account.name}`);
-    try {
-      written.push(await writeAccount(admin, books, account));
-    } catch (error) {
-      if (!(error instanceof AdminClientError)) throw error;
-      const before = `${written.length} of ${books.accounts.length} accounts are done; run the command again to go on.`;
-      throw new CliError(`${account.name}: ${causeOf(error, IMPORTED_OTHERWISE)}\n${before}`, { cause: error });
-    }
-  }
-  return written;
+/**
+ * Writes the accounts of another gateway through the admin API. Each account takes several requests, which are safe to repeat: the
+ * account and its money have idempotency keys made of its reference, and a key is identified by its hash. So an interrupted import is
+ * continued by running it again, and a complete one changes nothing. Keys are written last, so that no call uses a half-imported
+ * account.
+ *
+ * @throws CliError with the number of complete accounts
+ */
+export function writeBooks(admin: AdminClient, books: ForeignBooks, progress: Progress): Promise<WrittenAccount[]> {
+  const options = { noun: 'account', progress, otherwise: IMPORTED_OTHERWISE };
+  return importEach(books.accounts, options, (account) => writeAccount(admin, books, account));
 }
 
 const IMPORTED_OTHERWISE =
-  'It was imported before with another name, e-mail address or balance than it has there now. Give it its earlier ones there, and ' +
+  'It was imported before with another name, e-mail address or balance than it has there now. Restore the earlier ones there, and ' +
   'change the account here: faregate account rename, account top-up, account adjust.';
 
 async function writeAccount(
@@ -54,13 +37,12 @@ async function writeAccount(
   account: ForeignAccount,
 ): Promise<WrittenAccount> {
   const { ref, name, balanceNano, suspendedBecause, keys } = account;
-  // Whatever else of it changes there, the account is the same.
   const idempotencyKey = importKey(source, ref);
   const made = await admin.request<AccountResponse>('POST', '/accounts', bodyOfAccount(account), idempotencyKey);
   const accountId = made.id;
   const known = await listAll<KeyResponse>(admin, `/accounts/${accountId}/keys`, {});
   const isNew = known.length < keys.length || keys.length === 0;
-  // Before its keys: an operator who has resumed it since is not overruled, because all of them are there by then.
+  // Only before its keys are complete: an operator may have resumed the account after an earlier run.
   if (suspendedBecause !== null && isNew && made.status === 'active') {
     await admin.request('PATCH', `/accounts/${accountId}`, { status: 'suspended', statusReason: suspendedBecause });
   }
@@ -73,7 +55,7 @@ async function writeAccount(
   return { name, accountId, balanceYuan: amountOf(account), keys: keys.length };
 }
 
-/** What the admin API is sent of an account. */
+/** The request body that creates an account. */
 export function bodyOfAccount({ name, email }: ForeignAccount): object {
   return { name, email, verified: true };
 }
@@ -82,7 +64,7 @@ export function amountOf({ balanceNano }: ForeignAccount): string {
   return formatYuan(balanceNano);
 }
 
-/** What the admin API is sent of a key. */
+/** The request body that imports a key. */
 export function bodyOfKey(key: ForeignKey): object {
   const { name, sha256, prefix, isRevoked, expiresAt, allowed } = key;
   return {

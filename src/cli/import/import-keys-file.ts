@@ -6,7 +6,7 @@ import { csvLine } from '../../lib/csv.ts';
 import { syncDirectory } from '../../lib/files/durable-files.ts';
 import { CliError, type CliProcess } from '../command.ts';
 
-/** A key that an import has made; its text is shown nowhere else. */
+/** A key that an import has created. Its text is shown nowhere else. */
 interface ImportedKey {
   readonly name: string;
   readonly accountId: string;
@@ -15,9 +15,9 @@ interface ImportedKey {
   readonly key: string;
 }
 
-/** Where the keys of an import go. Each is on the disk before the next one is made, so that none is lost. */
+/** Receives the keys of an import. Each key is durable before the next one is created, so that none is lost. */
 export interface KeysFile {
-  /** Whether a key of this account and name is in the file already. */
+  /** Whether an earlier run has written a key of this account and name. */
   has(accountId: string, keyName: string): boolean;
   add(key: ImportedKey): Promise<void>;
   close(): Promise<void>;
@@ -26,7 +26,7 @@ export interface KeysFile {
 const HEAD = ['name', 'account_id', 'key_name', 'key_id', 'key'] as const;
 const OWNER_ONLY = 0o600;
 
-/** Standard output in place of a file. */
+/** Prints keys to standard output. */
 export function printedKeys({ writeOut }: Pick<CliProcess, 'writeOut'>): KeysFile {
   let isBegun = false;
   return {
@@ -40,9 +40,9 @@ export function printedKeys({ writeOut }: Pick<CliProcess, 'writeOut'>): KeysFil
 }
 
 /**
- * Opens the file of an earlier run of the same import, or makes it. Only its owner can read it.
+ * Opens the file of an earlier run of the same import, or creates it. Only its owner can read it.
  *
- * @throws CliError if a file of that name is something else.
+ * @throws CliError if a file of that name has other contents
  */
 export async function openKeysFile(path: string): Promise<KeysFile> {
   const known = await readKnown(path);
@@ -72,9 +72,9 @@ export async function openKeysFile(path: string): Promise<KeysFile> {
 
 interface Known {
   readonly made: Set<string>;
-  /** Whether an earlier run was stopped before it wrote anything. */
+  /** An earlier run was stopped before it wrote anything. */
   readonly isEmpty: boolean;
-  /** Whether an earlier run was stopped while it wrote a line. */
+  /** An earlier run was stopped in the middle of a line. */
   readonly isCut: boolean;
 }
 
@@ -90,14 +90,14 @@ async function readKnown(path: string): Promise<Known | null> {
   const [head, ...rows] = text.split('\n').map(readLine);
   if (JSON.stringify(head) !== JSON.stringify(HEAD)) {
     throw new CliError(
-      `${path} is there already, and it is no file of keys of an import. Name another one with --keys.`,
+      `${path} exists already, and it is not a file of keys of an import. Name another one with --keys.`,
     );
   }
   const whole = rows.filter((row) => row.length === HEAD.length && /^sk-fg-\w{38}$/.test(row[4]!));
   return { made: new Set(whole.map((row) => idOf(row[1]!, row[2]!))), isEmpty: false, isCut: !text.endsWith('\n') };
 }
 
-/** No cell has a line break, so a line that was cut spoils no other one. */
+/** Cells have no line breaks, so an incomplete line does not affect other lines. */
 function readLine(line: string): string[] {
   try {
     return parse(line, { relax_column_count: true })[0] ?? [];
@@ -106,7 +106,7 @@ function readLine(line: string): string[] {
   }
 }
 
-/** As a line has them: a name that begins like a formula has its apostrophe in new files, and none in those of earlier versions. */
+/** As in a line, because files of earlier versions lack the apostrophe before a name that begins like a formula. */
 const idOf = (accountId: string, keyName: string): string => csvLine([accountId, keyName]);
 
 const cellsOf = ({ name, accountId, keyName, keyId, key }: ImportedKey) => [name, accountId, keyName, keyId, key];
@@ -116,5 +116,5 @@ async function write(file: FileHandle, text: string): Promise<void> {
   await file.sync();
 }
 
-/** Not by `\r\n`, since lines of a file of an earlier version end like this. */
+/** Lines end with `\n`, as in files of earlier versions. */
 const toLine = (cells: readonly string[]): string => csvLine(cells, '\n');

@@ -5,16 +5,16 @@ import { issueText } from '../../api/management/issue-text.ts';
 import { CliError } from '../command.ts';
 import { refuseProblems } from './repeats.ts';
 
-/** An account that a row asks for; texts are as the file has them, and the admin API has accepted their form. */
+/** An account to create. Texts are as in the file, and valid by the schemas of the admin API. */
 export interface ImportRow {
-  /** In the file, from 1. */
+  /** Line number in the file, from 1. */
   readonly line: number;
   readonly name: string;
   readonly email: string | null;
   readonly verified: boolean;
   readonly balanceYuan: string | null;
   readonly planId: string | null;
-  /** The name of the API key to make; `null` for none. */
+  /** The name of the API key to create; `null` for none. */
   readonly keyName: string | null;
 }
 
@@ -27,7 +27,7 @@ const VERIFIED = new Map([
   ...['yes', 'y', 'true', '1'].map((text) => [text, true] as const),
 ]);
 
-/** The members of a request in which a column is sent. */
+/** The column of each member of a request body. */
 const COLUMN_OF = new Map<PropertyKey, ColumnName>([
   ['name', 'name'],
   ['email', 'email'],
@@ -40,10 +40,10 @@ interface Cells {
 }
 
 /**
- * Reads the rows of an import and checks all of them by the schemas of the admin API.
+ * Reads the rows of an import, and checks all of them with the schemas of the admin API before any is imported.
  *
  * @param planIds the plans of the configuration
- * @throws CliError that names every wrong row with its line and column, so that nothing is made of a file that is wrong.
+ * @throws CliError that names every invalid row with line and column
  */
 export function readImportRows(file: string, bytes: Uint8Array, planIds: readonly string[]): ImportRow[] {
   const problems: string[] = [];
@@ -53,15 +53,15 @@ export function readImportRows(file: string, bytes: Uint8Array, planIds: readonl
       void problems.push(`${file}:${line}: ${column}: ${message}`);
     const row = toRow(line, cells);
     checkRow(row, cells, planIds, say);
-    // What makes a row the same account when the import is repeated.
+    // Identifies the account when the import is repeated.
     const identity = JSON.stringify([row.name, row.email]);
     const before = lineOf.get(identity);
     if (before !== undefined) say('name', `Line ${before} has the same name and e-mail. Remove one of them.`);
     else lineOf.set(identity, line);
     return row;
   });
-  refuseProblems(problems, 'Nothing was made. Mend the file and run the command again.');
-  if (rows.length === 0) throw new CliError(`${file}: There is no row below the names of the columns.`);
+  refuseProblems(problems, 'Nothing was created. Correct the file and run the command again.');
+  if (rows.length === 0) throw new CliError(`${file}: There are no rows below the names of the columns.`);
   return rows;
 }
 
@@ -69,7 +69,7 @@ function decode(file: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new CliError(`${file}: This is no UTF-8. Save it as "CSV UTF-8".`);
+    throw new CliError(`${file}: The file is not UTF-8. Save it as "CSV UTF-8".`);
   }
 }
 
@@ -87,13 +87,13 @@ function readCells(file: string, text: string): Cells[] {
         `${file}:${line}: Expected ${names.length} columns, as in the first line, not ${record.length}.`,
       );
     }
-    // Also inside of quotes, as the admin API does: a name with a space behind it is no other account.
+    // White space inside quotes is removed too, as by the admin API, so that it does not make another account.
     const cells = Object.fromEntries(COLUMNS.map((column) => [column, (record[names.indexOf(column)] ?? '').trim()]));
     return { line, cells: cells as Record<ColumnName, string> };
   });
 }
 
-/** In the first line. */
+/** Occurrences in the first line, plus 1. */
 function countIn(text: string, delimiter: string): number {
   return text.split('\n', 1)[0]!.split(delimiter).length;
 }
@@ -109,7 +109,7 @@ function parseCsv(file: string, text: string, delimiter: string): Parsed[] {
     return parse(text, options) as unknown as Parsed[];
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    throw new CliError(`${file}: This is no CSV: ${error.message}`, { cause: error });
+    throw new CliError(`${file}: The file is not CSV: ${error.message}`, { cause: error });
   }
 }
 
@@ -120,7 +120,7 @@ function checkHead(file: string, names: readonly string[]): void {
     throw new CliError(`${file}:1: There is no column "${unknown.slice(0, 50)}"; there are: ${COLUMNS.join(', ')}.`);
   }
   const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) throw new CliError(`${file}:1: The column "${twice}" stands there twice.`);
+  if (twice !== undefined) throw new CliError(`${file}:1: The column "${twice}" occurs twice.`);
   if (!names.includes('name')) throw new CliError(`${file}:1: The column "name" is missing.`);
 }
 

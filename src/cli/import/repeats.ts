@@ -1,22 +1,50 @@
 import { createHash } from 'node:crypto';
-import type { AdminClientError } from '../../api/management/admin-client-error.ts';
+import { AdminClientError } from '../../api/management/admin-client-error.ts';
 import { CliError } from '../command.ts';
+import type { Progress } from '../progress.ts';
 
-/** What imports have in common that are checked before anything is made, and safe to repeat. */
-
-/** The idempotency key of an account, by what stays the same of it at each repeat. */
+/** The idempotency key of an account, made of what identifies it in each run of an import. */
 export function importKey(...identity: readonly (string | null)[]): string {
   return `import-${createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32)}`;
 }
 
-/** Why an account was not imported; `otherwise`: if it was before, with other values. */
-export function causeOf({ code, message }: AdminClientError, otherwise: string): string {
-  return code === 'conflict_error' && message.includes('Idempotency-Key') ? otherwise : message;
+interface ImportOptions {
+  /** What the items are called, such as `row`. */
+  readonly noun: string;
+  readonly progress: Progress;
+  /** The message if an account was imported before with other values. */
+  readonly otherwise: string;
+}
+
+/**
+ * Imports accounts one after the other.
+ *
+ * @throws CliError with the account that failed and the number of complete ones
+ */
+export async function importEach<Item extends { readonly name: string; readonly at?: string }, Imported>(
+  items: readonly Item[],
+  { noun, progress, otherwise }: ImportOptions,
+  importOne: (item: Item) => Promise<Imported>,
+): Promise<Imported[]> {
+  const imported: Imported[] = [];
+  for (const item of items) {
+    progress.show(`${noun} ${imported.length + 1} of ${items.length}: ${item.name}`);
+    try {
+      imported.push(await importOne(item));
+    } catch (error) {
+      if (!(error instanceof AdminClientError)) throw error;
+      const { code, message } = error;
+      const isOther = code === 'conflict_error' && message.includes('Idempotency-Key');
+      const done = `${imported.length} of ${items.length} ${noun}s are done; run the command again to continue.`;
+      throw new CliError(`${item.at ?? ''}${item.name}: ${isOther ? otherwise : message}\n${done}`, { cause: error });
+    }
+  }
+  return imported;
 }
 
 const PROBLEMS_MAX = 20;
 
-/** @throws CliError that names the first problems, if there are any. */
+/** @throws CliError with the first problems and the advice, if there are any */
 export function refuseProblems(problems: readonly string[], advice: string): void {
   if (problems.length === 0) return;
   const more = problems.length > PROBLEMS_MAX ? [`and ${problems.length - PROBLEMS_MAX} more`] : [];

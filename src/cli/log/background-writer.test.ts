@@ -73,7 +73,7 @@ describe('a writer in the background', () => {
     );
   });
 
-  it('appends nothing of a text that is not ASCII to what is ASCII', () => {
+  it('appends nothing if a text is not ASCII', () => {
     const path = newPath();
     const writer = new BackgroundWriter(openSync(path, 'a'), silent);
     assert.equal(writer.appendAscii('one '), true);
@@ -84,7 +84,7 @@ describe('a writer in the background', () => {
     assert.equal(readFileSync(path, 'utf8'), 'one two');
   });
 
-  it('fills one chunk, whatever is flushed meanwhile, while the destination takes nothing', {
+  it('fills one chunk while the destination is busy, despite flushes', {
     skip: process.platform === 'win32',
   }, () => {
     const { pipe, fill, read } = newPipe();
@@ -101,7 +101,7 @@ describe('a writer in the background', () => {
     writer.close();
   });
 
-  it('writes what waits at once, if the destination has been busy, and once', {
+  it('writes pending bytes once, synchronously, after the destination was busy', {
     skip: process.platform === 'win32',
   }, async () => {
     const { pipe, fill, read } = newPipe();
@@ -124,7 +124,7 @@ describe('a writer in the background', () => {
     writer.close();
   });
 
-  it('tries again to write what failed, and says so', { skip: process.platform === 'win32' }, async () => {
+  it('reports a failed write, and retries it', { skip: process.platform === 'win32' }, async () => {
     const path = newPath();
     execFileSync('mkfifo', [path]);
     const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -1,17 +1,18 @@
 import { close, write, writeSync } from 'node:fs';
 
 /**
- * The most that is written at once. A write takes some 27 µs of two threads beside what its bytes take, as measured with a file on one
- * core: with 32 KiB that was more than half of a line, and is a fifth now.
+ * The most that is written at once. A write has a fixed cost of some 27 µs on two threads, measured with a file on one core: with
+ * 32 KiB more than half of the cost of a line, with 128 KiB a fifth.
  */
 const CHUNK_BYTES = 128 * 1024;
-/** What a UTF-16 unit takes in UTF-8, at most. */
+/** The most bytes in UTF-8 for a UTF-16 code unit. */
 const UTF8_BYTES_MAX = 3;
-/** When a destination that takes nothing is asked again: by a timer, and by a process that ends. */
+/** Delay before a busy destination is retried. */
 const RETRY_MS = 100;
+/** The same in a process that exits. */
 const RETRY_NOW_MS = 10;
 
-/** Bytes that are written together; those before `start` have been written. */
+/** Bytes from `start` to `end` are pending. */
 interface Chunk {
   readonly buffer: Buffer;
   start: number;
@@ -19,35 +20,34 @@ interface Chunk {
 }
 
 export interface WriterEvents {
-  /** Nothing waits that is due. */
+  /** Nothing is due to be written. */
   onIdle(): void;
-  /** What could not be written waits, and is tried again with what comes next. */
+  /** A write failed. Its bytes stay pending, and are retried with the next ones. */
   onError(): void;
 }
 
 /**
- * Writes text to a file descriptor, in its order, by a thread of the runtime. Text becomes bytes once, if it is appended, because
- * most of what a log costs is how often its text is looked through.
+ * Writes text to a file descriptor in order, in a thread of the runtime. Text is encoded once, when it is appended: passes over the
+ * text are most of the cost of a log.
  */
 export class BackgroundWriter {
   readonly #fd: number;
   readonly #events: WriterEvents;
   readonly #chunkBytes: number;
-  /** What is appended goes here. */
+  /** Receives appended bytes. */
   #filling: Chunk;
-  /** What waits to be written, the next one first. */
+  /** Complete chunks, the next one first. */
   readonly #full: Chunk[] = [];
-  /** A chunk to fill next, so that two take turns as long as the destination keeps up. */
+  /** A free chunk: two suffice while the destination keeps up. */
   #spare: Chunk | null = null;
   #waitingBytes = 0;
-  /** Whether what is being filled is to be written before it is full. */
+  /** Whether `#filling` is to be written before it is full. */
   #isDue = false;
-  /** Whether another thread has the first full chunk. */
+  /** Whether another thread is writing the first complete chunk. */
   #isWriting = false;
   #retry: NodeJS.Timeout | null = null;
   #isClosed = false;
 
-  /** Chunks of another size are for tests. */
   constructor(fd: number, events: WriterEvents, chunkBytes = CHUNK_BYTES) {
     this.#fd = fd;
     this.#events = events;
@@ -55,17 +55,17 @@ export class BackgroundWriter {
     this.#filling = newChunk(chunkBytes);
   }
 
-  /** What was appended and is not written yet. */
+  /** Appended bytes that are not written yet. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
 
-  /** Appends a text that is ASCII and fits into a chunk; with false nothing was appended. */
+  /** Appends a text if it is ASCII and fits into a chunk; returns false if it is not or does not. */
   appendAscii(text: string): boolean {
     const bytesMax = text.length * UTF8_BYTES_MAX;
     if (bytesMax > this.#chunkBytes) return false;
-    const chunk = this.#roomFor(bytesMax);
-    // All that is not ASCII takes more bytes than units.
+    const chunk = this.#chunkFor(bytesMax);
+    // Other characters take more bytes than code units.
     if (chunk.buffer.write(text, chunk.end) !== text.length) return false;
     this.#appended(chunk, text.length);
     return true;
@@ -79,23 +79,23 @@ export class BackgroundWriter {
       this.#waitingBytes += bytes;
       this.#writeNext();
     } else {
-      const chunk = this.#roomFor(bytes);
+      const chunk = this.#chunkFor(bytes);
       chunk.buffer.write(text, chunk.end);
       this.#appended(chunk, bytes);
     }
   }
 
-  /** Has all that was appended written, in the background. */
+  /** Starts to write all pending bytes in the background. */
   flush(): void {
     this.#isDue = true;
     this.#writeNext();
   }
 
   /**
-   * Writes what waits before it returns, but for what another thread is writing. A destination that takes nothing is asked again
-   * within a time.
+   * Writes pending bytes synchronously, except the chunk that another thread is writing. Retries a busy destination until the time is
+   * over.
    *
-   * @throws if the destination cannot be written, or took nothing for so long; the rest waits on
+   * @throws if a write fails, or the destination stays busy; the remaining bytes stay pending
    */
   writeNow(withinMs: number): void {
     this.#endChunk();
@@ -115,7 +115,7 @@ export class BackgroundWriter {
     }
   }
 
-  /** Writes nothing more, and closes what is not a standard stream. */
+  /** Stops writing, and closes the descriptor unless it is a standard stream. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -128,7 +128,7 @@ export class BackgroundWriter {
     this.#waitingBytes += bytes;
   }
 
-  #roomFor(bytes: number): Chunk {
+  #chunkFor(bytes: number): Chunk {
     if (this.#filling.end + bytes > this.#chunkBytes) {
       this.#endChunk();
       this.#writeNext();
@@ -188,7 +188,7 @@ export class BackgroundWriter {
   }
 
   #closeFile(): void {
-    // Standard output and standard error stay open for what the process says when it ends.
+    // Standard output and standard error stay open for the last messages of the process.
     if (this.#fd > 2) close(this.#fd, () => undefined);
   }
 }

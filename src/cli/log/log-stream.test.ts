@@ -17,7 +17,7 @@ let files = 0;
 const newPath = (): string => join(directory, String(files++));
 
 describe('the log of a gateway', () => {
-  it('writes lines of requests together, and a warning at once with what waits', async () => {
+  it('writes lines of requests together, and flushes at a warning', async () => {
     const path = newPath();
     const logger = loggerTo(new LogStream({ destination: path, format: 'json' }), {});
     logger.info({ n: 1 }, 'request');
@@ -31,14 +31,14 @@ describe('the log of a gateway', () => {
     );
   });
 
-  it('writes a line that nothing follows', async () => {
+  it('writes a single line after a delay', async () => {
     const path = newPath();
     const logger = loggerTo(new LogStream({ destination: path, format: 'json' }), {});
     logger.info({}, 'request');
     await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('request'));
   });
 
-  it('has pretty lines, in the format of the moment', () => {
+  it('changes its format to pretty lines and back', () => {
     const path = newPath();
     const stream = new LogStream({ destination: path, format: 'pretty', isSync: true });
     const logger = loggerTo(stream, {});
@@ -52,7 +52,7 @@ describe('the log of a gateway', () => {
     assert.equal(JSON.parse(json!).err.message, 'Broken.');
   });
 
-  it('escapes what a terminal obeys, in lines of any length and alphabet', async () => {
+  it('escapes control characters in lines of any length and alphabet', async () => {
     const path = newPath();
     const stream = new LogStream({ destination: path, format: 'json', waitingBytesMax: Number.POSITIVE_INFINITY });
     const name = fc.oneof(
@@ -65,14 +65,14 @@ describe('the log of a gateway', () => {
     assert.equal(readFileSync(path, 'utf8'), lines.map(escapeJson).join(''));
   });
 
-  it('shows the stack of a fault beneath its line', () => {
+  it('prints the stack of an error below its line', () => {
     const path = newPath();
     const logger = loggerTo(new LogStream({ destination: path, format: 'pretty', isSync: true }), {});
     logger.error({ err: new Error('Broken.') }, 'a fault');
     assert.match(readFileSync(path, 'utf8'), /ERROR a fault\nError: Broken\.\n {4}at /);
   });
 
-  it('drops lines, and says how many, if standard error takes nothing', {
+  it('drops lines, and reports how many, if standard error is busy', {
     skip: process.platform === 'win32',
   }, async () => {
     const path = newPath();
@@ -108,7 +108,7 @@ describe('the log of a gateway', () => {
     closeSync(pipe);
   });
 
-  it('keeps the lines of several processes whole in a pipe that takes a part at a time', {
+  it('does not interleave the lines of several processes in a pipe', {
     skip: process.platform === 'win32',
   }, async () => {
     const path = newPath();
@@ -144,7 +144,7 @@ describe('the log of a gateway', () => {
     closeSync(pipe);
   });
 
-  it('goes on if standard error fails, such as on a full disk', { skip: !existsSync('/dev/full') }, async () => {
+  it('continues if standard error fails, such as on a full disk', { skip: !existsSync('/dev/full') }, async () => {
     const stream = new LogStream({ destination: '/dev/full', format: 'json', waitingBytesMax: 10_000 });
     const logger = loggerTo(stream, {});
     await until(() => {
@@ -155,7 +155,7 @@ describe('the log of a gateway', () => {
     logger.error({}, 'after the end');
   });
 
-  it('has written everything when it has ended', async () => {
+  it('has written everything when it is closed', async () => {
     const path = newPath();
     const stream = new LogStream({ destination: path, format: 'json' });
     loggerTo(stream, {}).info({}, 'request');
@@ -163,7 +163,7 @@ describe('the log of a gateway', () => {
     assert.match(readFileSync(path, 'utf8'), /request/);
   });
 
-  it('has written everything when a fault ends the process', () => {
+  it('has written everything when an uncaught error ends the process', () => {
     const modules = ['./log-stream.ts', './logger.ts'].map((file) => new URL(file, import.meta.url).href);
     const program = `
       const [{ LogStream }, { loggerTo }] = await Promise.all(${JSON.stringify(modules)}.map((url) => import(url)));
@@ -173,7 +173,7 @@ describe('the log of a gateway', () => {
     assert.match(stderr, /^\{.*"n":1,"msg":"request"\}$/m);
   });
 
-  it('ends without what standard error does not take, and says so', {
+  it('closes without the pending lines if standard error stays busy, and returns false', {
     skip: process.platform === 'win32',
   }, async () => {
     const path = newPath();

@@ -5,13 +5,13 @@ import { prettyLine } from './pretty-line.ts';
 
 type LogFormat = 'json' | 'pretty';
 
-/** Lines are written together once they fill a chunk, or have waited so long: each write is work for another thread. */
+/** The longest delay of a line: lines are written together, because each write has a fixed cost. */
 const WRITTEN_AFTER_MS = 200;
-/** The most that waits for standard error. Beyond it lines are dropped, and counted. */
+/** The most pending bytes. Further lines are dropped and counted. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
-/** How long a process that ends waits for a destination that takes nothing. */
+/** How long a process that exits waits for a busy destination. */
 const LAST_WRITE_MS = 1_000;
-/** What a pipe takes from one process without bytes of others between: 4 KiB on Linux; POSIX promises 512. */
+/** The largest atomic write to a pipe: 4 KiB on Linux; POSIX guarantees 512 bytes. */
 const PIPE_BUF = 4_096;
 const WARNING = 40;
 
@@ -19,23 +19,23 @@ interface LogStreamOptions {
   /** A file descriptor or a path. */
   readonly destination: number | string;
   readonly format: LogFormat;
-  /** Whether each line is written before the next one is made: for commands that end soon. */
+  /** Whether each line is written at once, for commands that end soon. */
   readonly isSync?: boolean;
   /**
-   * Whether other processes write there, too. A pipe takes some bytes of each in between if one writes more than a page at once, so each
-   * write is whole lines of no more than that. A longer line is written alone.
+   * Whether other processes write to the same destination. A pipe interleaves writes above `PIPE_BUF`, so each write has complete lines
+   * of at most that size. A longer line is written alone.
    */
   readonly isShared?: boolean;
-  /** The most that waits for the destination; for tests. */
+  /** For tests. */
   readonly waitingBytesMax?: number;
 }
 
 /**
- * Where the log goes. Lines are gathered, and written in the background, so that the line of a request costs no system call of
- * its own; warnings and errors take with them at once what waits. When the process ends, what waits is written first.
+ * The destination of the log. Lines are collected and written in the background, so that a request's line costs no system call of its
+ * own. A warning or an error flushes at once, and so does the exit of the process.
  */
 export class LogStream {
-  /** The level of the line that comes next; pino sets it. */
+  /** The level of the next line, set by pino. */
   lastLevel = 0;
   format: LogFormat;
   readonly #writer: BackgroundWriter;
@@ -48,17 +48,17 @@ export class LogStream {
 
   constructor(options: LogStreamOptions) {
     const { destination, format, isSync = false, isShared = false, waitingBytesMax = WAITING_BYTES_MAX } = options;
-    // Tells pino to say the level of each line.
+    // Makes pino set `lastLevel`.
     Object.defineProperty(this, Symbol.for('pino.metadata'), { value: true });
     this.format = format;
     this.#isSync = isSync;
     this.#waitingBytesMax = waitingBytesMax;
     const events: WriterEvents = {
       onIdle: () => {
-        this.#sayWhatWasDropped();
+        this.#reportDropped();
         if (this.#writer.waitingBytes === 0) this.#onSettled?.();
       },
-      // Nobody is left who could be told. What could not be written is tried again with what comes next.
+      // There is nowhere to report it. The bytes are retried with the next ones.
       onError: () => this.#onSettled?.(),
     };
     const fd = typeof destination === 'string' ? openSync(destination, 'a') : destination;
@@ -66,7 +66,7 @@ export class LogStream {
     if (!isSync) process.on('exit', this.#writeRest);
   }
 
-  /** How many lines were dropped that the log does not say yet. */
+  /** Dropped lines that the log does not report yet. */
   get droppedLines(): number {
     return this.#droppedLines;
   }
@@ -80,8 +80,8 @@ export class LogStream {
   }
 
   /**
-   * Writes what waits, and nothing after that. Resolves with false where that takes longer: then a write is under way that may
-   * never end, and keeps the process.
+   * Writes pending lines and closes the stream. Resolves with false if the time is over first: then a pending write, which may never
+   * complete, keeps the process alive.
    */
   close(withinMs: number): Promise<boolean> {
     if (!this.#isOpen) return Promise.resolve(true);
@@ -101,14 +101,14 @@ export class LogStream {
     });
   }
 
-  /** With false the line is dropped. */
+  /** Returns false if the line does not fit. */
   #append(line: string): boolean {
     if (this.format === 'json') {
       if (!this.#fits(line.length)) return false;
-      // Of ASCII, JSON leaves nothing but DEL to escape.
+      // DEL is the only ASCII character to escape that JSON leaves as it is.
       if (!line.includes('\u007f') && this.#writer.appendAscii(line)) return true;
     }
-    const text = this.#shown(line);
+    const text = this.#format(line);
     if (!this.#fits(Buffer.byteLength(text))) return false;
     this.#writer.append(text);
     return true;
@@ -128,24 +128,24 @@ export class LogStream {
     try {
       this.#writer.writeNow(withinMs);
     } catch {
-      // Nobody is left who could be told.
+      // There is nowhere to report it.
     }
   }
 
-  #shown(line: string): string {
+  #format(line: string): string {
     return this.format === 'pretty' ? prettyLine(line) : escapeJson(line);
   }
 
-  #sayWhatWasDropped(): void {
+  #reportDropped(): void {
     if (this.#droppedLines === 0) return;
     const line = { level: WARNING, time: new Date().toISOString(), lines: this.#droppedLines, msg: DROPPED };
     this.#droppedLines = 0;
-    this.#writer.append(this.#shown(`${JSON.stringify(line)}\n`));
+    this.#writer.append(this.#format(`${JSON.stringify(line)}\n`));
     this.#flush();
   }
 
-  /** The process ends without `close`, as by a fault that nobody caught. */
+  /** For a process that exits without `close`, as after an uncaught error. */
   readonly #writeRest = (): void => this.#writeNow(LAST_WRITE_MS);
 }
 
-const DROPPED = 'standard error took too little, so lines of the log were dropped';
+const DROPPED = 'standard error is too slow; log lines were dropped';

@@ -25,7 +25,7 @@ function newLines(): Record<string, unknown>[] {
 }
 
 describe('the logger', () => {
-  it('says what pino says, of any details', () => {
+  it('writes the same lines as pino for any details', () => {
     const expected: Record<string, unknown>[] = [];
     const pinoLogger = pino(
       { base: null, timestamp: false },
@@ -56,7 +56,7 @@ describe('the logger', () => {
     );
   });
 
-  it('has the number of the worker in each line, whoever makes it', () => {
+  it('has the number of the worker in each line', () => {
     const ofWorker = loggerTo(new LogStream({ destination: path, format: 'json', isSync: true }), {}, 3);
     ofWorker.info({ a: 1 }, 'by us');
     ofWorker.error({ err: new Error('Broken.') }, 'by pino');
@@ -71,7 +71,7 @@ describe('the logger', () => {
     assert.deepEqual(Object.keys(lines[0]!), ['level', 'time', 'worker', 'a', 'msg']);
   });
 
-  it('has the instant of each line', () => {
+  it('has the time in each line', () => {
     let now = 0;
     const timestamp = createTimestamp(() => now);
     for (const nowMs of [0, 999, 1_000, 1_001, 1_790_000_000_050, 1_790_000_000_999, 1_790_000_001_000, 999]) {
@@ -80,7 +80,7 @@ describe('the logger', () => {
     }
   });
 
-  it('has lines of other forms, too', () => {
+  it('accepts calls of pino in other forms', () => {
     logger.info('only words');
     logger.info({ n: 1 });
     logger.info(['a', 1], 'a list');
@@ -98,7 +98,7 @@ describe('the logger', () => {
     ]);
   });
 
-  it('shows half of a surrogate pair as it is', () => {
+  it('writes half of a surrogate pair as pino does', () => {
     logger.info({ name: 'a\ud800' }, '\udc00');
     const [line] = newLines();
     assert.equal(line!.name, 'a\ud800');

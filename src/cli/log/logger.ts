@@ -5,30 +5,30 @@ import { LogStream } from './log-stream.ts';
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 const STANDARD_ERROR = 2;
-/** How long the end of a gateway waits for standard error. */
+/** How long a gateway that stops waits for standard error. */
 const CLOSE_MS = 1_000;
 
-/** Logs JSON lines to standard error, each at once; standard output has only what a command prints. */
+/** Logs JSON lines synchronously to standard error; standard output is for the result of a command. */
 export function createLogger(environment: Environment): PinoLogger {
   return loggerTo(new LogStream({ destination: STANDARD_ERROR, format: 'json', isSync: true }), environment);
 }
 
-/** As `createLogger`, for a command that prints a result: errors alone, unless the environment asks for more. */
+/** As `createLogger`, but with errors only unless the environment sets a level. */
 export function createQuietLogger(environment: Environment): PinoLogger {
   return createLogger({ ...environment, LOG_LEVEL: environment.LOG_LEVEL ?? 'error' });
 }
 
-/** The log of a gateway that serves. `worker`: the number of the worker that the process is, which every line says; absent: it is none. */
+/** The log of a gateway that serves. `worker`: number of the worker, which every line has; absent for a single process. */
 export function createServerLog(environment: Environment, isTerminal: boolean, worker?: number) {
   const usual = isTerminal ? 'pretty' : 'json';
   const stream = new LogStream({ destination: STANDARD_ERROR, format: usual, isShared: worker !== undefined });
   return {
     logger: loggerTo(stream, environment, worker),
-    /** The format from now on; `undefined`: that of the terminal, where standard error is one. */
+    /** `undefined`: `pretty` on a terminal, else `json`. */
     setFormat(format: LogStream['format'] | undefined): void {
       stream.format = format ?? usual;
     },
-    /** Writes what waits, where standard error takes it soon; with false the process cannot end by itself (`LogStream.close`). */
+    /** As `LogStream.close`, within a second. */
     close: () => stream.close(CLOSE_MS),
   };
 }
@@ -42,7 +42,7 @@ export function loggerTo(stream: LogStream, environment: Environment, worker?: n
   return withNativeJson(pino({ level, base, timestamp }, stream), stream, () => `${timestamp()}${ownFields}`);
 }
 
-/** The instant of a line as pino writes it, in ISO 8601. All but its milliseconds is made once a second. */
+/** Formats the time of a line as pino does, in ISO 8601. The part up to the second is cached. */
 export function createTimestamp(nowMs: () => number): () => string {
   let secondMs = Number.NaN;
   let upToSecond = '';
@@ -60,8 +60,8 @@ export function createTimestamp(nowMs: () => number): () => string {
 type Log = (this: PinoLogger, details: unknown, message?: unknown, ...values: unknown[]) => void;
 
 /**
- * Lines as pino makes them, in a third of its time: the runtime makes the JSON of all details at once, where pino adds them one by
- * one. Pino makes those that this cannot: of errors, big integers, circles, and children of the logger.
+ * Writes the same lines as pino in a third of the time: one call of `JSON.stringify` serializes all details, where pino serializes them
+ * one by one. Lines with errors, big integers or cycles, and those of child loggers, are left to pino.
  */
 function withNativeJson(logger: PinoLogger, stream: LogStream, timestamp: () => string): PinoLogger {
   for (const name of ['debug', 'info', 'warn', 'error'] as const) {
@@ -88,7 +88,7 @@ function isDetails(details: unknown): details is object {
   return typeof details === 'object' && details !== null && !(details instanceof Error) && !('err' in details);
 }
 
-/** `null` if it has none, and where that is no object: of a list, and of what makes a text of itself. */
+/** `null` if the details cannot be serialized, or their JSON is not an object. */
 function jsonOf(details: object): string | null {
   try {
     const json = JSON.stringify(details) as string | undefined;

@@ -2,13 +2,13 @@ import { stringify } from 'yaml';
 import { escapeText } from '../../lib/plain-text.ts';
 import type { ModelDraft, ModelList } from './read-list.ts';
 
-/** A provider of the configuration. */
+/** A provider of the configuration that serves the models. */
 export interface RouteTo {
   readonly name: string;
   readonly protocol: string;
 }
 
-/** Models as a section of a configuration, to be looked through. */
+/** The `models` section of a configuration, for review. */
 export function modelsYaml(
   { models, notPriced }: ModelList,
   providers: readonly RouteTo[],
@@ -19,7 +19,7 @@ export function modelsYaml(
   return [
     'models:\n',
     ...(texts.length === 0 ? ['  {}\n'] : texts),
-    ...(none.length === 0 ? [] : ['\n# Left out, because a price is missing or has no counterpart:\n', ...none]),
+    ...(none.length === 0 ? [] : ['\n# Left out, because a price is missing or cannot be expressed:\n', ...none]),
   ].join('');
 }
 

@@ -5,20 +5,20 @@ import { type Decimal, isSame, isZero, quotient, readDecimal, times, toNano } fr
 /** An entry of LiteLLM's file. */
 export type Entry = Readonly<Record<string, unknown>>;
 
-/** A price list of the configuration: texts in yuan, and tables of them. */
+/** A price list of the configuration: amounts in yuan as text, and tables of them. */
 export interface PriceList {
   readonly [key: string]: string | PriceList;
 }
 
 export interface PricedEntry {
-  /** What the operator pays: without a margin. */
+  /** What the operator pays, without the margin. */
   readonly cost: PriceList;
   readonly price: PriceList;
-  /** What the entry prices and the list cannot say. */
+  /** Keys of prices that the list cannot express. */
   readonly unpriced: readonly string[];
 }
 
-/** What a dollar costs in yuan, and that with the margin of the operator. */
+/** Yuan per dollar, without and with the margin of the operator. */
 export interface Rates {
   readonly cost: Decimal;
   readonly price: Decimal;
@@ -27,7 +27,7 @@ export interface Rates {
 const MILLION: Decimal = { digits: 1_000_000n, scale: 0 };
 const ONE: Decimal = { digits: 1n, scale: 0 };
 
-/** The prices of tokens: the configuration's key for LiteLLM's. */
+/** Prices of tokens: LiteLLM's key, and the key of the configuration. */
 const TOKENS: ReadonlyMap<string, string> = new Map([
   ['input_cost_per_token', 'input'],
   ['cache_read_input_token_cost', 'cachedInput'],
@@ -40,32 +40,32 @@ const TOKENS: ReadonlyMap<string, string> = new Map([
   ['output_cost_per_audio_token', 'audioOutput'],
 ]);
 
-/** What costs as input if it has no price of its own. A price of audio also says that audio is taken. */
+/** Charged as input without a price of their own. Not audio: its price also means that the model accepts audio. */
 const COSTS_AS_INPUT = ['cachedInput', 'cacheWrite', 'cacheWrite1h', 'imageInput'] as const;
 
 const TIERS = ['priority', 'flex'] as const;
-/** Of calls that are not served, and another name of the price of cached input. */
+/** Ignored keys: prices of batch calls, which are not served, and a second name for the price of cached input. */
 const ELSEWHERE = /_batches$|_per_token_cache_hit$/;
-/** What changes a bill without the word in its name. */
+/** Keys of prices without `cost` in their name. */
 const ALSO_PRICES = /_pricing$|^search_free_requests$|uplift_multiplier/;
-/** What a region or a speed costs, as a factor on all prices of tokens: the configuration's table for LiteLLM's key. */
+/** Factors of a region or a speed on all prices of tokens: LiteLLM's key, and the table of the configuration. */
 const FACTORS: ReadonlyMap<string, string> = new Map([
   ['us', 'inferenceGeos'],
   ['fast', 'speeds'],
 ]);
-const REASONING = 'tokens of reasoning have another price than output';
+const REASONING = 'reasoning tokens have another price than output';
 const OF_TIER = /_(?:priority|flex)$/;
 const STEP = /^(.*)_above_(\d+)k_tokens(_priority|_flex)?$/;
 
 /**
- * Prices of an entry of LiteLLM's file, which are in dollars a token, in yuan a million tokens. A price of zero is none: the file writes it
- * for what is free and for what is not known alike.
+ * Converts an entry of LiteLLM's file from dollars per token to yuan per million tokens. A price of zero counts as missing: the file has
+ * it for free and for unknown prices.
  *
- * @returns why the entry cannot be priced, in words, if a bill could be more than the list says.
+ * @returns the prices, or why the entry is not priced: a call could cost more than the list has
  */
 export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
   const entry = withStepsByName(given);
-  if (entry === null) return 'its prices by the length of the input do not follow one upon the other';
+  if (entry === null) return 'its ranges of input length are not contiguous';
   const left = new Set(Object.keys(entry).filter((key) => isOfPrices(key) && !ELSEWHERE.test(key)));
   const take = (key: string): Decimal | null => {
     const read = readDecimal(entry[key]);
@@ -77,7 +77,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
   const isOfImages = entry.mode === 'image_generation';
   const image = isOfImages ? take('output_cost_per_image') : null;
   if (image !== null) {
-    // A picture that has a price is charged by it alone, whatever tokens it took.
+    // An image with a price is charged by that price only, not by tokens.
     for (const key of left) if (OF_TIER.test(key)) left.delete(key);
     const listIn = (rate: Decimal): PriceList => ({ perImage: { default: text(image, rate, ONE) } });
     return { cost: listIn(rates.cost), price: listIn(rates.price), unpriced: unpriced() };
@@ -92,7 +92,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
     return 'no price of output';
   if (!tokens.has('input')) return 'no price of input';
 
-  /** Whether tokens of reasoning cost anything else than the output that they are counted in. */
+  /** Whether reasoning tokens, which are counted as output, have another price than output. */
   const hasOwnReasoning = (list: ReadonlyMap<string, Decimal>, suffix: string): boolean => {
     const [reasoning, output] = [take(`output_cost_per_reasoning_token${suffix}`), list.get('output')];
     return reasoning !== null && (output === undefined || !isSame(reasoning, output));
@@ -114,7 +114,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
       const [own, input] = [list.get(name), list.get('input')];
       return own === undefined || (input !== undefined && isSame(own, input));
     };
-    // It is left out, so that a step above which the file does not name it is complete.
+    // Left out everywhere, so that a step without it is complete.
     if ([tokens, ...steps.values()].every(isAsInput)) for (const list of [tokens, ...steps.values()]) list.delete(name);
   }
   for (const [above, step] of steps) {
@@ -153,7 +153,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
   };
 }
 
-/** Prices that stand in a list of ranges of the input's length, by the names that steps of other entries have; `null` if one lacks its beginning. */
+/** Converts a list of ranges of input length to the keys that other entries use; `null` if the ranges are not contiguous. */
 function withStepsByName({ tiered_pricing: ranges, ...entry }: Entry): Entry | null {
   if (!Array.isArray(ranges)) return entry;
   const named: Record<string, unknown> = { ...entry };
@@ -182,7 +182,7 @@ const text = (perUnit: Decimal, rate: Decimal, units: Decimal): string =>
 const inYuan = (tokens: ReadonlyMap<string, Decimal>, rate: Decimal): PriceList =>
   Object.fromEntries([...tokens].map(([name, perToken]) => [name, text(perToken, rate, MILLION)]));
 
-/** The one factor that all prices of a tier have to the usual ones; `null` if there is none. */
+/** The common factor of all prices of a tier to the usual ones; `null` if there is none. */
 function factorOf(
   entry: Entry,
   tier: string,
@@ -197,14 +197,14 @@ function factorOf(
     ] as const) {
       if (usual === undefined) continue;
       const read = readDecimal(entry[`${key}${suffix}_${tier}`]);
-      // A price that is not named for the tier would be guessed.
+      // A price that the tier lacks must not be guessed.
       factors.push(read === null ? null : quotient(read, usual));
     }
   }
   return commonOf(factors);
 }
 
-/** The factors of regions and speeds, which Anthropic's entries have. */
+/** The factors of regions and speeds, in entries of Anthropic. */
 function factorsOf({ provider_specific_entry: given }: Entry): PriceList {
   if (typeof given !== 'object' || given === null) return {};
   return Object.fromEntries(
@@ -217,13 +217,13 @@ function factorsOf({ provider_specific_entry: given }: Entry): PriceList {
   );
 }
 
-/** What a search costs, if it is the same however much of it is read; `null` if it depends on that. */
+/** The price of a search; `null` if it depends on the size of the search context. */
 function searchPrice({ search_context_cost_per_query: sizes }: Entry): Decimal | null {
   if (typeof sizes !== 'object' || sizes === null) return null;
   return commonOf(Object.values(sizes).map(readDecimal));
 }
 
-/** The number that all of them are; `null` if they differ, or one is not there, or they are zero. */
+/** The common value; `null` if values differ, are absent or zero. */
 function commonOf([first, ...others]: readonly (Decimal | null)[]): Decimal | null {
   if (first === undefined || first === null || isZero(first)) return null;
   return others.every((other) => other !== null && isSame(other, first)) ? first : null;

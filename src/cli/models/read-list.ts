@@ -5,14 +5,13 @@ import { CliError } from '../command.ts';
 import { isZero, readDecimal } from '../decimal.ts';
 import { type Entry, type PricedEntry, type Rates, readEntry } from './price-file.ts';
 
-/** A model that an import proposes. */
 export interface ModelDraft extends PricedEntry {
-  /** What those who call it say, and what the provider calls it. */
+  /** Name of the model, here and at the provider. */
   readonly id: string;
   readonly operations: readonly string[];
   readonly contextLength: string | null;
   readonly maxOutputTokens: string | null;
-  /** What the file says of it in words. */
+  /** Remarks of the file. */
   readonly notes: readonly string[];
 }
 
@@ -26,14 +25,12 @@ export interface ModelList {
   readonly notPriced: readonly NotPriced[];
 }
 
-/** Whose models, and through which addresses. */
 export interface Vendor {
-  /** What to call it. */
   readonly title: string;
-  /** As LiteLLM's file names the provider; where two have a model, the first one's price counts. `null`: nobody knows. */
+  /** Names of the provider in LiteLLM's file; if two have a model, the price of the first one applies. `null`: unknown. */
   readonly priceFileNames: readonly string[] | null;
   readonly protocols: readonly string[];
-  /** Operations that the addresses do not serve. */
+  /** Operations that its addresses do not serve. */
   readonly lacks: readonly string[];
 }
 
@@ -44,9 +41,10 @@ interface Wanted {
 }
 
 /**
- * Models of LiteLLM's price file, or of the list that a provider returns: OpenAI's and Anthropic's form, OpenRouter's with prices, Ollama's.
+ * Reads models from LiteLLM's price file, or from a provider's list of models in the formats of OpenAI, Anthropic, OpenRouter (with
+ * prices) and Ollama.
  *
- * @throws CliError if it is neither.
+ * @throws CliError if it is neither
  */
 export function readModels(file: string, value: unknown, wanted: Wanted): ModelList {
   if (isRecord(value)) {
@@ -56,7 +54,7 @@ export function readModels(file: string, value: unknown, wanted: Wanted): ModelL
       return readPriceFile(value, wanted);
   }
   throw new CliError(
-    `${file} is neither LiteLLM's price file (model_prices_and_context_window.json) nor a list of models as a provider returns it.`,
+    `${file} is neither LiteLLM's price file (model_prices_and_context_window.json) nor a provider's list of models.`,
   );
 }
 
@@ -74,7 +72,7 @@ function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelL
     if (rank === -1 || !isWanted(id)) continue;
     const before = found.get(id);
     if (before === undefined || rank < before.rank) found.set(id, { rank, entries: [entry] });
-    // A model that stands there with and without the name of its provider is one.
+    // The file may have a model with and without the name of its provider.
     else if (rank === before.rank) before.entries.push(entry);
   }
   if (found.size === 0)
@@ -88,7 +86,7 @@ function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelL
     const [first] = drafts;
     if (reasons.size > 0) notPriced.push(...[...reasons].map((why) => ({ id, why })));
     else if (drafts.every((draft) => isDeepStrictEqual(costOf(draft), costOf(first)))) models.push(first as ModelDraft);
-    else notPriced.push({ id, why: 'it stands there twice, with other prices' });
+    else notPriced.push({ id, why: 'the file has it twice, with different prices' });
   }
   return { models, notPriced };
 }
@@ -97,21 +95,21 @@ function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelL
 function namesOf({ title, priceFileNames }: Vendor): readonly string[] {
   if (priceFileNames !== null) return priceFileNames;
   throw new CliError(
-    `Whose prices apply to ${title} cannot be told from its address. Name the vendor with --vendor: one of "faregate init --list", or what the price file has as "litellm_provider".`,
+    `The address of ${title} is not the address of a known vendor. Name the vendor with --vendor: one of "faregate init --list", or a "litellm_provider" of the price file.`,
   );
 }
 
-/** What to do where the file has nothing of the vendor, whatever is wanted of it. */
+/** Advice if the file has no models of the vendor at all. */
 function hintOf(names: readonly string[], others: ReadonlySet<string>): string {
   const known = [...others];
   const closest = names.map((name) => closestName(name, known)).find((name) => name !== null);
   if (closest !== undefined) return ` Did you mean ${closest}?`;
-  return ' It has none of this vendor at all; the list that the vendor returns (GET /v1/models) may have prices.';
+  return ' It has no models of this vendor; the list that the vendor returns (GET /v1/models) may have prices.';
 }
 
 const costOf = (draft: ModelDraft | string | undefined): unknown => typeof draft === 'object' && draft.cost;
 
-/** A model, or why it cannot be one. */
+/** A priced model, or why it is left out. */
 function draftOf(id: string, entry: Entry, vendor: Vendor, rates: Rates): ModelDraft | string {
   const operations = operationsOf(id, entry, vendor);
   if (typeof operations === 'string') return operations;
@@ -123,7 +121,7 @@ function draftOf(id: string, entry: Entry, vendor: Vendor, rates: Rates): ModelD
 
 function notesOf({ metadata, deprecation_date: end }: Entry): string[] {
   const comment = isRecord(metadata) && typeof metadata.comment === 'string' ? [metadata.comment] : [];
-  return [...(typeof end === 'string' ? [`The vendor ends it on ${end}.`] : []), ...comment];
+  return [...(typeof end === 'string' ? [`The vendor retires it on ${end}.`] : []), ...comment];
 }
 
 const withoutProvider = (key: string, names: readonly string[]): string => {
@@ -131,9 +129,9 @@ const withoutProvider = (key: string, names: readonly string[]): string => {
   return name === undefined ? key : key.slice(name.length + 1);
 };
 
-/** What of it is served at the addresses, or why nothing is. */
+/** The operations that the addresses serve, or why there are none. */
 function operationsOf(id: string, entry: Entry, { protocols, lacks }: Vendor): readonly string[] | string {
-  if (id.startsWith('ft:')) return 'a model of fine-tuning has a name of its own with each owner';
+  if (id.startsWith('ft:')) return 'each owner of a fine-tuned model has a name of its own for it';
   const outputs = listOf(entry.supported_output_modalities);
   if (entry.mode === 'chat' && outputs !== null && !outputs.includes('text'))
     return `its output is ${outputs.join(', ')}`;
@@ -143,10 +141,10 @@ function operationsOf(id: string, entry: Entry, { protocols, lacks }: Vendor): r
   if (served.length > 0) return served;
   return named.length > 0
     ? `the address does not serve ${named.join(', ')}`
-    : `it is called at ${(listOf(entry.supported_endpoints) ?? []).join(', ')} alone`;
+    : `it is only served at ${(listOf(entry.supported_endpoints) ?? []).join(', ')}`;
 }
 
-/** `null`: whatever the mode is, it is none of the gateway's. */
+/** `null` if the gateway does not serve the mode. */
 function operationsByMode(entry: Entry, protocols: readonly string[]): readonly string[] | null {
   const endpoints = listOf(entry.supported_endpoints);
   const has = (path: string): boolean => endpoints?.some((endpoint) => endpoint.endsWith(path)) ?? false;
@@ -185,7 +183,7 @@ function readProviderList(list: readonly unknown[], { vendor, isWanted, rates }:
     if (!isRecord(entry)) continue;
     const id = String(entry.id ?? entry.model ?? entry.name ?? '');
     if (id === '' || !isWanted(id)) continue;
-    const read = isRecord(entry.pricing) ? readPricing(entry.pricing, rates) : 'the list has no price of it';
+    const read = isRecord(entry.pricing) ? readPricing(entry.pricing, rates) : 'the list has no price';
     if (typeof read === 'string') notPriced.push({ id, why: read });
     else
       models.push({
@@ -200,7 +198,7 @@ function readProviderList(list: readonly unknown[], { vendor, isWanted, rates }:
   return { models, notPriced };
 }
 
-/** OpenRouter's names of prices, which are in dollars a token too, by those of LiteLLM's file. */
+/** OpenRouter's names of prices, also in dollars per token, and the names of LiteLLM's file. */
 const OF_OPENROUTER: Readonly<Record<string, string>> = {
   prompt: 'input_cost_per_token',
   completion: 'output_cost_per_token',
@@ -212,7 +210,7 @@ const OF_OPENROUTER: Readonly<Record<string, string>> = {
 
 function readPricing(pricing: Entry, rates: Rates): PricedEntry | string {
   const perRequest = readDecimal(pricing.request);
-  if (perRequest !== null && !isZero(perRequest)) return 'each request has a price beside its tokens';
+  if (perRequest !== null && !isZero(perRequest)) return 'it has a price per request in addition to tokens';
   return readEntry(asPriceFile(pricing), rates);
 }
 
@@ -230,14 +228,14 @@ function limitsOf(context: unknown, output: unknown): Pick<ModelDraft, 'contextL
   return { contextLength: whole(context), maxOutputTokens: whole(output) };
 }
 
-/** Whether a name is as a pattern says, in which `*` is any text. */
+/** Whether a name matches a pattern, in which `*` is any text. */
 export function matches(pattern: string, name: string): boolean {
-  const [first = '', ...rest] = pattern.split('*');
-  if (rest.length === 0) return name === pattern;
+  const [first = '', ...others] = pattern.split('*');
+  if (others.length === 0) return name === pattern;
   if (!name.startsWith(first)) return false;
   let at = first.length;
-  const last = rest.pop()!;
-  for (const part of rest) {
+  const last = others.pop()!;
+  for (const part of others) {
     const found = name.indexOf(part, at);
     if (found < 0) return false;
     at = found + part.length;

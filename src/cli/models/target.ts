@@ -5,17 +5,17 @@ import { unknownVendor } from '../preset-reference.ts';
 import type { RouteTo } from './model-yaml.ts';
 import type { Vendor } from './read-list.ts';
 
-/** Whose models to import, and the providers that their routes are over. */
+/** The vendor of imported models, and the providers of their routes. */
 export interface Target {
   readonly vendor: Vendor;
   readonly providers: readonly RouteTo[];
 }
 
 /**
- * A provider of the configuration, with those of other protocols at the same vendor; or a known vendor, with the providers that `faregate init`
- * writes for it.
+ * A provider of the configuration with providers of other protocols at the same vendor, or a known vendor with the providers that
+ * `faregate init` writes for it.
  *
- * @param vendorName whose prices, if neither the address nor the name says it.
+ * @param vendorName whose prices apply, if not those of the address or the name
  * @throws UsageError
  */
 export function targetOf(name: string, vendorName: string | undefined, config: Config | null): Target {
@@ -47,7 +47,7 @@ const target = (providers: readonly RouteTo[], facts: Facts): Target => ({
 
 const factsOf = ({ title, priceFileNames, lacks = [] }: Preset): Facts => ({ title, priceFileNames, lacks });
 
-/** A known vendor, or one by the name that the price file has for it. */
+/** A known vendor, or one that only the price file names. */
 function factsNamed(name: string): Facts {
   const preset = findPreset(name);
   return preset === null ? { title: name, priceFileNames: [name], lacks: [] } : factsOf(preset);

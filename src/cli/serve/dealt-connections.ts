@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** What `node:cluster` sends a worker with a connection, and what the worker sends back once it has taken it or cannot. */
+/** `node:cluster` sends it to a worker with a connection; the worker acknowledges it when it has accepted or refused the connection. */
 interface ClusterMessage {
   readonly act?: unknown;
   readonly seq?: unknown;
@@ -14,8 +14,10 @@ interface ConnectionHandle {
 type Send = (message: ClusterMessage, handle?: ConnectionHandle, ...rest: unknown[]) => boolean;
 
 /**
- * Watches the connections that the primary deals out to a worker. Returns a function that closes those which it has not taken, for when it
- * has ended: `node:cluster` keeps them open for ever, and their clients wait.
+ * Tracks the connections that the primary passes to a worker.
+ *
+ * @returns closes the connections that the worker has not acknowledged. To be called when the worker has exited: `node:cluster` keeps
+ * them open forever, and their clients wait.
  */
 export function watchDealtConnections(worker: ChildProcess): () => void {
   const dealt = new Map<unknown, ConnectionHandle>();

@@ -22,8 +22,10 @@ import { type WorkersAsked, workersFor } from './worker-count.ts';
 import { WORKER_TOKEN_VARIABLE, WORKER_VARIABLE } from './worker-process.ts';
 
 /**
- * Serves by several processes until SIGTERM or SIGINT; returns the exit code, or `null` if one process is to serve. This one serves no
- * call: it listens and deals connections out by turns, counts guesses for all workers, and says to machines what all of them say.
+ * Serves with several processes until SIGTERM or SIGINT. This process serves no calls: it distributes connections round robin, counts
+ * wrong credentials for all workers, and serves their combined health and metrics.
+ *
+ * @returns the exit code; `null` if one process is enough
  */
 export async function servePrimary(
   flags: GlobalFlags,
@@ -43,7 +45,7 @@ export async function servePrimary(
   if (beyond.length > 0) {
     logger.warn(
       { settings: beyond, workers: count },
-      'settings are too small to be shared: workers have more of them together',
+      'limits are too small to be divided among the workers, which together exceed them',
     );
   }
 
@@ -88,7 +90,7 @@ export async function servePrimary(
   const onReload = (): void => supervisor.reload();
   let metrics: { close(): Promise<void> } | null = null;
   try {
-    // An address in use is found before anything else has begun.
+    // First, so that an address in use is reported before workers start.
     metrics = await serveMetricsOfAll(config, all, logger);
     for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
     process.on('SIGHUP', onReload);
@@ -101,12 +103,12 @@ export async function servePrimary(
     await local?.stop();
     process.off('SIGHUP', onReload);
     for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
-    // As in `serveGateway`: a thread that writes to a pipe which nobody reads would keep the process for ever.
+    // As in `serveGateway`: a pending write to a pipe that nobody reads would keep the process alive forever.
     if (!(await log.close())) process.kill(process.pid, 'SIGKILL');
   }
 }
 
-/** Serves health and metrics of all workers at the address that is for them; nothing if the configuration has none. */
+/** Serves health and metrics of all workers at `server.metrics`; does nothing without that setting. */
 async function serveMetricsOfAll(
   config: Config,
   all: AllWorkers,
@@ -123,9 +125,9 @@ async function serveMetricsOfAll(
 }
 
 function forkWorker(environment: Record<string, string>, handlers: Handlers): ForkedWorker {
-  // A worker that hangs is not dealt another connection, and each has as many as the others, which its part of the limits relies on.
+  // Workers get equal numbers of connections, which their shares of the limits rely on, and a worker that hangs gets none.
   cluster.schedulingPolicy = cluster.SCHED_RR;
-  // Figures may be infinite, which JSON cannot say.
+  // Metrics may be infinite, which JSON cannot represent.
   cluster.setupPrimary({ serialization: 'advanced' });
   const worker = cluster.fork(environment);
   const closeDealt = watchDealtConnections(worker.process);
@@ -136,7 +138,7 @@ function forkWorker(environment: Record<string, string>, handlers: Handlers): Fo
     },
     handlers,
   );
-  // A process that could not be started has an error in place of an end.
+  // A process that could not be started emits `error` in place of `exit`.
   const ended = new Promise<ProcessEnd>((resolve) => {
     worker.on('exit', (code: number | null, signal: string | null) => {
       closeDealt();

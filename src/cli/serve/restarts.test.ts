@@ -16,27 +16,27 @@ const FAILED: Death = 'before-it-served';
 const SOON: Death = { servedMs: 500 };
 const LATE: Death = { servedMs: 3_600_000 };
 
-describe('the start of another process in place of one that died', () => {
-  it('is at once after one that served', () => {
+describe('the restart of a worker', () => {
+  it('is immediate after a process that had served', () => {
     assert.deepEqual(pauses([LATE, LATE, LATE]), [0, 0, 0]);
     assert.deepEqual(pauses([SOON]), [0]);
   });
 
-  it('waits longer and longer where each dies soon, for ever, and not any more once one lasts', () => {
+  it('has growing delays while processes die soon, and none after one has lasted', () => {
     assert.deepEqual(pauses([SOON, SOON, SOON, SOON, SOON, SOON, SOON, SOON]), [
       ...[0, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000],
     ]);
     assert.deepEqual(pauses([SOON, SOON, LATE, SOON, SOON]), [0, 1_000, 0, 0, 1_000]);
   });
 
-  it('is tried eight times where it fails, and given up then', () => {
+  it('is tried eight times before the gateway stops', () => {
     assert.deepEqual(pauses(Array(9).fill(FAILED)), [
       ...[1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000],
       null,
     ]);
   });
 
-  it('counts failed starts in a row', () => {
+  it('counts consecutive failed starts', () => {
     const deaths = [...Array(8).fill(FAILED), SOON, ...Array(8).fill(FAILED)];
     assert.ok(!pauses(deaths).includes(null));
   });

@@ -1,33 +1,31 @@
-/** What has become of the processes of one worker lately. */
+/** The recent failures of a worker's processes. */
 export interface WorkerHistory {
-  /** Starts in a row that failed. */
+  /** Consecutive failed starts. */
   readonly failedStarts: number;
-  /** Processes in a row that served and died soon. */
+  /** Consecutive processes that died soon after they had started to serve. */
   readonly soonDead: number;
 }
 
 export const NEW_WORKER: WorkerHistory = { failedStarts: 0, soonDead: 0 };
 
-/** How a process ended: before it served, or after it had served for so long. */
 export type Death = 'before-it-served' | { readonly servedMs: number };
 
-/** `null` in place of a time: no further start is tried, and the gateway ends. */
 export interface Restart {
   readonly history: WorkerHistory;
+  /** Delay of the next start; `null`: give up, and stop the gateway. */
   readonly afterMs: number | null;
 }
 
-/** A process that served for longer did not die of its start. */
+/** After this time a death counts as unrelated to the start. */
 const SOON_MS = 60_000;
 const FIRST_PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;
-/** Starts that fail take two minutes together: longer than a database restarts, shorter than somebody waits for the gateway to be ready. */
+/** Failed starts take two minutes in total: longer than a restart of the database, shorter than operators wait for readiness. */
 const FAILED_STARTS_MAX = 8;
 
 /**
- * When a worker that has ended is started again. One that served comes back at once, unless it keeps dying: then the pause doubles. One that
- * cannot start is tried some times, because the database may be down for a moment; then the gateway ends with its error, as one
- * process does.
+ * Decides when to restart a worker. A worker that had served restarts at once; if it keeps dying, the delay doubles. A failed start is
+ * retried a few times, because the database may be down for a moment; then the gateway stops with the error, as a single process does.
  */
 export function afterDeath(history: WorkerHistory, death: Death): Restart {
   if (death === 'before-it-served') {

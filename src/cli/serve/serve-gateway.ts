@@ -25,11 +25,12 @@ import { StoppedError, type StopSignal, StopSignals } from './stop-signals.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /**
- * Serves until SIGTERM or SIGINT, which also end a start; returns the exit code. After SIGTERM it still serves for
- * `server.drainDelay`, while `/readyz` makes load balancers send calls elsewhere.
+ * Serves until SIGTERM or SIGINT, which also cancel a start. After SIGTERM it serves for another `server.drainDelay`, while `/readyz`
+ * fails, so that load balancers send calls elsewhere.
  *
- * @param simulator the provider of the demo, which is about to start; `null` if that is not what is served
- * @param worker which of several workers this process is; it hears signals from the primary, which says to people what all of them do
+ * @param simulator the provider of the demo, which is starting; `null` without the demo
+ * @param worker this process as one of several workers: it gets signals from the primary, which prints messages for all workers
+ * @returns the exit code
  */
 export async function serveGateway(
   flags: GlobalFlags,
@@ -39,11 +40,11 @@ export async function serveGateway(
 ): Promise<number> {
   const source = findConfigSource(flags, environment);
   const operatorToken = readAdminToken(environment);
-  // It would open everything here, whatever its role, its expiry and its revocation say.
+  // It would grant full access, regardless of its role, expiry and revocation.
   if (operatorToken !== null && isAdminToken(operatorToken)) {
     throw new CliError(
-      'FAREGATE_ADMIN_TOKEN is a named token of a database. The token of a gateway itself is a text of your own: ' +
-        '"openssl rand -hex 24" makes a good one.',
+      'FAREGATE_ADMIN_TOKEN is a named token of a database. For the gateway itself, choose a secret of your own: ' +
+        '"openssl rand -hex 24" creates a good one.',
     );
   }
   const hasMonth = source.isDemo && hasDemoMonth(environment);
@@ -70,11 +71,11 @@ export async function serveGateway(
         partitions: config.database.partitions,
       });
     };
-    // A local server starts while most of the program is loaded.
+    // A local database server starts while most of the program is loaded.
     const [databases, { createGateway }] = await Promise.all([open(), import('../../app/gateway.ts')]);
     const database = databases.directory;
 
-    /** The admin token of this machine's command line, which the demo prints; a new one at each start. */
+    // The demo prints it.
     const localToken = worker?.localToken ?? newLocalToken();
     const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
     let gateway: Gateway;
@@ -135,9 +136,9 @@ export async function serveGateway(
     signalSource.on('SIGHUP', watcher.reload);
     cleanUp.push(() => void signalSource.off('SIGHUP', watcher.reload));
 
-    // One of several workers says it for all.
-    const saysHint = demoAccount === null && (worker === null || worker.number === 1) && !(await users.hasOperator());
-    const hint = saysHint ? renderSignInHint(url, source) : '';
+    // Only the first worker prints it.
+    const printsHint = demoAccount === null && (worker === null || worker.number === 1) && !(await users.hasOperator());
+    const hint = printsHint ? renderSignInHint(url, source) : '';
     hasServed = true;
     if (worker === null) {
       logger.info(
@@ -157,12 +158,9 @@ export async function serveGateway(
     stopSignal = signal;
     const { drainDelayMs } = gateway.announceClose();
     if (signal === 'SIGINT') {
-      logger.info({ signal }, 'stopping: requests under way are finished');
+      logger.info({ signal }, 'stopping: requests in flight are finished');
     } else {
-      logger.info(
-        { signal, drainDelayMs },
-        'stopping: not ready any more, and calls are still served for the drain delay',
-      );
+      logger.info({ signal, drainDelayMs }, 'stopping: no longer ready; calls are served until the drain delay ends');
       await signals.delay(drainDelayMs);
     }
     return 0;
@@ -172,7 +170,7 @@ export async function serveGateway(
       return 0;
     }
     if (worker === null || hasServed) throw error;
-    // The primary says it once, whichever workers fail for the same reason.
+    // The primary prints it once, even if several workers fail for the same reason.
     worker.cannotStart(describeFailure(error));
     return 1;
   } finally {
@@ -180,7 +178,7 @@ export async function serveGateway(
     signals.letGo();
     for (const close of cleanUp.reverse()) await close();
     if (hasServed) logger.info({}, worker === null ? 'the gateway has stopped' : 'a worker has stopped');
-    // A thread that writes to a pipe which nobody reads would keep the process for ever; all else is done.
+    // A pending write to a pipe that nobody reads would keep the process alive forever. Everything else is closed.
     if (!(await log.close())) process.kill(process.pid, stopSignal ?? 'SIGKILL');
     worker?.leave();
   }

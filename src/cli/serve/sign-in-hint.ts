@@ -2,8 +2,8 @@ import { type ConfigSource, DEFAULT_FILE } from '../environment.ts';
 import { shellWord } from '../shell-word.ts';
 
 /**
- * How the first operator signs in, for a gateway that has none. The command names what leads to the gateway's database, which may stand
- * in an environment that other terminals do not have.
+ * How the first operator signs in, for a gateway without operators. The command has the options that select the gateway's database,
+ * because the environment of another terminal may lack them.
  */
 export function renderSignInHint(url: string, { file, overrides: { dataDir } }: ConfigSource): string {
   const command = [
@@ -12,5 +12,5 @@ export function renderSignInHint(url: string, { file, overrides: { dataDir } }: 
     ...(dataDir === undefined ? [] : ['--data-dir', shellWord(dataDir)]),
     'user create <name> --email <address> --operator',
   ].join(' ');
-  return `nobody can sign in to ${url}/console as operator yet; this makes the first one and prints a link:\n  ${command}\n`;
+  return `no operator can sign in to ${url}/console yet; this command creates the first one and prints a link:\n  ${command}\n`;
 }

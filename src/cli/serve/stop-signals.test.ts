@@ -11,7 +11,7 @@ describe('the signals that stop a gateway', () => {
     signals = new StopSignals(source);
   });
 
-  it('are known by the first one, which ends what the start waits for', async () => {
+  it('cancel a start', async () => {
     assert.equal(signals.begun.aborted, false);
     source.emit('SIGINT');
     source.emit('SIGTERM');
@@ -20,7 +20,7 @@ describe('the signals that stop a gateway', () => {
   });
 
   for (const further of ['SIGTERM', 'SIGINT']) {
-    it(`skip the delay with a further ${further}`, async () => {
+    it(`end the delay with another ${further}`, async () => {
       source.emit('SIGTERM');
       await signals.first;
       const delayed = signals.delay(3_600_000);
@@ -29,12 +29,12 @@ describe('the signals that stop a gateway', () => {
     });
   }
 
-  it('wait for the delay if no other signal comes', async () => {
+  it('wait for the whole delay without another signal', async () => {
     source.emit('SIGTERM');
     await signals.delay(1);
   });
 
-  it('are left to the system once the gateway closes', () => {
+  it('kill the process once the gateway closes', () => {
     source.emit('SIGTERM');
     signals.letGo();
     assert.deepEqual([source.listenerCount('SIGTERM'), source.listenerCount('SIGINT')], [0, 0]);

@@ -1,26 +1,24 @@
-/** How an operator, or whatever runs the process, stops a gateway. */
 export type StopSignal = 'SIGTERM' | 'SIGINT';
 
 export const STOP_SIGNALS: readonly StopSignal[] = ['SIGTERM', 'SIGINT'];
 
-/** The part of `process` that tells of signals. */
 interface SignalSource {
   on(signal: StopSignal, listener: () => void): unknown;
   off(signal: StopSignal, listener: () => void): unknown;
 }
 
 /**
- * Listens to the signals that stop a gateway:
+ * Handles the signals that stop a gateway:
  *
- *     starting or serving ──first signal──▶ delaying ──further signal, or the delay is over──▶ closing ──signal──▶ ended at once
+ *     starting or serving ──first signal──▶ delaying ──another signal, or the delay ends──▶ closing ──signal──▶ killed
  *
- * The delay is that of `delay`, which a SIGTERM alone has: it comes from service managers, behind load balancers that have to
- * notice first. SIGINT comes from somebody at a terminal.
+ * Only SIGTERM has the delay: service managers send it, and load balancers in front of the gateway need time to notice. SIGINT comes
+ * from a terminal.
  */
 export class StopSignals {
   /** Resolves with the first signal. */
   readonly first: Promise<StopSignal>;
-  /** Aborted by the first signal: ends what the start waits for. */
+  /** Aborted by the first signal, to cancel a start. */
   readonly begun: AbortSignal;
   readonly #source: SignalSource;
   readonly #listeners: (readonly [StopSignal, () => void])[];
@@ -43,7 +41,7 @@ export class StopSignals {
     for (const [signal, listener] of this.#listeners) source.on(signal, listener);
   }
 
-  /** Resolves after that time, or with a further signal. */
+  /** Resolves after the time, or at another signal. */
   delay(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -54,16 +52,16 @@ export class StopSignals {
     });
   }
 
-  /** From now on a signal ends the process at once, as it does with every program. */
+  /** Restores the default: the next signal kills the process. */
   letGo(): void {
     for (const [signal, listener] of this.#listeners) this.#source.off(signal, listener);
   }
 }
 
-/** The process was told to stop while it started. */
+/** A signal has cancelled the start. */
 export class StoppedError extends Error {
   constructor() {
-    super('The start was stopped by a signal.');
+    super('A signal cancelled the start.');
     this.name = 'StoppedError';
   }
 }

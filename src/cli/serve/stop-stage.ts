@@ -1,17 +1,16 @@
 import type { StopSignal } from './stop-signals.ts';
 
 /**
- * How far the end of the workers has come, as `StopSignals` has it for one process:
+ * The shutdown of the workers, with the same stages as `StopSignals` for one process:
  *
- *     running ──SIGTERM──▶ delaying ──any signal, or a worker closes──▶ closing ──any signal──▶ ended at once
+ *     running ──SIGTERM──▶ delaying ──any signal, or a worker closes──▶ closing ──any signal──▶ killed
  *        └──SIGINT─────────────────────────────────────────────────────────▲
  */
 export type StopStage = 'running' | 'delaying' | 'closing';
 
-/** What the primary does about a signal. */
 interface StopStep {
   readonly stage: StopStage;
-  /** `relay`: every worker gets it; `end`: all processes end at once. */
+  /** `relay`: pass the signal on to every worker; `end`: kill all processes. */
   readonly act: 'relay' | 'end';
 }
 
@@ -21,7 +20,7 @@ export function onStopSignal(stage: StopStage, signal: StopSignal): StopStep {
   return { stage: isFirst && signal === 'SIGTERM' ? 'delaying' : 'closing', act: 'relay' };
 }
 
-/** A worker closes: its drain delay is over, and that of the others with it. */
+/** The first worker to close ends the drain delay of all. */
 export function onWorkerCloses(stage: StopStage): StopStage {
   return stage === 'delaying' ? 'closing' : stage;
 }

@@ -59,7 +59,7 @@ describe('a supervisor of workers', () => {
     for (const { handlers } of workers) handlers.serves!({ url: 'http://here', nodeId: 'node' });
   };
 
-  it('is up once each serves', () => {
+  it('is up once all workers serve', () => {
     assert.deepEqual(
       forks.map(({ number }) => number),
       [1, 2],
@@ -70,7 +70,7 @@ describe('a supervisor of workers', () => {
     assert.deepEqual(ups, ['http://here 1=100 2=101']);
   });
 
-  it('ends all with the error of the first that cannot start', async () => {
+  it('stops all with the error of the first worker that cannot start', async () => {
     serve(forks[0]!);
     forks[1]!.handlers.cannotStart!('The port is taken.');
     const ended = assert.rejects(supervisor.ended, /^WorkerStartError: The port is taken\.$/);
@@ -81,16 +81,16 @@ describe('a supervisor of workers', () => {
     assert.equal(forks.length, 2);
   });
 
-  it('says how one ended that said nothing, and ends those at once that do not end by themselves', async (context: TestContext) => {
+  it('reports how a worker exited without a message, and kills workers that do not stop', async (context: TestContext) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
-    const ended = assert.rejects(supervisor.ended, /Worker 2 ended while it started: signal SIGSEGV\./);
+    const ended = assert.rejects(supervisor.ended, /Worker 2 exited while it started: signal SIGSEGV\./);
     await forks[1]!.end({ signal: 'SIGSEGV' });
     context.mock.timers.tick(10_000);
     await ended;
     assert.deepEqual(forks[0]!.heard, ['SIGINT', 'closed']);
   });
 
-  it('starts another process in place of one that dies, and tries for a while if that cannot start', async (context: TestContext) => {
+  it('restarts a worker that dies, and retries failed starts for a while', async (context: TestContext) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
     serve(...forks);
     nowMs = 100_000;
@@ -114,14 +114,14 @@ describe('a supervisor of workers', () => {
       [forks[3]!.link, forks[1]!.link],
     );
     assert.deepEqual(lines, [
-      'a worker has died; another process takes its place',
-      'a worker cannot start; it is tried again',
-      'a worker serves in place of one that has ended',
+      'a worker has died; restarting it',
+      'a worker failed to start; retrying',
+      'a worker serves in place of one that has died',
     ]);
     assert.equal(ups.length, 1);
   });
 
-  it('ends with the error if no start of another process works', async (context: TestContext) => {
+  it('stops with the error if all restarts fail', async (context: TestContext) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
     serve(...forks);
     await forks[0]!.end({ code: 1 });
@@ -137,7 +137,7 @@ describe('a supervisor of workers', () => {
     assert.equal(forks.length, 2 + 9);
   });
 
-  it('passes signals on, restarts nothing then, and ends with 0 if all do', async () => {
+  it('passes signals on, restarts nothing after that, and returns 0 if all workers do', async () => {
     serve(...forks);
     assert.equal(supervisor.stop('SIGTERM'), 'passed on');
     await forks[0]!.end({ code: 0 });
@@ -153,7 +153,7 @@ describe('a supervisor of workers', () => {
     );
   });
 
-  it('ends with 1 if one did not end as it should', async () => {
+  it('returns 1 if a worker failed while it stopped', async () => {
     serve(...forks);
     supervisor.stop('SIGINT');
     await forks[0]!.end({ code: 0 });
@@ -161,7 +161,7 @@ describe('a supervisor of workers', () => {
     assert.equal(await supervisor.ended, 1);
   });
 
-  it('ends all at once by a signal while they close', async () => {
+  it('kills all workers at a signal while they close', async () => {
     serve(...forks);
     supervisor.stop('SIGTERM');
     forks[0]!.handlers.closes!();
@@ -169,7 +169,7 @@ describe('a supervisor of workers', () => {
     assert.equal(await supervisor.ended, 1);
   });
 
-  it('waits for no restart once it stops', async (context: TestContext) => {
+  it('cancels restarts when it stops', async (context: TestContext) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
     serve(...forks);
     await forks[0]!.end({ code: 1 });

@@ -7,31 +7,28 @@ import type { StopSignal } from './stop-signals.ts';
 import { onStopSignal, onWorkerCloses, type StopStage } from './stop-stage.ts';
 import type { WorkerServes } from './worker-process.ts';
 
-/** How a process ended. */
 export interface ProcessEnd {
   readonly code: number | null;
   readonly signal: string | null;
 }
 
-/** A process that was started as a worker. */
 export interface ForkedWorker {
   readonly pid: number;
   readonly link: ProcessLink;
   readonly ended: Promise<ProcessEnd>;
-  /** Ends it at once. */
   kill(): void;
 }
 
 interface SupervisorOptions {
   readonly count: number;
   readonly logger: Logger;
-  /** Any clock that never goes back. */
+  /** A monotonic clock. */
   readonly nowMs: () => number;
   /** Starts the process of a worker. */
   readonly fork: (number: number, handlers: Handlers) => ForkedWorker;
-  /** Every worker serves, for the first time. */
+  /** Called once, when all workers serve. */
   readonly onUp: (workers: readonly RunningWorker[], url: string) => void;
-  /** The process of a worker has ended. */
+  /** Called when the process of a worker has exited. */
   readonly onLeft: (number: number) => void;
 }
 
@@ -40,27 +37,26 @@ interface RunningWorker {
   readonly process: number;
 }
 
-/** A worker, whichever process it has at the moment. */
+/** A worker and its current process. */
 interface Slot {
   readonly number: number;
   process: ForkedWorker | null;
-  /** When its process began to serve; `null`: it does not yet. */
+  /** When its process began to serve; `null` until then. */
   servesSinceMs: number | null;
-  /** Why its process says that it cannot start. */
+  /** The error with which its process failed to start. */
   startFailure: string | null;
   history: WorkerHistory;
   restart: NodeJS.Timeout | null;
 }
 
-/** A worker cannot start, so the gateway ends. */
 class WorkerStartError extends ForeseenError {}
 
-/** How long workers that start get to notice that another one cannot. */
+/** If one worker cannot start, the others have this time to stop before they are killed. */
 const GIVE_UP_MS = 10_000;
 
 /**
- * Keeps the workers of a gateway running, and ends them: it passes signals on, and starts another process in place of one that
- * died (`restarts.ts`). Whether the first processes can start decides whether there is a gateway at all.
+ * Runs the workers of a gateway: passes signals on, and replaces processes that die (`restarts.ts`). If one of the first processes
+ * fails to start, the gateway stops.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -85,9 +81,9 @@ export class Supervisor {
   }
 
   /**
-   * Resolves with the exit code when every process has ended after a signal: 1 if one of them did not end as it should.
+   * Resolves with the exit code when all processes have exited after a signal: 1 if one of them failed.
    *
-   * @throws WorkerStartError once all have ended because one cannot start
+   * @throws WorkerStartError when all have exited because one could not start
    */
   get ended(): Promise<number> {
     return this.#ended.promise;
@@ -101,7 +97,7 @@ export class Supervisor {
     for (const slot of this.#slots) this.#begin(slot);
   }
 
-  /** Does what the signal asks for. With `ended`, all processes of workers were ended at once, and this one should be. */
+  /** Handles a signal. After `ended` all workers are killed, and this process should exit too. */
   stop(signal: StopSignal): 'passed on' | 'ended' {
     const { stage, act } = onStopSignal(this.#stage, signal);
     if (act === 'end') {
@@ -112,7 +108,7 @@ export class Supervisor {
     return 'passed on';
   }
 
-  /** Every worker reads its configuration again. */
+  /** Makes all workers reload the configuration. */
   reload(): void {
     this.#tell('SIGHUP');
   }
@@ -137,10 +133,7 @@ export class Supervisor {
     const { nowMs, logger, onUp } = this.#options;
     slot.servesSinceMs = nowMs();
     if (this.#isUp) {
-      logger.info(
-        { worker: slot.number, process: slot.process?.pid },
-        'a worker serves in place of one that has ended',
-      );
+      logger.info({ worker: slot.number, process: slot.process?.pid }, 'a worker serves in place of one that has died');
       return;
     }
     if (this.#slots.some(({ servesSinceMs }) => servesSinceMs === null)) return;
@@ -160,13 +153,13 @@ export class Supervisor {
     if (this.#stage !== 'running') {
       if (end.code !== 0 && this.#failure === null) {
         this.#hasBadEnd = true;
-        logger.error(details, 'a worker did not end as it should');
+        logger.error(details, 'a worker failed while it stopped');
       }
       this.#settle();
       return;
     }
     const isStart = servesSinceMs === null;
-    const failure = startFailure ?? `Worker ${number} ended while it started: ${describeEnd(end)}.`;
+    const failure = startFailure ?? `Worker ${number} exited while it started: ${describeEnd(end)}.`;
     const death = isStart ? 'before-it-served' : { servedMs: nowMs() - servesSinceMs };
     const { history, afterMs } = afterDeath(slot.history, death);
     slot.history = history;
@@ -175,8 +168,8 @@ export class Supervisor {
       return;
     }
     const pauseMs = afterMs ?? 0;
-    if (isStart) logger.error({ ...details, pauseMs, failure }, 'a worker cannot start; it is tried again');
-    else logger.error({ ...details, pauseMs }, 'a worker has died; another process takes its place');
+    if (isStart) logger.error({ ...details, pauseMs, failure }, 'a worker failed to start; retrying');
+    else logger.error({ ...details, pauseMs }, 'a worker has died; restarting it');
     slot.restart = setTimeout(() => this.#begin(slot), pauseMs);
   }
 

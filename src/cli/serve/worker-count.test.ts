@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { UsageError } from '../command.ts';
 import { workersAsked, workersFor } from './worker-count.ts';
 
-describe('how many workers are asked for', () => {
+describe('the number of requested workers', () => {
   for (const [workers, variable, expected] of [
     [undefined, undefined, 1],
     [undefined, '', 1],
@@ -25,22 +25,22 @@ describe('how many workers are asked for', () => {
     });
   }
 
-  it('names the variable if that is wrong', () => {
+  it('names the variable if its value is invalid', () => {
     assert.throws(() => workersAsked({}, { FAREGATE_WORKERS: 'all' }), /^UsageError: FAREGATE_WORKERS: Expected/);
   });
 });
 
-describe('how many workers serve', () => {
+describe('the number of workers that serve', () => {
   const server = { isDemo: false, cores: 6 };
 
-  it('is one a core for auto, where several can serve', () => {
+  it('is one per core for auto, if several can serve', () => {
     assert.equal(workersFor('auto', server), 6);
     assert.equal(workersFor('auto', { ...server, isDemo: true }), 1);
     assert.equal(workersFor(3, server), 3);
   });
 
-  it('is never more than one for the demo, which says what to do', () => {
+  it('is 1 for the demo, which refuses more with advice', () => {
     assert.equal(workersFor(1, { ...server, isDemo: true }), 1);
-    assert.throws(() => workersFor(2, { ...server, isDemo: true }), /The demo is one process/);
+    assert.throws(() => workersFor(2, { ...server, isDemo: true }), /The demo has one process/);
   });
 });

@@ -1,12 +1,12 @@
 import type { Environment } from '../../config/load.ts';
 import { CliError, type GlobalFlags, UsageError } from '../command.ts';
 
-/** More processes than a machine has cores gain nothing; each takes some 100 MB. */
+/** More processes than cores bring nothing, and each takes about 100 MB. */
 const WORKERS_MAX = 128;
 
 export type WorkersAsked = number | 'auto';
 
-/** How many workers the flag or the environment asks for; 1 if neither does. @throws UsageError */
+/** The number of workers that the flag or the environment requests; by default 1. @throws UsageError */
 export function workersAsked({ workers }: GlobalFlags, environment: Environment): WorkersAsked {
   const text = workers ?? (environment.FAREGATE_WORKERS || '1');
   if (text === 'auto') return 'auto';
@@ -22,15 +22,15 @@ interface Served {
 }
 
 /**
- * How many workers serve. `auto` is one a core where several can serve, and one process where they cannot.
+ * The number of workers that serve. `auto` is one per core, or 1 for the demo.
  *
- * @throws CliError where several were asked for and cannot serve.
+ * @throws CliError if several workers are requested for the demo
  */
 export function workersFor(asked: WorkersAsked, { isDemo, cores }: Served): number {
   if (asked === 'auto') return isDemo ? 1 : Math.min(cores, WORKERS_MAX);
   if (asked > 1 && isDemo) {
     throw new CliError(
-      `The demo is one process, and ${asked} workers are asked for. Leave --workers and FAREGATE_WORKERS out, or write a ` +
+      `The demo has one process, but ${asked} workers are requested. Leave --workers and FAREGATE_WORKERS out, or write a ` +
         'configuration with "faregate init" and set DATABASE_URL to a PostgreSQL.',
     );
   }

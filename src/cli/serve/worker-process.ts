@@ -9,12 +9,11 @@ import type { Part } from '../../lib/part.ts';
 import { ProcessLink } from '../../lib/process-link.ts';
 import type { MetricsReport, MetricsText } from '../../telemetry/summed-metrics.ts';
 
-/** Says which of how many workers a process is, such as `2/4`. The primary sets it. */
+/** Number of the worker and number of workers, such as `2/4`. Set by the primary. */
 export const WORKER_VARIABLE = 'FAREGATE_WORKER';
-/** The admin token of the command line of this machine, which all workers take. The primary sets it. */
+/** The admin token for command lines on this machine, the same for all workers. Set by the primary. */
 export const WORKER_TOKEN_VARIABLE = 'FAREGATE_WORKER_TOKEN';
 
-/** Where a worker serves, for the primary. */
 export interface WorkerServes {
   readonly url: string;
   readonly nodeId: string;
@@ -22,7 +21,7 @@ export interface WorkerServes {
 
 type LogFormat = Config['log']['format'];
 
-/** What the primary asks of a worker once it is wired. */
+/** What the primary requests from a running worker. */
 interface WorkerOwn {
   readonly report: () => Promise<MetricsReport>;
   readonly readReadiness: () => Promise<Readiness>;
@@ -30,7 +29,7 @@ interface WorkerOwn {
 
 export type WorkerProcess = ReturnType<typeof createWorkerProcess>;
 
-/** The worker that this process is; `null` if it is none. */
+/** This process as a worker; `null` if it is not one. */
 export function thisWorker(environment: Environment): WorkerProcess | null {
   const named = /^(\d+)\/(\d+)$/.exec(environment[WORKER_VARIABLE] ?? '');
   if (!cluster.isWorker || cluster.worker === undefined || named === null) return null;
@@ -38,13 +37,13 @@ export function thisWorker(environment: Environment): WorkerProcess | null {
   return createWorkerProcess(part, environment[WORKER_TOKEN_VARIABLE] ?? null);
 }
 
-/** The side of a worker: what it hears from the primary, and what it says. */
+/** The worker's end of the connection to the primary. */
 function createWorkerProcess(part: Part, localToken: string | null) {
   const signals = new EventEmitter();
   let own: WorkerOwn | null = null;
-  // Without it the process would end with its calls at once if the primary is gone.
+  // Otherwise the process would exit at once, with calls in flight, if the primary dies.
   cluster.worker!.exitedAfterDisconnect = true;
-  // A terminal and a service manager signal every process of a gateway, and the primary passes signals on: each would come twice.
+  // Terminals and service managers signal all processes, and the primary passes signals on, so each signal would arrive twice.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
   const channel = {
     send: (message: object, done: (error: Error | null) => void) => process.send!(message, undefined, {}, done),
@@ -62,9 +61,9 @@ function createWorkerProcess(part: Part, localToken: string | null) {
   return {
     part,
     localToken,
-    /** From 1, for logs and people. */
+    /** From 1, for logs. */
     number: part.index + 1,
-    /** The signals that the primary passes on, and SIGINT if the primary is gone: then no new connection comes. */
+    /** The signals from the primary, and SIGINT if the primary dies, because no new connections arrive then. */
     signals,
     options: {
       part,
@@ -72,18 +71,17 @@ function createWorkerProcess(part: Part, localToken: string | null) {
       scrapeAll: () => primary.ask<MetricsText>('scrape'),
       readReadiness: () => primary.ask<Readiness>('readiness'),
     } satisfies WorkerOptions,
-    /** From now on the primary can ask. */
     isWired(wired: WorkerOwn): void {
       own = wired;
     },
     serves: (where: WorkerServes) => primary.tell('serves', where),
-    /** It cannot start. `message`: for people. */
+    /** Reports a failed start, with a message for people. */
     cannotStart: (message: string) => primary.tell('cannotStart', message),
-    /** From now on the log has this format: that of the primary, too. */
+    /** Makes the primary log in the same format. */
     logsAs: (format: LogFormat) => primary.tell('logsAs', format),
-    /** It finishes what is under way, and takes nothing new. */
+    /** Reports that it accepts nothing new, and finishes calls in flight. */
     closes: () => primary.tell('closes'),
-    /** Lets the process end. */
+    /** Disconnects, so that the process can exit. */
     leave(): void {
       if (process.connected) process.disconnect();
     },

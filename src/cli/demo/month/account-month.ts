@@ -15,7 +15,7 @@ const REFUSALS = {
 
 export type Voucher = ReturnType<typeof storedVoucher> & { readonly batchId: string };
 
-/** Has everything happen to an account, and adds its rows. The demo's own has the secrets of the demo. */
+/** Simulates the month of an account, and adds its rows. The account of the demo gets the stored secrets. */
 export function playAccount(life: AccountLife, keys: readonly KeyLife[], vouchers: Voucher[], scene: Scene) {
   const { add, atDay, demo, idAt, nowMs } = scene;
   const { name, email, refills, isUnverified = false } = life;
@@ -69,7 +69,7 @@ export function playAccount(life: AccountLife, keys: readonly KeyLife[], voucher
   return { accountId, life, calls };
 }
 
-/** Returns the id of the key. */
+/** @returns the id of the key */
 function addKey({ account, name, day, dailyCapYuan }: KeyLife, accountId: string, scene: Scene): string {
   const { add, atDay, demo, fillRandom, idAt } = scene;
   const isPrinted = account === demo.name && name === demo.name;
@@ -77,7 +77,7 @@ function addKey({ account, name, day, dailyCapYuan }: KeyLife, accountId: string
   const text = isPrinted ? demo.key : createApiKey(fillRandom);
   const hashed = { keyHash: hashApiKey(text), prefix: displayPrefix(text) };
   add('api_keys', { accountId, id, name, ...hashed, createdAtMs: atDay(day), revokedAtMs: null });
-  // A cap counts from when it is set, which is now.
+  // Spending counts from when a cap is set, which is now.
   const dailySpendCapNano = dailyCapYuan === undefined ? null : nanoOf(dailyCapYuan);
   if (dailySpendCapNano !== null) add('key_limits', { accountId, keyId: id, dailySpendCapNano });
   return id;

@@ -1,9 +1,9 @@
 import type { OperationName } from '../../../protocols/operations/all.ts';
 
-/** What happens in the demo's month, as data. Days are counted from its beginning, and may have fractions. */
+/** Days count from the beginning of the month, and may have fractions. */
 export const MONTH_DAYS = 30;
 
-/** How much is called in each hour of the day, and on a day of the weekend beside other days. */
+/** Relative number of calls in each hour of the day; `weekend` is the factor for Saturdays and Sundays. */
 const BY_DAY = {
   hours: [1, 1, 0, 0, 0, 0, 1, 3, 8, 16, 20, 19, 10, 13, 19, 21, 20, 17, 11, 8, 8, 7, 4, 2],
   weekend: 0.25,
@@ -11,7 +11,7 @@ const BY_DAY = {
 const BY_NIGHT = { hours: [9, 26, 30, 22, 8, 1, 0, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 2], weekend: 1 };
 const ALL_DAY = { hours: [3, 2, 2, 2, 2, 2, 3, 5, 6, 7, 8, 8, 7, 7, 8, 8, 8, 8, 7, 8, 8, 7, 5, 4], weekend: 0.7 };
 
-/** Kinds of calls, each as often as it is here. */
+/** Kinds of calls; repetition sets their frequency. */
 const CHATTING: OperationName[] = ['chat', 'chat', 'chat', 'messages', 'messages', 'responses'];
 const CODING: OperationName[] = ['messages', 'messages', 'chat'];
 const SEARCH: OperationName[] = ['embeddings', 'embeddings', 'rerank', 'chat'];
@@ -19,8 +19,8 @@ const CHAT: OperationName[] = ['chat'];
 const DRAWING: OperationName[] = ['images.generate', 'chat', 'chat'];
 
 /**
- * `yuan` is paid in at first, and again up to that, in an account that refills, when a quarter is left and when the month ends.
- * Blue Harbor has spent what it had, Tidewater has not paid its invoice, and nobody has looked at Fern yet.
+ * `yuan` is the first payment. An account that refills is topped up to it when a quarter is left, and at the end of the month. Blue
+ * Harbor has spent its balance, Tidewater is suspended for an unpaid invoice, and Fern is not verified yet.
  */
 export const ACCOUNTS = [
   { name: 'demo', email: null, day: 0, yuan: 100, refills: true, voucherDay: 5.5 },
@@ -39,12 +39,12 @@ export const ACCOUNTS = [
 
 export type AccountLife = (typeof ACCOUNTS)[number];
 
-/** Keys, and how many calls each makes on a working day. The first one is printed. */
+/** `perDay`: calls on a working day. The demo prints the first key. */
 export const KEYS = [
   { account: 'demo', name: 'demo', day: 0, perDay: 8, rhythm: BY_DAY, kinds: CHATTING },
   { account: 'demo', name: 'laptop', day: 0, perDay: 17, rhythm: BY_DAY, kinds: CHATTING, dailyCapYuan: 20 },
   { account: 'demo', name: 'editor', day: 6, perDay: 15, rhythm: BY_DAY, kinds: CODING, isOnPlan: true },
-  // The five-hour window is in use at whatever time the demo starts.
+  // Its calls are within the five-hour window, whenever the demo starts.
   { account: 'demo', name: 'release agent', day: 29.75, perDay: 80, rhythm: ALL_DAY, kinds: CODING, isOnPlan: true },
   { account: 'demo', name: 'covers', day: 2, perDay: 0.4, rhythm: BY_DAY, kinds: DRAWING },
   { account: 'demo', name: 'search index', day: 3, perDay: 10, rhythm: BY_NIGHT, kinds: SEARCH },
@@ -66,7 +66,7 @@ export const KEYS = [
 
 export type KeyLife = (typeof KEYS)[number];
 
-/** Who has started the demo comes first. The others have been invited, and have not signed in yet. */
+/** The first one has started the demo. The others are invited, and have not signed in yet. */
 export const PEOPLE = [
   { name: 'demo', email: null, day: 0, operatorRole: 'operator', account: 'demo', role: 'owner' },
   { name: 'Lin Wei', email: 'lin@northwind.example', day: 1, account: 'Northwind Research', role: 'owner' },
@@ -75,7 +75,7 @@ export const PEOPLE = [
 ];
 
 export const VOUCHERS = { name: 'autumn workshop', yuan: 10, count: 20, day: 4, endsDay: 90 };
-/** When the demo's plan began: a week of it and its period are under way. */
+/** When the demo's plan began, so that a week and a period of it are in progress. */
 export const PLAN_DAY = 5.75;
-/** On each of them a node died with a call. */
+/** On each of these days a node died during a call. */
 export const UNRESOLVED_DAYS = [18, 27];

@@ -46,7 +46,7 @@ for (const now of INSTANTS) {
   describe(`the demo's month until ${now}`, () => {
     const { history, demo, nowMs } = monthUntil(now);
 
-    it('has some thousand calls of each kind in 30 days, all of which are over', () => {
+    it('has thousands of completed calls of all kinds in 30 days', () => {
       const { outcomes } = history;
       assert.ok(outcomes.length > 3_000 && outcomes.length < 6_000, String(outcomes.length));
       const statuses = new Set(outcomes.map(({ status }) => status));
@@ -61,7 +61,7 @@ for (const now of INSTANTS) {
       assert.equal(history.unresolved.length, 2, 'unresolved calls');
     });
 
-    it('leaves the demo its balance of ¥100, and every ledger without a gap', () => {
+    it('ends with a balance of ¥100 for the demo, and gapless ledgers', () => {
       const balances = rowsOf(history, 'balances');
       assert.equal(balances.find((row) => row.accountId === demo.accountId)?.balanceNano, 100_000_000_000n);
       for (const balance of balances) {
@@ -81,7 +81,7 @@ for (const now of INSTANTS) {
       }
     });
 
-    it('uses keys only while they are there', () => {
+    it('uses keys only after they are created', () => {
       const keys = new Map(rowsOf(history, 'api_keys').map((row) => [row.id, row]));
       for (const { keyId, startedAtMs, accountId } of history.outcomes) {
         const key = keys.get(keyId);
@@ -115,7 +115,7 @@ for (const now of INSTANTS) {
       }
     });
 
-    it('has somebody to look after: a suspended account, an unverified one, one without money, and refusals', () => {
+    it('has a suspended account, an unverified one, one without money, and refusals', () => {
       const accounts = rowsOf(history, 'accounts');
       assert.equal(accounts.length, 5);
       assert.equal(accounts.filter(({ status }) => status === 'suspended').length, 1);
@@ -129,7 +129,7 @@ for (const now of INSTANTS) {
 }
 
 describe("the demo's month", () => {
-  it('is the same each time, but for secrets', () => {
+  it('is the same each time, except for secrets', () => {
     const [first, second] = [monthUntil(INSTANTS[0]!), monthUntil(INSTANTS[0]!)];
     assert.deepEqual(first.history, second.history);
   });

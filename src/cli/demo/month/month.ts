@@ -10,10 +10,10 @@ import { createScene, DAY_MS, type DemoParts, nanoOf, type Scene } from './scene
 
 type PlayedAccount = ReturnType<typeof playAccount>;
 
-/** When the demo's account was made, for a month that ends now. */
+/** When the demo's account was created, for a month that ends now. */
 export const monthStartMs = (nowMs: number): number => nowMs - MONTH_DAYS * DAY_MS;
 
-/** Only the demo's account with its key, its balance and its operator. */
+/** The demo's account with its key, its balance and its operator. */
 export function makeBareDemo(parts: DemoParts): History {
   const scene = createScene(parts, parts.nowMs);
   const accounts = ACCOUNTS.slice(0, 1).map((life) => playAccount(life, KEYS.slice(0, 1), [], scene));
@@ -21,7 +21,7 @@ export function makeBareDemo(parts: DemoParts): History {
   return { rows: scene.rows, outcomes: [], unresolved: [] };
 }
 
-/** A month of life in a gateway: the demo's account and its operator, and others whom the operator looks after. */
+/** A month of a gateway with the demo's account and operator, and other accounts. */
 export function makeMonth(parts: DemoParts): History {
   const scene = createScene(parts, monthStartMs(parts.nowMs));
   const vouchers = addVouchers(scene);
@@ -48,7 +48,7 @@ function addPeople(people: typeof PEOPLE, accounts: readonly PlayedAccount[], sc
   }
 }
 
-/** What the change log says of an account that the operator has made. */
+/** The row of the audit log for an account that the operator has created. */
 function addCreation({ accountId, life }: PlayedAccount, { add, atDay, demo, idAt }: Scene): void {
   const atMs = atDay(life.day);
   const after = { id: accountId, name: life.name };
@@ -59,7 +59,7 @@ function addCreation({ accountId, life }: PlayedAccount, { add, atDay, demo, idA
   add('changes', { id: idAt(CHANGE_PREFIX, atMs), ...change, ...actor, ...request, ...end });
 }
 
-/** A batch of vouchers. Nobody has the codes of those that are not redeemed. */
+/** A batch of vouchers. The codes of unredeemed ones are not kept. */
 function addVouchers({ add, atDay, demo, idAt, fillRandom }: Scene): Voucher[] {
   const { name, yuan, count, day, endsDay } = VOUCHERS;
   const batchId = idAt('vb', atDay(day));
@@ -70,7 +70,7 @@ function addVouchers({ add, atDay, demo, idAt, fillRandom }: Scene): Voucher[] {
   return vouchers;
 }
 
-/** The plan of the demo, as its calls have used it. */
+/** The subscription of the demo, with the use by its calls. */
 function addPlan(calls: readonly CallOutcome[], { add, atDay, config, demo, idAt, nowMs, planId }: Scene): void {
   const startsAtMs = atDay(PLAN_DAY);
   const endsAtMs = startsAtMs + periodMsOf(config.plans[planId]!);
@@ -80,7 +80,7 @@ function addPlan(calls: readonly CallOutcome[], { add, atDay, config, demo, idAt
   for (const slot of slots) add('plan_slots', slot);
 }
 
-/** A call like another one, whose node died. */
+/** A copy of another call whose node died. */
 function lostCall(calls: readonly CallOutcome[], day: number, { atDay, idAt }: Scene): LostOutcome {
   const like = calls.find(({ context, startedAtMs }) => context === 'balance' && startedAtMs > atDay(day))!;
   const requestId = idAt('req', like.startedAtMs);

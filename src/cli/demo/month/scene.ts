@@ -11,24 +11,24 @@ import type { NewDemo } from '../new-demo.ts';
 export interface DemoParts {
   readonly config: Config;
   readonly demo: NewDemo;
-  /** Of the demo's password. */
+  /** Hash of the demo's password. */
   readonly passwordHash: string;
   readonly planId: string;
   readonly nowMs: number;
-  /** For secrets and ids, which do not follow from the seed. */
+  /** For secrets and ids, which do not depend on the seed. */
   readonly fillRandom?: FillRandom;
 }
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
-/** Any number would do; all demos have the same month. */
+/** Fixed, so that all demos have the same month. */
 const SEED = 20_261_123;
 
 export const nanoOf = (yuan: number): bigint => BigInt(yuan) * NANO_PER_YUAN;
 
 export type Scene = ReturnType<typeof createScene>;
 
-/** What all accounts share, and the rows of all. */
+/** Shared state of the accounts, and the rows of all. */
 export function createScene({ fillRandom = randomFillSync, ...parts }: DemoParts, startMs: number) {
   const rows: { [Table in HistoryTable]?: HistoryRow[] } = {};
   let idMs = startMs;
@@ -45,7 +45,7 @@ export function createScene({ fillRandom = randomFillSync, ...parts }: DemoParts
       rows[table] ??= [];
       rows[table].push(row);
     },
-    /** A new id, as of an instant. */
+    /** A new id with the time of an instant. */
     idAt(prefix: string, atMs: number): string {
       idMs = atMs;
       return ids.next(prefix);

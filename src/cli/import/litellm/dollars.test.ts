@@ -5,7 +5,7 @@ import { dollarsToNano, minus, parseDollars } from './dollars.ts';
 const RATE = { digits: 715n, scale: 2 };
 const nano = (text: string): bigint => dollarsToNano(parseDollars(text)!, RATE);
 
-it('reads every form in which PostgreSQL writes a double precision', () => {
+it('reads every format of a double precision of PostgreSQL', () => {
   for (const [text, yuanNano] of [
     ['0', 0n],
     ['12.345678', 88_271_597_700n],
@@ -19,7 +19,7 @@ it('reads every form in which PostgreSQL writes a double precision', () => {
   for (const text of ['NaN', 'Infinity', '-Infinity', '', '1,5', ' 1']) assert.equal(parseDollars(text), null, text);
 });
 
-it('rounds to the nearest nano-yuan, and halves away from zero', () => {
+it('rounds to the nearest nano-yuan, halves away from zero', () => {
   const one = { digits: 1n, scale: 0 };
   for (const [digits, expected] of [
     [4n, 0n],
@@ -33,7 +33,7 @@ it('rounds to the nearest nano-yuan, and halves away from zero', () => {
   }
 });
 
-it('subtracts what a binary fraction could not', () => {
+it('subtracts exactly, unlike binary fractions', () => {
   assert.deepEqual(minus(parseDollars('100')!, parseDollars('0.30000015')!), { digits: 9_969_999_985n, scale: 8 });
   assert.equal(
     dollarsToNano(minus(parseDollars('0.3')!, parseDollars('0.1')!), { digits: 1n, scale: 0 }),

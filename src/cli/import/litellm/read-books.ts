@@ -6,18 +6,13 @@ import { readLeftOut } from './left-out.ts';
 import { type KeyBudget, type KeyRow, type OwnerRow, readKeys, readOwners } from './rows.ts';
 import { versionOf } from './versions.ts';
 
-/**
- * Reads the database of LiteLLM. A team is an account with the keys of the team; a user who has keys without a team is one, too. LiteLLM has no
- * balances, it has budgets: what is left of one that is never renewed is what the account has still paid for, and any other budget is none.
- */
-
 interface Reading {
   readonly database: ForeignDatabase;
-  /** What a dollar is in yuan. */
+  /** Yuan per dollar. */
   readonly usdCny: Decimal;
 }
 
-/** The keys of nobody are one account. */
+/** The account of keys without a team and a user. */
 const NOBODY: OwnerRow = {
   ref: 'nobody',
   name: 'LiteLLM keys of nobody',
@@ -30,13 +25,13 @@ const NOBODY: OwnerRow = {
 };
 const EVERY_MODEL = new Set(['all-proxy-models', '*']);
 const NO_MODEL = 'no-default-models';
-/** A key of this list may call what its team may. */
+/** In the list of a key: every model of its team. */
 const AS_THE_TEAM = 'all-team-models';
 const PER_MINUTE_MAX = 1_000_000_000;
 
 type CapName = 'dailySpendCapNano' | 'weeklySpendCapNano' | 'monthlySpendCapNano' | 'totalSpendCapNano';
 
-/** The period of a cap here that a budget of this duration has. */
+/** The cap that a key gets for a budget of this duration. */
 const PERIODS: ReadonlyMap<string, CapName> = new Map([
   ['24h', 'dailySpendCapNano'],
   ['1d', 'dailySpendCapNano'],
@@ -49,7 +44,12 @@ const PERIODS: ReadonlyMap<string, CapName> = new Map([
   ['monthly', 'monthlySpendCapNano'],
 ]);
 
-/** @throws CliError if it is no database of a version that an import was tried with. */
+/**
+ * Reads a database of LiteLLM. A team becomes an account with its keys, and so does a user who has keys without a team. LiteLLM has
+ * budgets, not balances: the rest of a budget that is never renewed becomes the balance, and any other budget gives none.
+ *
+ * @throws CliError if it is not a database of a tested version
+ */
 export async function readBooks({ database, usdCny }: Reading): Promise<ForeignBooks> {
   const version = await versionOf(database);
   const notes = new Notes();
@@ -71,7 +71,7 @@ export async function readBooks({ database, usdCny }: Reading): Promise<ForeignB
   return { source: 'litellm', version, accounts, leftOut: [...notes.all(), ...(await readLeftOut(database))] };
 }
 
-/** What there is to say of keys and accounts, counted. */
+/** Counts what an import changes or leaves out. */
 class Notes {
   readonly #counts = new Map<string, LeftOut>();
 
@@ -84,26 +84,32 @@ class Notes {
   }
 }
 
-/** Of a budget that is over, nothing is left; a budget that was overdrawn is no debt. */
+/** An overdrawn budget gives a balance of zero, not a debt. */
 function balanceOf(owner: OwnerRow, usdCny: Decimal, notes: Notes): bigint {
   const { ref, maxBudget, budgetDuration } = owner;
   if (ref === NOBODY.ref) return 0n;
   if (maxBudget === null) {
-    notes.add('accounts without a budget', 'they could spend without an end; top them up to let their keys call');
+    notes.add(
+      'accounts without a budget',
+      'their spending has no limit there; top them up, so that their keys can call',
+    );
     return 0n;
   }
   if (budgetDuration !== null) {
-    notes.add('budgets of accounts that are renewed', 'they are no money; top up the account, or grant it a plan');
+    notes.add(
+      'budgets of accounts that are renewed',
+      'they are limits, not balances; top up the account, or grant it a plan',
+    );
     return 0n;
   }
   return leftOf(maxBudget, owner.spend, usdCny, notes) ?? 0n;
 }
 
-/** `null`: the budget is no amount of money, and LiteLLM does not look at it. */
+/** `null` if the budget is not an amount; LiteLLM ignores such a budget. */
 function leftOf(maxBudget: string, spend: string, usdCny: Decimal, notes: Notes): bigint | null {
   const [max, spent] = [parseDollars(maxBudget), parseDollars(spend)];
   if (max === null || spent === null) {
-    notes.add('budgets that are no amount', 'they have no bound in LiteLLM, too');
+    notes.add('budgets that are not amounts', 'LiteLLM ignores them too');
     return null;
   }
   const left = dollarsToNano(minus(max, spent), usdCny);
@@ -114,15 +120,15 @@ function toKey(key: KeyRow, owner: OwnerRow, usdCny: Decimal, notes: Notes): For
   const models = modelsOf(key, owner);
   if (models === 'none') {
     notes.add(
-      'keys that are revoked here, without a model that they may call',
-      'none is named, or patterns and groups only',
+      'keys that are revoked here, because no model is allowed',
+      'their lists are empty, or have only patterns and groups',
     );
   }
   if (models !== 'none' && models.hasPatterns) {
-    notes.add('keys without the patterns of their lists of models', 'lists here name models; add them to the key');
+    notes.add('keys without the patterns of their model lists', 'lists here name single models; add them to the key');
   }
   if (key.isOfMissingTeam) {
-    notes.add('keys that are revoked here, of a team that there is not', 'LiteLLM refuses them, too');
+    notes.add('keys that are revoked here, because their team does not exist', 'LiteLLM refuses them too');
   }
   return {
     ref: key.token,
@@ -140,18 +146,15 @@ function toKey(key: KeyRow, owner: OwnerRow, usdCny: Decimal, notes: Notes): For
   };
 }
 
-/** A limit of a minute here is one call at least. */
+/** Limits per minute are at least 1 here. */
 function perMinute(limit: number | null, notes: Notes): number | null {
   if (limit === null || limit > PER_MINUTE_MAX) return null;
   if (limit > 0) return limit;
-  notes.add(
-    'limits of zero in a minute, which are one here',
-    'a key that may do nothing is revoked here: faregate key revoke',
-  );
+  notes.add('limits of zero per minute, which become 1', 'to block a key, revoke it: faregate key revoke');
   return 1;
 }
 
-/** Of several budgets of one period, the smallest counts. */
+/** The smallest of several budgets of one period applies. */
 function capsOf(key: KeyRow, usdCny: Decimal, notes: Notes): ForeignKey['limits'] {
   const caps: Partial<Record<CapName, bigint>> = {};
   for (const budget of key.budgets) {
@@ -167,20 +170,20 @@ function capOf(budget: KeyBudget, usdCny: Decimal, notes: Notes): { name: CapNam
   const { maxBudget, spend, budgetDuration } = budget;
   const period = budgetDuration === null ? undefined : PERIODS.get(budgetDuration.trim().toLowerCase());
   const max = parseDollars(maxBudget);
-  if (period !== undefined && max !== null) return { name: period, nano: atLeastNothing(dollarsToNano(max, usdCny)) };
+  if (period !== undefined && max !== null) return { name: period, nano: notBelowZero(dollarsToNano(max, usdCny)) };
   if (budgetDuration !== null) {
     notes.add(
-      'budgets of keys that are renewed after other times than a day, a week or a month',
-      'what is left of the present one is the cap of all that they spend',
+      'budgets of keys that are renewed, but not daily, weekly or monthly',
+      'what is left of the present budget becomes the total cap of the key',
     );
   }
   const left = leftOf(maxBudget, spend, usdCny, notes);
   return left === null ? null : { name: 'totalSpendCapNano', nano: left };
 }
 
-const atLeastNothing = (nano: bigint): bigint => (nano < 0n ? 0n : nano);
+const notBelowZero = (nano: bigint): bigint => (nano < 0n ? 0n : nano);
 
-/** What a key may call: the models of its own list that its owner may, too. */
+/** The models of a key's list that its owner may use too; `none` if no model is left. */
 function modelsOf(key: KeyRow, owner: OwnerRow): 'none' | { names: string[] | null; hasPatterns: boolean } {
   const own = boundsOf(key.models.includes(AS_THE_TEAM) ? owner.models : key.models);
   const above = boundsOf(owner.models);
@@ -191,7 +194,7 @@ function modelsOf(key: KeyRow, owner: OwnerRow): 'none' | { names: string[] | nu
   return names.length === 0 ? 'none' : { names, hasPatterns: both.some((name) => name.includes('*')) };
 }
 
-/** A bound may end in a star, as in `openai/*`. */
+/** A bound may end in `*`, as in `openai/*`. */
 const isWithin = (name: string, bound: string): boolean =>
   bound === name || (bound.endsWith('*') && name.startsWith(bound.slice(0, -1)));
 

@@ -1,7 +1,6 @@
 import type { ForeignDatabase } from '../foreign-books.ts';
 
-/** The rows of LiteLLM that become accounts and keys. */
-
+/** A team or a user. */
 export interface OwnerRow {
   /** `team:ID` or `user:ID`. */
   readonly ref: string;
@@ -9,17 +8,17 @@ export interface OwnerRow {
   readonly email: string | null;
   readonly models: readonly string[];
   readonly isBlocked: boolean;
-  /** In dollars, as the database writes them. */
+  /** In dollars, as text of the database; `spend` too. */
   readonly maxBudget: string | null;
   readonly spend: string;
   readonly budgetDuration: string | null;
 }
 
-/** What may be spent until it is renewed, in dollars as the database writes them. */
+/** Amounts are in dollars, as text of the database. */
 export interface KeyBudget {
   readonly maxBudget: string;
   readonly spend: string;
-  /** `null`: it is never renewed. */
+  /** When the budget is renewed; `null`: never. */
   readonly budgetDuration: string | null;
 }
 
@@ -28,7 +27,7 @@ export interface KeyRow {
   readonly token: string;
   readonly ownerRef: string;
   readonly name: string;
-  /** Its end, as LiteLLM shows it. */
+  /** Its last characters, as LiteLLM shows it. */
   readonly shown: string;
   readonly models: readonly string[];
   readonly isBlocked: boolean;
@@ -40,17 +39,20 @@ export interface KeyRow {
   readonly tokensMax: number | null;
 }
 
-/** SQL: keys that are read. A sign-in to the dashboard is a key of a team that does not exist; others are for LiteLLM's administration only. */
+/**
+ * SQL condition for keys of clients. Sign-ins to the dashboard are keys of a team that does not exist, and some keys are only for
+ * the administration of LiteLLM.
+ */
 export const IS_READ = `token ~ '^[0-9a-f]{64}$' and team_id is distinct from 'litellm-dashboard'
   and not coalesce(cardinality(allowed_routes) > 0 and allowed_routes <@ '{management_routes,info_routes}', false)`;
 
-/** SQL: the budgets that a key has at a time beside that of its own row, with what is spent of each. */
-const BUDGETS_AT_A_TIME = `(select json_agg(json_build_object('maxBudget', w.max_budget, 'spend', coalesce(s.spend, 0)::text, 'budgetDuration', w.budget_duration))
+/** SQL expression: further budgets of a key besides the one of its row, with what is spent of each. */
+const FURTHER_BUDGETS = `(select json_agg(json_build_object('maxBudget', w.max_budget, 'spend', coalesce(s.spend, 0)::text, 'budgetDuration', w.budget_duration))
     from jsonb_to_recordset(case jsonb_typeof(t.budget_limits) when 'array' then t.budget_limits else '[]' end) w (max_budget text, budget_duration text)
     left join "LiteLLM_BudgetWindowSpend" s on s.entity_type = 'key' and s.entity_id = t.token and s.window_duration = w.budget_duration
     where w.max_budget is not null)::text`;
 
-/** A key may name a user whom LiteLLM has no row of. */
+/** Teams and users, including users that only keys name. */
 export async function readOwners(database: ForeignDatabase): Promise<OwnerRow[]> {
   const rows = await database.select(`select * from (
 select 'team:' || team_id as ref, coalesce(nullif(team_alias, ''), team_id) as name, null as email,
@@ -73,7 +75,7 @@ union all select distinct 'user:' || user_id, user_id, null, '[]', 'false', null
   }));
 }
 
-/** What a key shares with others by a budget counts where the key has none of its own; LiteLLM never looks at its parallel calls. */
+/** A limit of a shared budget applies if the key has none of its own. LiteLLM ignores `max_parallel_requests` of shared budgets. */
 export async function readKeys(database: ForeignDatabase): Promise<KeyRow[]> {
   const rows =
     await database.select(`select token, k.models, k.name, k.shown, k.owner, k.blocked, k.is_of_missing_team, k.expires, k.spend, k.max_budget,
@@ -83,7 +85,7 @@ export async function readKeys(database: ForeignDatabase): Promise<KeyRow[]> {
     coalesce(t.blocked, false)::text as blocked, (t.team_id is not null and m.team_id is null)::text as is_of_missing_team, to_char(t.expires, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as expires, t.spend::text as spend,
     coalesce(t.max_budget, b.max_budget)::text as max_budget,
     nullif(case when t.max_budget is null then b.budget_duration else t.budget_duration end, '') as budget_duration,
-    ${BUDGETS_AT_A_TIME} as budgets,
+    ${FURTHER_BUDGETS} as budgets,
     t.max_parallel_requests::text as parallel_max,
     coalesce(t.rpm_limit, b.rpm_limit)::text as requests_max, coalesce(t.tpm_limit, b.tpm_limit)::text as tokens_max,
     t.created_at

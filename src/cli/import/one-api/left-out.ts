@@ -1,16 +1,9 @@
+import { type Counted, countLeftOut } from '../count-left-out.ts';
 import type { ForeignDatabase, LeftOut } from '../foreign-books.ts';
 import { isDeleted, type Program } from './versions.ts';
 
-/** What the tables of one-api and new-api hold that has no counterpart here: it is counted, so that nobody misses it later. */
-
-interface Kept {
-  readonly what: string;
-  readonly why: string;
-  /** Behind `select count(*) from`. */
-  readonly from: string;
-  /** The column of units that is lost with them. */
-  readonly units?: string;
-  /** The table, if not every version has it. */
+interface Kept extends Counted {
+  /** The table, or `table.column`, if not every version has it. */
   readonly table?: string;
   readonly only?: Program;
 }
@@ -34,13 +27,13 @@ function keptBy(program: Program): readonly Kept[] {
       only: 'new-api',
     },
     {
-      what: 'keys of users that are not there',
-      why: 'they are refused where they come from',
+      what: 'keys of users that do not exist',
+      why: 'the other gateway refuses them',
       from: `tokens where user_id not in (select id from users)`,
     },
     { what: 'passwords', why: PEOPLE, from: `users where password <> '' and not (${deletedUser})` },
     {
-      what: 'sign-ins by other services',
+      what: 'sign-ins with other services',
       why: PEOPLE,
       from: `users where (github_id <> '' or wechat_id <> '' or oidc_id <> '') and not (${deletedUser})`,
     },
@@ -48,30 +41,30 @@ function keptBy(program: Program): readonly Kept[] {
     { what: 'passkeys', why: PEOPLE, from: 'passkey_credentials', table: 'passkey_credentials' },
     {
       what: 'administrators',
-      why: 'operators are given a role: faregate user role',
+      why: 'assign the role of operator: faregate user role',
       from: `users where role >= 10 and not (${deletedUser})`,
     },
     {
       what: 'access tokens of users',
-      why: 'keys with the scope account do what they did: faregate key create',
+      why: 'use keys with the scope account: faregate key create',
       from: `users where access_token <> '' and not (${deletedUser})`,
     },
     {
       what: 'codes that nobody has redeemed',
       units: 'quota',
-      why: 'vouchers have another form: faregate voucher create',
+      why: 'vouchers have another format: faregate voucher create',
       from: `redemptions where status = 1${program === 'new-api' ? ' and deleted_at is null' : ''}`,
     },
     {
       what: 'rewards for invitations that are not part of a balance',
       units: 'aff_quota',
-      why: 'give them by hand: faregate account top-up',
+      why: 'add them manually: faregate account top-up',
       from: `users where aff_quota <> 0 and not (${deletedUser})`,
       only: 'new-api',
     },
     {
-      what: 'limits of one-api that new-api does not look at',
-      why: 'they limit nothing where they come from',
+      what: 'limits of one-api that new-api ignores',
+      why: 'they have no effect in new-api',
       from: `tokens where models <> '' or subnet <> ''`,
       table: 'tokens.subnet',
       only: 'new-api',
@@ -87,14 +80,16 @@ function keptBy(program: Program): readonly Kept[] {
 }
 
 export async function readLeftOut(program: Program, database: ForeignDatabase): Promise<LeftOut[]> {
-  const leftOut: LeftOut[] = [];
+  const present: Kept[] = [];
   for (const kept of keptBy(program)) {
-    if (kept.only !== undefined && kept.only !== program) continue;
-    if (kept.table !== undefined && !(await isThere(database, kept.table))) continue;
-    const { count, units } = await readCount(database, kept);
-    if (count > 0) leftOut.push({ what: kept.what + units, why: kept.why, count });
+    const isOfProgram = kept.only === undefined || kept.only === program;
+    if (isOfProgram && (kept.table === undefined || (await isThere(database, kept.table)))) present.push(kept);
   }
-  return [...leftOut, ...(await readGroups(program, database)), ...(await readPrices(database))];
+  return [
+    ...(await countLeftOut(database, present)),
+    ...(await readGroups(program, database)),
+    ...(await readPrices(database)),
+  ];
 }
 
 async function isThere(database: ForeignDatabase, name: string): Promise<boolean> {
@@ -103,14 +98,7 @@ async function isThere(database: ForeignDatabase, name: string): Promise<boolean
   return column === undefined ? columns.size > 0 : columns.has(column);
 }
 
-async function readCount(database: ForeignDatabase, { from, units }: Kept): Promise<{ count: number; units: string }> {
-  const [row] = await database.select(
-    `select cast(count(*) as text) as count, cast(${units === undefined ? 'null' : `sum(${units})`} as text) as units from ${from}`,
-  );
-  return { count: Number(row!.count), units: row!.units === null ? '' : `, ${row!.units} units` };
-}
-
-/** Groups other than the default one, with what they pay of the price. */
+/** Groups other than the default one, with their share of the list price. */
 async function readGroups(program: Program, database: ForeignDatabase): Promise<LeftOut[]> {
   const ratios = await readJsonOption(database, 'GroupRatio');
   const tables = program === 'one-api' ? (['users'] as const) : (['users', 'tokens'] as const);
@@ -139,7 +127,7 @@ async function readPrices(database: ForeignDatabase): Promise<LeftOut[]> {
   return names.size === 0 ? [] : [{ what: 'prices of models', why: CONFIGURED, count: names.size }];
 }
 
-/** An object that an option holds; empty if there is none that can be read. */
+/** The JSON object of an option; empty if it is absent or invalid. */
 async function readJsonOption(database: ForeignDatabase, key: string): Promise<Record<string, unknown>> {
   const [row] = await database.select(`select value from options where key = '${key}'`);
   try {

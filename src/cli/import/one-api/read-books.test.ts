@@ -7,7 +7,7 @@ const yuan = (units: bigint, unitsPerDollar: string, usdCny: string): bigint =>
   unitsToNano(units, parseDecimal(unitsPerDollar)!, parseDecimal(usdCny)!);
 
 describe('units of quota', () => {
-  it('are exact to the nano-yuan where they can be', () => {
+  it('are converted exactly if the result has whole nano-yuan', () => {
     assert.equal(yuan(500_000n, '500000', '7.15'), 7_150_000_000n);
     assert.equal(yuan(1n, '500000', '7.15'), 14_300n);
     assert.equal(yuan(12_343_627n, '500000', '7.15'), 176_513_866_100n);
@@ -22,7 +22,7 @@ describe('units of quota', () => {
     assert.equal(yuan(-2n, '3', '1'), -666_666_667n);
   });
 
-  it('may be parts of units to the dollar', () => {
+  it('may be a fraction per dollar', () => {
     assert.equal(yuan(5n, '2.5', '7'), 14_000_000_000n);
   });
 });

@@ -7,24 +7,26 @@ import { readLeftOut } from './left-out.ts';
 import { type TokenRow, type TokenTerms, termsOf } from './tokens.ts';
 import { isDeleted, type Program, readColumns, versionOf } from './versions.ts';
 
-/** Reads the databases of one-api and of new-api, which began as a copy of it: users are accounts, tokens are keys. */
-
-/** What the programs divide a dollar into unless an option says otherwise. */
+/** The default of both programs. */
 const UNITS_PER_DOLLAR = '500000';
-/** What clients send in front of what `tokens.key` holds. */
-const SENT_BEFORE = 'sk-';
+/** Clients send it before the value of `tokens.key`. */
+const KEY_PREFIX = 'sk-';
 const ROLE_OF_ROOT = '100';
 const USER_ENABLED = '1';
 
 interface Reading {
   readonly program: Program;
   readonly database: ForeignDatabase;
-  /** What a dollar is in yuan. */
+  /** Yuan per dollar. */
   readonly usdCny: Decimal;
   readonly at: Date;
 }
 
-/** @throws CliError if it is no database of a version that an import was tried with. */
+/**
+ * Reads a database of one-api, or of new-api, which is a fork of it. Users become accounts, tokens become keys.
+ *
+ * @throws CliError if it is not a database of a tested version
+ */
 export async function readBooks({ program, database, usdCny, at }: Reading): Promise<ForeignBooks> {
   const version = versionOf(program, await readColumns(database));
   const unitsPerDollar = await readUnitsPerDollar(database);
@@ -57,12 +59,12 @@ export async function readBooks({ program, database, usdCny, at }: Reading): Pro
 }
 
 function toKey(token: TokenRow, terms: TokenTerms, toNano: (units: bigint) => bigint): ForeignKey {
-  const sent = SENT_BEFORE + token.key;
+  const sent = KEY_PREFIX + token.key;
   return {
     ref: token.id,
     name: token.name === '' ? `token ${token.id}` : token.name,
     sha256: hashSecretText(sent),
-    prefix: shownPrefix(SENT_BEFORE, sent),
+    prefix: shownPrefix(KEY_PREFIX, sent),
     isRevoked: terms.endedBy !== null,
     expiresAt: terms.expiresAt,
     limits: terms.remainingUnits === null ? {} : { totalSpendCapNano: toNano(terms.remainingUnits) },
@@ -70,7 +72,7 @@ function toKey(token: TokenRow, terms: TokenTerms, toNano: (units: bigint) => bi
   };
 }
 
-/** What units of quota are in nano-yuan, to the nearest one and halves away from zero. */
+/** Converts units of quota to the nearest nano-yuan, halves away from zero. */
 export function unitsToNano(units: bigint, unitsPerDollar: Decimal, usdCny: Decimal): bigint {
   const above = units * usdCny.digits * NANO_PER_YUAN * 10n ** BigInt(unitsPerDollar.scale);
   return roundedQuotient(above, unitsPerDollar.digits * 10n ** BigInt(usdCny.scale));
@@ -81,7 +83,7 @@ async function readUnitsPerDollar(database: ForeignDatabase): Promise<Decimal> {
   const text = row?.value ?? UNITS_PER_DOLLAR;
   const read = parseDecimal(text);
   if (read === null) {
-    throw new CliError(`The option QuotaPerUnit is ${JSON.stringify(text)}, which is no number of units for a dollar.`);
+    throw new CliError(`The option QuotaPerUnit is ${JSON.stringify(text)}; expected a number of units per dollar.`);
   }
   return read;
 }
@@ -124,11 +126,11 @@ from tokens where not (${isDeleted(program, 'tokens')}) order by tokens.id`);
   }));
 }
 
-/** Root has its quota of the program, which gives it when it is installed. */
+/** The programs give root a quota when they are installed. */
 function rootBalances(roots: readonly { readonly name: string; readonly quota: bigint }[]): LeftOut[] {
   return roots.map(({ name, quota }) => ({
     what: `balance of ${name}, ${quota} units`,
-    why: 'the program has given it to its first user, and nobody has paid it',
+    why: 'the program grants it to its first user; nobody paid for it',
     count: 1,
   }));
 }

@@ -32,20 +32,20 @@ describe('a token of one-api or new-api', () => {
     });
   });
 
-  it('is limited to what is left of its quota, which is nothing if it is overdrawn', () => {
+  it('is limited to the rest of its quota, zero if it is overdrawn', () => {
     assert.equal(terms({ isUnlimited: false, remainQuota: '999884' }).remainingUnits, 999_884n);
     assert.equal(terms({ isUnlimited: false, remainQuota: '-1934' }).remainingUnits, 0n);
     assert.equal(terms({ isUnlimited: true, remainQuota: '-1935' }).remainingUnits, null);
   });
 
-  it('that was found exhausted may spend nothing, whatever its number says, and is not ended', () => {
+  it('with the status exhausted may spend nothing, and is not ended', () => {
     for (const change of [{ isUnlimited: true }, { isUnlimited: false, remainQuota: '700' }]) {
       const { remainingUnits, endedBy } = terms({ status: '4', ...change });
       assert.deepEqual({ remainingUnits, endedBy }, { remainingUnits: 0n, endedBy: null });
     }
   });
 
-  it('expires when it did there, whether or not a call has shown that', () => {
+  it('keeps its expiry, whatever its status is', () => {
     for (const status of ['1', '3']) {
       const { endedBy, expiresAt } = terms({ status, expiredTime: String(SECOND_AT - 60) });
       assert.equal(endedBy, null);
@@ -54,14 +54,14 @@ describe('a token of one-api or new-api', () => {
     assert.deepEqual(terms({ expiredTime: String(SECOND_AT + 60) }).expiresAt, new Date('2026-11-27T00:01:00Z'));
   });
 
-  it('that is refused there for good is ended: disabled, marked as expired although its time has not come, of an unknown state', () => {
+  it('is ended if it is disabled, marked as expired before its time, or has an unknown status', () => {
     assert.equal(terms({ status: '2' }).endedBy, 'disabled');
     assert.equal(terms({ status: '3' }).endedBy, 'disabled');
     assert.equal(terms({ status: '3', expiredTime: String(SECOND_AT + 60) }).endedBy, 'disabled');
     assert.equal(terms({ status: '9' }).endedBy, 'disabled');
   });
 
-  it('keeps its models and its networks, which new-api writes in lines and one-api with commas', () => {
+  it('keeps its models and its networks, which new-api separates by lines and one-api by commas', () => {
     const models = 'gpt-4o,gpt-4o-mini,gpt-4o';
     const expected = { models: ['gpt-4o', 'gpt-4o-mini'], networks: ['127.0.0.0/8', '10.1.2.3', '2001:db8::/32'] };
     assert.deepEqual(terms({ models, networks: '127.0.0.0/8\n 10.1.2.3,\n\n2001:DB8::/32' }).allowed, expected);
@@ -71,7 +71,7 @@ describe('a token of one-api or new-api', () => {
     );
   });
 
-  it('is ended rather than allowed more than before, if its lists cannot be kept', () => {
+  it('is ended if its lists cannot be imported, because it could do more without them', () => {
     const names = Array.from({ length: 101 }, (_, at) => `model-${at}`).join(',');
     for (const [change, reason] of [
       [{ models: '' }, 'allowed no models that can be read'],

@@ -2,21 +2,19 @@ import { ALLOWED_MAX, type AllowLists, NO_ALLOW_LISTS } from '../../../accountin
 import { formatAddressRange, parseAddressRange } from '../../../lib/ip-address.ts';
 import type { Program } from './versions.ts';
 
-/** What a token of one-api or new-api may do, read as these programs read it. */
-
 /** A row of `tokens`; every column is text. */
 export interface TokenRow {
   readonly id: string;
   readonly userId: string;
   readonly name: string;
-  /** Without the `sk-` in front of it. */
+  /** Without its prefix `sk-`. */
   readonly key: string;
   readonly status: string;
   /** Seconds since 1970, `-1` for never. */
   readonly expiredTime: string;
   readonly remainQuota: string;
   readonly isUnlimited: boolean;
-  /** What limits models; `null`: nothing does. */
+  /** Allowed models, between commas; `null`: all. */
   readonly models: string | null;
   readonly networks: string;
 }
@@ -27,15 +25,15 @@ const EXHAUSTED = '4';
 const NEVER = '-1';
 
 export interface TokenTerms {
-  /** Why it can never be used again; `null`: it can be. */
+  /** Why the token can never be used again; `null` if it can. */
   readonly endedBy: string | null;
   readonly expiresAt: Date | null;
-  /** What is left of its quota, in units; `null`: not limited. */
+  /** The rest of its quota, in units; `null`: not limited. */
   readonly remainingUnits: bigint | null;
   readonly allowed: AllowLists;
 }
 
-/** A token that is refused for good where it comes from is refused for good here: a key that was revoked cannot be resumed. */
+/** Reads what a token may do, as these programs do. */
 export function termsOf(program: Program, token: TokenRow, at: Date): TokenTerms {
   const expiresAt = token.expiredTime === NEVER ? null : new Date(Number(token.expiredTime) * 1_000);
   const lists = readLists(program, token);
@@ -52,7 +50,7 @@ function endOf({ status }: TokenRow, hasExpired: boolean): string | null {
   return 'disabled';
 }
 
-/** One that was found exhausted is refused until somebody gives it more, even if its number says otherwise. */
+/** A token marked as exhausted is refused until its quota is raised, whatever `remain_quota` is. */
 function remainingOf({ status, isUnlimited, remainQuota }: TokenRow): bigint | null {
   if (status === EXHAUSTED) return 0n;
   if (isUnlimited) return null;
@@ -74,7 +72,7 @@ function readLists(program: Program, token: TokenRow): { allowed: AllowLists; un
     ['models', allowed.models],
     ['networks', allowed.networks],
   ] as const) {
-    // Neither can be said here, and without the list the key could do more than before.
+    // Such lists cannot be imported, and without its list the key could do more than before.
     if (list?.length === 0) return { allowed: NO_ALLOW_LISTS, unreadable: `allowed no ${what} that can be read` };
     if (list !== null && list.length > ALLOWED_MAX) {
       return { allowed: NO_ALLOW_LISTS, unreadable: `allowed more than ${ALLOWED_MAX} ${what}` };

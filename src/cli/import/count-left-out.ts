@@ -1,0 +1,23 @@
+import type { ForeignDatabase, LeftOut } from './foreign-books.ts';
+
+/** Data without a counterpart here. */
+export interface Counted {
+  readonly what: string;
+  readonly why: string;
+  /** SQL after `select count(*) from`. */
+  readonly from: string;
+  /** The column with units that are left out with the rows. */
+  readonly units?: string;
+}
+
+export async function countLeftOut(database: ForeignDatabase, all: readonly Counted[]): Promise<LeftOut[]> {
+  const leftOut: LeftOut[] = [];
+  for (const { what, why, from, units } of all) {
+    const sum = units === undefined ? 'null' : `sum(${units})`;
+    const query = `select cast(count(*) as text) as count, cast(${sum} as text) as units from ${from}`;
+    const [row] = await database.select(query);
+    const count = Number(row!.count);
+    if (count > 0) leftOut.push({ what: row!.units === null ? what : `${what}, ${row!.units} units`, why, count });
+  }
+  return leftOut;
+}
