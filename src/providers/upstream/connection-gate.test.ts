@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { ConnectionGate } from './connection-gate.ts';
 
-/** A call at a gate: its result, and how to go on. */
+/** A call at a gate, its result, and how to end it. */
 function call(gate: ConnectionGate, accountId = 'a', isOnlyAccount = accountId === 'a') {
   let state: 'waits' | 'under way' | 'refused' = 'waits';
   let leave = (): void => undefined;
@@ -37,10 +37,10 @@ const open = (callsMax: number, queueLength: number): ConnectionGate =>
 
 const states = (...calls: readonly { readonly state: string }[]): string[] => calls.map(({ state }) => state);
 
-describe('the gate before a provider', () => {
+describe('the gate of a provider', () => {
   const stopTime = (context: TestContext): void => context.mock.timers.enable({ apis: ['setTimeout'] });
 
-  it('lets so many through at a time, keeps so many waiting, and refuses the rest at once', async (context) => {
+  it('admits and queues limited numbers of calls, and refuses others immediately', async (context) => {
     stopTime(context);
     const gate = open(2, 1);
     const calls = [call(gate), call(gate), call(gate), call(gate)] as const;
@@ -50,7 +50,7 @@ describe('the gate before a provider', () => {
     assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [2, 0]);
   });
 
-  it('lets calls through in the order in which they came, and no call overtakes another', async (context) => {
+  it('admits calls in order of arrival, and no call overtakes another', async (context) => {
     stopTime(context);
     const gate = open(1, 10);
     const first = call(gate);
@@ -66,7 +66,7 @@ describe('the gate before a provider', () => {
     assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
   });
 
-  it('refuses a call that has waited for as long as it may', (context) => {
+  it('refuses a call after its maximum waiting time', (context) => {
     stopTime(context);
     const gate = open(1, 10);
     call(gate);
@@ -78,7 +78,7 @@ describe('the gate before a provider', () => {
     assert.equal(gate.callsWaiting, 0);
   });
 
-  it('gives the place of a call that leaves to another one, and never calls back', async (context) => {
+  it('gives the slot of a call that leaves to another one, and calls back only once', async (context) => {
     stopTime(context);
     const gate = open(1, 1);
     const first = call(gate);
@@ -100,7 +100,7 @@ describe('the gate before a provider', () => {
     assert.deepEqual(states(second, third), ['under way', 'waits']);
   });
 
-  it('refuses waiting and later calls once it is closed, and lets the others end', async (context) => {
+  it('refuses queued and later calls after it is closed, and lets others finish', async (context) => {
     stopTime(context);
     const gate = open(1, 5);
     const first = call(gate);
@@ -111,13 +111,13 @@ describe('the gate before a provider', () => {
     assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
   });
 
-  describe('between accounts', () => {
+  describe('with several accounts', () => {
     const several = (gate: ConnectionGate, accountId: string, count: number) =>
       Array.from({ length: count }, () => call(gate, accountId, false));
     const countOf = (calls: readonly { readonly state: string }[], state: string): number =>
       calls.filter((one) => one.state === state).length;
 
-    it('leaves the last eighth of the calls and of the queue to accounts that have less than an eighth', (context) => {
+    it('reserves the last eighth of slots and queue for accounts with less than an eighth', (context) => {
       stopTime(context);
       const gate = open(16, 8);
       const greedy = several(gate, 'greedy', 100);
@@ -127,14 +127,14 @@ describe('the gate before a provider', () => {
       assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [16, 8]);
     });
 
-    it('lets the only account use everything', (context) => {
+    it('lets a single account use everything', (context) => {
       stopTime(context);
       const gate = open(16, 8);
       const calls = Array.from({ length: 25 }, () => call(gate, 'only', true));
       assert.deepEqual([countOf(calls, 'under way'), countOf(calls, 'waits'), countOf(calls, 'refused')], [16, 8, 1]);
     });
 
-    it('serves waiting calls by turns of accounts', async (context) => {
+    it('serves queued calls of accounts in turn', async (context) => {
       stopTime(context);
       const gate = open(1, 80);
       const first = call(gate, 'greedy', false);
@@ -150,7 +150,7 @@ describe('the gate before a provider', () => {
       assert.deepEqual(states(modest[1]!, greedy[2]!), ['under way', 'waits']);
     });
 
-    it('gives a place that becomes free to an account that may have it, and passes over those that may not', async (context) => {
+    it('gives a free slot to an account that may have it, and skips others', async (context) => {
       stopTime(context);
       const gate = open(8, 80);
       const greedy = several(gate, 'greedy', 10);
@@ -164,7 +164,7 @@ describe('the gate before a provider', () => {
       assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
     });
 
-    it('leaves no place free that a waiting call may have, and none taken in the end, whatever happens', async () => {
+    it('leaves no slot free that a queued call may have, and none taken in the end, for any order of events', async () => {
       const step = fc.oneof(
         { arbitrary: fc.record({ do: fc.constant('enter' as const), account: fc.nat({ max: 3 }) }), weight: 5 },
         { arbitrary: fc.record({ do: fc.constant('end' as const), which: fc.nat({ max: 40 }) }), weight: 3 },
