@@ -43,7 +43,7 @@ describe('plan windows for Codex', () => {
 });
 
 describe('plan windows for agents that use the messages protocol', () => {
-  const told = (windows: readonly PlanWindow[], isRefused = false): Record<string, string> =>
+  const headersFor = (windows: readonly PlanWindow[], isRefused = false): Record<string, string> =>
     Object.fromEntries(
       Object.entries(messagesPlanHeaders(windows, isRefused)).map(([name, value]) => [
         name.replace('anthropic-ratelimit-unified-', ''),
@@ -52,7 +52,7 @@ describe('plan windows for agents that use the messages protocol', () => {
     );
 
   it('are fractions and Unix seconds, with the window that is used most', () => {
-    assert.deepEqual(told([fiveHour(20), weekly(400)]), {
+    assert.deepEqual(headersFor([fiveHour(20), weekly(400)]), {
       status: 'allowed',
       reset: '1795800000',
       'representative-claim': 'seven_day',
@@ -73,7 +73,7 @@ describe('plan windows for agents that use the messages protocol', () => {
       [190, 'allowed_warning', '0.95'],
       [200, 'allowed_warning', '0.95'],
     ] as const) {
-      const headers = told([fiveHour(used), weekly(0)]);
+      const headers = headersFor([fiveHour(used), weekly(0)]);
       assert.deepEqual([headers.status, headers['5h-status']], [status, status]);
       assert.equal(headers['5h-surpassed-threshold'], threshold);
       assert.equal(headers['7d-surpassed-threshold'], undefined);
@@ -81,7 +81,7 @@ describe('plan windows for agents that use the messages protocol', () => {
   });
 
   it('show in a refusal which window is used up', () => {
-    const headers = told([fiveHour(200), weekly(800)], true);
+    const headers = headersFor([fiveHour(200), weekly(800)], true);
     assert.deepEqual(
       [headers.status, headers['representative-claim'], headers.reset, headers['5h-status'], headers['7d-status']],
       ['rejected', 'five_hour', '1795299181', 'rejected', 'allowed_warning'],
@@ -89,10 +89,10 @@ describe('plan windows for agents that use the messages protocol', () => {
   });
 
   it('name the window that resets later if both are used up', () => {
-    assert.equal(told([fiveHour(200), weekly(1_000)], true)['representative-claim'], 'seven_day');
+    assert.equal(headersFor([fiveHour(200), weekly(1_000)], true)['representative-claim'], 'seven_day');
   });
 
   it('are omitted without windows', () => {
-    assert.deepEqual(told([]), {});
+    assert.deepEqual(headersFor([]), {});
   });
 });

@@ -151,7 +151,7 @@ describe(`provider state`, () => {
     const response = await send(account, body);
     assert.equal(response.status, status, response.text);
     assert.equal(response.json.error.param, param);
-    assert.equal(gateway.provider.requests.length, asked, 'the provider must not hear of it');
+    assert.equal(gateway.provider.requests.length, asked, 'the provider must not receive it');
     assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
   }
 
@@ -300,7 +300,7 @@ describe(`provider state`, () => {
   });
 });
 
-test('an operator with a single account holder may allow references to all provider state', async () => {
+test('an operator whose accounts belong to one customer may allow references to all provider state', async () => {
   await using gateway = await startGateway({ providerFields: 'sharedState: pass' });
   const account = await gateway.createAccount();
   gateway.provider.respond = json(200, responseObject());

@@ -22,7 +22,7 @@ describe('sessions', () => {
   two: { protocol: chat, baseUrl: "${two}/v1", apiKey: key-two }`,
       models: `
   sticky: { operations: [chat], price: { input: "3", output: "13" }, routes: ${ROUTES} }
-  loose: { affinity: off, operations: [chat], price: { input: "3", output: "13" }, routes: ${ROUTES} }
+  unbound: { affinity: off, operations: [chat], price: { input: "3", output: "13" }, routes: ${ROUTES} }
   keyed: { operations: [chat], price: { input: "3", output: "13" }, routes: [{ provider: one, model: x }] }`,
     });
   });
@@ -98,7 +98,7 @@ describe('sessions', () => {
   });
 
   it('are ignored for a model without affinity', async () => {
-    for (let i = 0; i < 40; i++) await send({ model: 'loose', messages: turns(1), prompt_cache_key: 'same' });
+    for (let i = 0; i < 40; i++) await send({ model: 'unbound', messages: turns(1), prompt_cache_key: 'same' });
     assert.ok(Math.min(...counts()) > 0);
     await account.endedCall(40);
     assert.equal((await account.lastCall()).session, null);

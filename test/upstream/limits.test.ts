@@ -264,10 +264,10 @@ describe('connections to a provider', () => {
     }
     assert.equal(server.count('POST /call'), 2);
     // After a call was sent, only abort ends it.
-    const underWay = send(narrow);
+    const inFlight = send(narrow);
     await responseNext();
-    underWay.exchange.abortUnsent();
-    assert.equal(await responseOf(underWay), 'ok');
+    inFlight.exchange.abortUnsent();
+    assert.equal(await responseOf(inFlight), 'ok');
     await becomesIdle(narrow);
   });
 
@@ -337,19 +337,19 @@ describe('reused connections', () => {
     });
     const racing = provider(server.url, 'connections: 4');
     const outcomes = await Promise.all(
-      Array.from({ length: 4 }, async (_, lane) => {
+      Array.from({ length: 4 }, async (_, sender) => {
         const all: unknown[] = [];
         for (let i = 0; i < CALLS / 4; i++) {
-          const sent = send(racing, marked(`call-${lane}-${i}.`));
+          const sent = send(racing, marked(`call-${sender}-${i}.`));
           all.push(await sent.outcome);
           if (i % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
         }
         return all;
       }),
     );
-    for (const [lane, all] of outcomes.entries()) {
+    for (const [sender, all] of outcomes.entries()) {
       for (const [i, outcome] of all.entries()) {
-        const times = server.count(`"call-${lane}-${i}."`);
+        const times = server.count(`"call-${sender}-${i}."`);
         if (outcome instanceof UpstreamFailure) {
           assert.ok(times <= (outcome.certainty === 'notSent' ? 0 : 1), `${outcome.message}: ${times} times`);
         } else assert.equal(times, 1);

@@ -92,8 +92,8 @@ describe('audio in a chat stream that breaks off', () => {
     const events = spoken(TEN_SECONDS, 20);
     const plain = left([...events, chunk({}, usage({}))], speaks);
     assert.deepEqual(outputOf(plain), { text: 40, audio: 200, image: 0 });
-    const told = left([...events, chunk({}, usage({ completion_tokens_details: { audio_tokens: 230 } }))], speaks);
-    assert.deepEqual(outputOf(told), { text: 10, audio: 230, image: 0 });
+    const detailed = left([...events, chunk({}, usage({ completion_tokens_details: { audio_tokens: 230 } }))], speaks);
+    assert.deepEqual(outputOf(detailed), { text: 10, audio: 230, image: 0 });
   });
 
   it('is not counted after the end, where nothing is delivered', () => {

@@ -115,9 +115,9 @@ function toolOf(call: Readonly<Record<string, unknown>>): string | null {
 /** Moonshot's type for tools with a `$` name. */
 const BUILT_IN = 'builtin_function';
 
-function listsResults(holder: Readonly<Record<string, unknown>>): boolean {
+function listsResults(container: Readonly<Record<string, unknown>>): boolean {
   for (const name of RESULT_MEMBERS) {
-    const value = holder[name];
+    const value = container[name];
     if (value === undefined) continue;
     if (isRecord(value) ? Object.values(value).some(isFilledList) : isFilledList(value)) return true;
   }

@@ -98,7 +98,8 @@ export function requirePlainText({ name, filename, contentType }: PartHead): voi
 export function readListedCount(bytes: Buffer): number {
   const text = bytes.toString('latin1');
   const isCount = /^[1-9][0-9]?$/.test(text) && Number(text) <= IMAGES_MAX;
-  if (!isCount) throw invalidRequest(`The part "n[]" must be a whole number from 1 to ${IMAGES_MAX}. Use "n" instead.`, 'n');
+  if (!isCount)
+    throw invalidRequest(`The part "n[]" must be a whole number from 1 to ${IMAGES_MAX}. Use "n" instead.`, 'n');
   return Number(text);
 }
 

@@ -166,8 +166,8 @@ describe('compaction response', () => {
       fc.property(items, (types) => {
         const output = types.map((type) => ({ message, compaction, reasoning: { type, id: 'rs_1' } })[type]);
         const at = types.indexOf('compaction');
-        const isSound = at !== -1 && at === types.lastIndexOf('compaction') && types.lastIndexOf('message') < at;
-        assert.equal(usageOf({ ...result, output }) !== null, isSound);
+        const isValid = at !== -1 && at === types.lastIndexOf('compaction') && types.lastIndexOf('message') < at;
+        assert.equal(usageOf({ ...result, output }) !== null, isValid);
       }),
     );
   });

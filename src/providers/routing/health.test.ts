@@ -28,7 +28,7 @@ const kinds: Readonly<Record<string, FailureKind>> = {
 function play(transcript: string): void {
   let nowMs = START_MS;
   const health = new RouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 5, probeAfterMs: 10_000 }));
-  const underWay = new Map<string, RoutePermit[]>();
+  const inFlight = new Map<string, RoutePermit[]>();
   const enter = (accountId: string, line: string): RoutePermit =>
     health.enter('r', accountId) ?? assert.fail(`refused: ${line}`);
   for (const line of transcript
@@ -38,9 +38,9 @@ function play(transcript: string): void {
     const [who = '', ...words] = line.split(/[ ,]+/);
     const count = /^[\d.]+$/.test(words[0] ?? '') ? Number(words.shift()) : 1;
     const what = words.join(' ');
-    const calls = underWay.get(who.charAt(0)) ?? [];
+    const calls = inFlight.get(who.charAt(0)) ?? [];
     if (who === 'after') nowMs += count * 1000;
-    else if (what === 'calls') underWay.set(who, [...calls, ...Array.from({ length: count }, () => enter(who, line))]);
+    else if (what === 'calls') inFlight.set(who, [...calls, ...Array.from({ length: count }, () => enter(who, line))]);
     else if (what === 'call begins') calls[0]!.began();
     else if (what === 'call fails') calls.shift()!.failed('status 500', 'response');
     else if (what === 'call succeeds') calls.shift()!.succeeded();
@@ -325,7 +325,7 @@ describe('the breaker of a route', () => {
         terms = { failuresMax: 2, probeAfterMs: 10 };
         health = new RouteHealth({ nowMs: () => nowMs }, () => terms);
         const model = new ModelBreaker();
-        const underWay: { permit: RoutePermit; call: ModelCall }[] = [];
+        const inFlight: { permit: RoutePermit; call: ModelCall }[] = [];
         for (const next of steps) {
           if (next.do === 'wait') nowMs += next.ms;
           if (next.do === 'reload') terms = { ...terms, failuresMax: next.failuresMax };
@@ -334,14 +334,14 @@ describe('the breaker of a route', () => {
             const permit = health.enter('r', 'a');
             const call = model.enter(nowMs);
             assert.equal(permit !== null, call !== null);
-            if (permit !== null && call !== null) underWay.push({ permit, call });
+            if (permit !== null && call !== null) inFlight.push({ permit, call });
           }
-          const told = next.do === 'tell' ? underWay[next.which] : undefined;
-          if (next.do === 'tell' && told !== undefined) {
-            if (next.verdict !== 'began') underWay.splice(next.which, 1);
-            if (next.verdict === 'failed') told.permit.failed('x', next.kind);
-            else told.permit[next.verdict]();
-            model.tell(told.call, next.verdict, nowMs, terms);
+          const ended = next.do === 'tell' ? inFlight[next.which] : undefined;
+          if (next.do === 'tell' && ended !== undefined) {
+            if (next.verdict !== 'began') inFlight.splice(next.which, 1);
+            if (next.verdict === 'failed') ended.permit.failed('x', next.kind);
+            else ended.permit[next.verdict]();
+            model.tell(ended.call, next.verdict, nowMs, terms);
           }
           const { state: shown, failuresInARow, probeAtMs } = health.status('r');
           assert.deepEqual({ state: shown, failuresInARow, probeAtMs }, model.status());

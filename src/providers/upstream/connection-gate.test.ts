@@ -6,13 +6,13 @@ import { ConnectionGate } from './connection-gate.ts';
 
 /** A call at a gate, its result, and how to end it. */
 function call(gate: ConnectionGate, accountId = 'a', isOnlyAccount = accountId === 'a') {
-  let state: 'waits' | 'under way' | 'refused' = 'waits';
+  let state: 'waits' | 'in flight' | 'refused' = 'waits';
   let leave = (): void => undefined;
   const giveUp = gate.enter(
     { accountId, isOnlyAccount },
     {
       admitted(given) {
-        state = 'under way';
+        state = 'in flight';
         leave = given;
       },
       refused() {
@@ -44,9 +44,9 @@ describe('the gate of a provider', () => {
     stopTime(context);
     const gate = open(2, 1);
     const calls = [call(gate), call(gate), call(gate), call(gate)] as const;
-    assert.deepEqual(states(...calls), ['under way', 'under way', 'waits', 'refused']);
+    assert.deepEqual(states(...calls), ['in flight', 'in flight', 'waits', 'refused']);
     await calls[1].end();
-    assert.deepEqual(states(...calls), ['under way', 'under way', 'under way', 'refused']);
+    assert.deepEqual(states(...calls), ['in flight', 'in flight', 'in flight', 'refused']);
     assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [2, 0]);
   });
 
@@ -58,10 +58,10 @@ describe('the gate of a provider', () => {
     const ended = first.end();
     const late = call(gate);
     await ended;
-    assert.deepEqual(states(second, third, late), ['under way', 'waits', 'waits']);
+    assert.deepEqual(states(second, third, late), ['in flight', 'waits', 'waits']);
     await second.end();
     await third.end();
-    assert.equal(late.state, 'under way');
+    assert.equal(late.state, 'in flight');
     await late.end();
     assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
   });
@@ -88,7 +88,7 @@ describe('the gate of a provider', () => {
     const next = call(gate);
     await first.end();
     context.mock.timers.tick(5000);
-    assert.deepEqual(states(gone, next), ['waits', 'under way']);
+    assert.deepEqual(states(gone, next), ['waits', 'in flight']);
   });
 
   it('counts a call that ends twice once', async (context) => {
@@ -97,7 +97,7 @@ describe('the gate of a provider', () => {
     const first = call(gate);
     const [second, third] = [call(gate), call(gate)];
     await Promise.all([first.end(), first.end()]);
-    assert.deepEqual(states(second, third), ['under way', 'waits']);
+    assert.deepEqual(states(second, third), ['in flight', 'waits']);
   });
 
   it('refuses queued and later calls after it is closed, and lets others finish', async (context) => {
@@ -106,7 +106,7 @@ describe('the gate of a provider', () => {
     const first = call(gate);
     const waiting = call(gate);
     gate.close();
-    assert.deepEqual(states(first, waiting, call(gate)), ['under way', 'refused', 'refused']);
+    assert.deepEqual(states(first, waiting, call(gate)), ['in flight', 'refused', 'refused']);
     await first.end();
     assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
   });
@@ -121,9 +121,9 @@ describe('the gate of a provider', () => {
       stopTime(context);
       const gate = open(16, 8);
       const greedy = several(gate, 'greedy', 100);
-      assert.deepEqual([countOf(greedy, 'under way'), countOf(greedy, 'waits')], [14, 7]);
+      assert.deepEqual([countOf(greedy, 'in flight'), countOf(greedy, 'waits')], [14, 7]);
       const modest = several(gate, 'modest', 4);
-      assert.deepEqual(states(...modest), ['under way', 'under way', 'waits', 'refused']);
+      assert.deepEqual(states(...modest), ['in flight', 'in flight', 'waits', 'refused']);
       assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [16, 8]);
     });
 
@@ -131,7 +131,7 @@ describe('the gate of a provider', () => {
       stopTime(context);
       const gate = open(16, 8);
       const calls = Array.from({ length: 25 }, () => call(gate, 'only', true));
-      assert.deepEqual([countOf(calls, 'under way'), countOf(calls, 'waits'), countOf(calls, 'refused')], [16, 8, 1]);
+      assert.deepEqual([countOf(calls, 'in flight'), countOf(calls, 'waits'), countOf(calls, 'refused')], [16, 8, 1]);
     });
 
     it('serves queued calls of accounts in turn', async (context) => {
@@ -141,13 +141,13 @@ describe('the gate of a provider', () => {
       const greedy = several(gate, 'greedy', 50);
       const modest = several(gate, 'modest', 2);
       await first.end();
-      assert.deepEqual(states(greedy[0]!, modest[0]!), ['under way', 'waits']);
+      assert.deepEqual(states(greedy[0]!, modest[0]!), ['in flight', 'waits']);
       await greedy[0]!.end();
-      assert.deepEqual(states(modest[0]!, greedy[1]!, modest[1]!), ['under way', 'waits', 'waits']);
+      assert.deepEqual(states(modest[0]!, greedy[1]!, modest[1]!), ['in flight', 'waits', 'waits']);
       await modest[0]!.end();
-      assert.deepEqual(states(greedy[1]!, modest[1]!), ['under way', 'waits']);
+      assert.deepEqual(states(greedy[1]!, modest[1]!), ['in flight', 'waits']);
       await greedy[1]!.end();
-      assert.deepEqual(states(modest[1]!, greedy[2]!), ['under way', 'waits']);
+      assert.deepEqual(states(modest[1]!, greedy[2]!), ['in flight', 'waits']);
     });
 
     it('gives a free slot to an account that may have it, and skips others', async (context) => {
@@ -155,9 +155,9 @@ describe('the gate of a provider', () => {
       const gate = open(8, 80);
       const greedy = several(gate, 'greedy', 10);
       const modest = several(gate, 'modest', 2);
-      assert.deepEqual([countOf(greedy, 'under way'), states(...modest)], [7, ['under way', 'waits']]);
+      assert.deepEqual([countOf(greedy, 'in flight'), states(...modest)], [7, ['in flight', 'waits']]);
       await modest[0]!.end();
-      assert.deepEqual([countOf(greedy, 'under way'), states(...modest)], [7, ['under way', 'under way']]);
+      assert.deepEqual([countOf(greedy, 'in flight'), states(...modest)], [7, ['in flight', 'in flight']]);
       await modest[1]!.end();
       assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [7, 3]);
       for (const one of greedy) await one.end();
@@ -192,14 +192,14 @@ describe('the gate of a provider', () => {
                 one.giveUp();
                 calls.splice(calls.indexOf(one), 1);
               }
-              if (next.do === 'end' && one?.state === 'under way') calls.splice(calls.indexOf(one), 1);
-              const underWay = calls.filter(({ state }) => state === 'under way');
-              assert.equal(gate.callsUnderWay, underWay.length);
+              if (next.do === 'end' && one?.state === 'in flight') calls.splice(calls.indexOf(one), 1);
+              const inFlight = calls.filter(({ state }) => state === 'in flight');
+              assert.equal(gate.callsUnderWay, inFlight.length);
               assert.equal(gate.callsWaiting, countOf(calls, 'waits'));
               for (const waiting of calls.filter(({ state }) => state === 'waits')) {
-                const held = underWay.filter(({ accountId }) => accountId === waiting.accountId).length;
-                const isWithinShare = held < eighth || underWay.length < callsMax - eighth;
-                assert.ok(underWay.length === callsMax || !isWithinShare, 'a place is free for one who waits');
+                const held = inFlight.filter(({ accountId }) => accountId === waiting.accountId).length;
+                const isWithinShare = held < eighth || inFlight.length < callsMax - eighth;
+                assert.ok(inFlight.length === callsMax || !isWithinShare, 'a slot is free although a call may have it');
               }
             }
             for (let one = calls.shift(); one !== undefined; one = calls.shift()) {
